@@ -1,0 +1,273 @@
+"""B2: what a node costs while nothing happens, against asking it every second.
+
+Ours is `leyden serve` with so many nodes that it adopted: it holds each one's state
+stream and process, and looks after each one's folder. The nodes are stand-ins: sleeping
+processes with their claims, and one server that speaks TLS and lnd's state stream at
+all of their addresses. The base asks /v1/state once a second over a new connection,
+which is what one writes first.
+
+    python -m bench.idle [--nodes 1000] [--seconds 60]
+"""
+
+import argparse
+import asyncio
+import os
+import resource
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import uvloop
+from bench.measure import Report, cpu_seconds, resident_kib
+from bench.town import Caller, Town
+
+from leyden import app, processes, settings
+from leyden.app.fleet import fleet_of
+from leyden.domain import node_settings
+from leyden.domain.nodes import Network, Node, Status, Type
+from leyden.domain.versions import OFFERED
+from leyden.gateway.certificates import open_or_create
+from leyden.processes import Identity
+from leyden.services import outfitting
+
+PORT = 18_080
+DOMAIN = "nodes.localhost"
+ASKED = 100  # the base's nodes: more would take all there is
+SETTINGS = {
+    "autopilot": False,
+    "grpc": True,
+    "rest": True,
+    "keysend": True,
+    "whitelist": [],
+    "alias": "harbour light",
+    "color": "#ff9900",
+}
+MICRO = 1e6
+_TOGETHER = 250
+
+
+class StandIn(asyncio.Protocol):
+    """An lnd that has said where it stands, and has nothing to add."""
+
+    _LINE = b'{"result":{"state":"NON_EXISTING"}}\n'
+    _BODY = b'{"state":"NON_EXISTING"}'
+    _HEAD = b"HTTP/1.1 200 OK\r\n"
+    STREAM = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (
+        len(_LINE),
+        _LINE,
+    )
+    UNARY = _HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way to answer."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer."""
+        answer = self.STREAM if b"/subscribe" in data else self.UNARY
+        self._transport.write(answer)  # type: ignore[attr-defined]
+
+
+async def stand_in(folder: str, hosts: Sequence[str]) -> None:
+    """Be an lnd at each of these addresses."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{folder}/tls.cert", f"{folder}/tls.key")
+    loop = asyncio.get_running_loop()
+    for host in hosts:
+        await loop.create_server(StandIn, host, PORT, ssl=context, backlog=8)
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+
+class Crowd:
+    """So many nodes that run, as far as anybody can tell."""
+
+    def __init__(self, at: Town, folder: Path, many: int) -> None:
+        self._at = at
+        self._folder = folder
+        self.hosts = [self._host(slot) for slot in range(1, many + 1)]
+        self._sleepers: list[Identity] = []
+        self.server: subprocess.Popen[str]
+
+    def _host(self, slot: int) -> str:
+        return f"{self._at.network}.{slot >> 8}.{slot & 255}"
+
+    async def gather(self) -> None:
+        """Start the stand-ins, and write them down as nodes that were started."""
+        authority = open_or_create(self._at.home / "authority", now=datetime.now(UTC))
+        tls = authority.issue(f"*.{DOMAIN}", now=datetime.now(UTC))
+        (self._folder / "tls.cert").write_bytes(tls.chain_pem)
+        (self._folder / "tls.key").write_bytes(tls.key_pem)
+        self._serve()
+        given = settings.load(self._at.environment)
+        async with app.opened(given) as platform:
+            fleet = fleet_of(platform, _no_binary)
+            if fleet is None:
+                raise RuntimeError
+            read = node_settings.parse(SETTINGS)
+            for start in range(0, len(self.hosts), _TOGETHER):
+                nodes = [
+                    await self._node(slot)
+                    for slot in range(
+                        start + 1, min(start + _TOGETHER, len(self.hosts)) + 1
+                    )
+                ]
+                async with platform.database.transaction() as tx:
+                    for node in nodes:
+                        await tx.nodes.add(node)
+                        await tx.outfits.add(outfitting.new(fleet, node, read))
+        if self.server.stdout is None or self.server.stdout.readline() != "ready\n":
+            raise RuntimeError("the stand-ins are not ready")
+
+    def _serve(self) -> None:
+        self.server = subprocess.Popen(
+            [sys.executable, "-m", "bench.idle", "--be", str(self._folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if self.server.stdin is None:
+            raise RuntimeError
+        self.server.stdin.write(" ".join(self.hosts) + "\n")
+        self.server.stdin.flush()
+
+    async def _node(self, slot: int) -> Node:
+        now = datetime.now(UTC)
+        node = Node(
+            id=f"{uuid.uuid4()}N",
+            organization_id=self._at.organization_id,
+            name=f"node {slot}",
+            network=Network.TESTNET,
+            type=Type.STANDARD,
+            version=OFFERED.default,
+            settings=node_settings.parse(SETTINGS),
+            api_endpoint=f"node-{slot}.{DOMAIN}",
+            slot=slot,
+            created=now,
+            due=now,
+            status=Status.WAITING_INIT,
+            host=self._host(slot),
+        )
+        folder = self._at.home / "nodes" / node.id
+        (folder / "lnd").mkdir(parents=True)
+        sleeper = await processes.spawn(
+            ["/bin/sleep", "1000000"],
+            log=folder / "output.log",
+            claim=folder / "claim",
+            env={"LEYDEN_REVISION": "1"},
+        )
+        self._sleepers.append(sleeper)
+        process = f"{sleeper.pid} {sleeper.started} {sleeper.exe}"
+        return replace(node, process=process, launched=1, launched_at=now)
+
+    def open_files(self) -> int:
+        """Count the server's listening sockets and connections."""
+        return sum(1 for _ in Path(f"/proc/{self.server.pid}/fd").iterdir())
+
+    async def leave(self) -> None:
+        """End them all."""
+        for sleeper in self._sleepers:
+            processes.signal(sleeper, 9)
+            await processes.exited(sleeper)
+        self.server.kill()
+        self.server.wait()
+
+
+async def _no_binary(_: object) -> Path:
+    raise NotImplementedError
+
+
+async def asked_every_second(at: Town, hosts: Sequence[str], seconds: float) -> float:
+    """Ask each lnd once a second over a new connection; give our processor seconds."""
+    began, trusts = cpu_seconds(os.getpid()), at.trusts
+
+    async def ask(number: int, host: str) -> None:
+        await asyncio.sleep(number / len(hosts))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            name = f"node-{number + 1}.{DOMAIN}"
+            caller = Caller(host, PORT, tls=trusts, name=name)
+            await caller.call("GET", "/v1/state")
+            caller.close()
+            await asyncio.sleep(1)
+
+    await asyncio.gather(*(ask(*each) for each in enumerate(hosts)))
+    return cpu_seconds(os.getpid()) - began
+
+
+async def main(many: int, seconds: float) -> int:
+    """Run it all; 1 if a goal is missed."""
+    report = Report(f"B2 {many} nodes, idle")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard < 2 * many + 200:
+        raise SystemExit(f"so many nodes need {2 * many + 200} open files, not {hard}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        at = Town(folder)
+        await at.serve()
+        await asyncio.sleep(3)
+        empty = resident_kib(at.process.pid)
+        at.process.terminate()
+        at.process.wait(60)
+        crowd = Crowd(at, folder, many)
+        await crowd.gather()
+        try:
+            began = time.monotonic()
+            await at.serve()
+            report.note(f"answering after {time.monotonic() - began:.1f} s")
+            await _streams(crowd, many)
+            report.note(f"all adopted after {time.monotonic() - began:.1f} s")
+            await asyncio.sleep(15)  # one round of housekeeping
+            ours, theirs = at.process.pid, crowd.server.pid
+            used, its = cpu_seconds(ours), cpu_seconds(theirs)
+            await asyncio.sleep(seconds)
+            node_s = many * seconds
+            cost = (cpu_seconds(ours) - used) / node_s * MICRO
+            lnd_cost = (cpu_seconds(theirs) - its) / node_s * MICRO
+            memory = (resident_kib(ours) - empty) / many
+            asked = crowd.hosts[:ASKED]
+            polled = await asked_every_second(at, asked, 20)
+            base = polled / (len(asked) * 20) * MICRO
+            report.note(f"asking once a second takes {base:.0f} µs per node-second")
+            text = f"platform {cost:.2f} µs of processor per node-second <= 10"
+            report.holds(text, met=cost <= 10)
+            text = f"{base / max(cost, 0.01):.0f} times less than asking >= 100"
+            report.holds(text, met=base >= 100 * cost)
+            text = f"lnd {lnd_cost:.2f} µs of processor per node-second <= 5"
+            report.holds(text, met=lnd_cost <= 5)
+            text = f"{memory:.0f} KiB more memory per node <= 96"
+            report.holds(text, met=memory <= 96)
+        finally:
+            at.process.terminate()
+            at.process.wait(60)
+            await crowd.leave()
+            await asyncio.to_thread(at.down)
+    return report.end()
+
+
+async def _streams(crowd: Crowd, many: int) -> None:
+    """Wait until every stand-in has its listener."""
+    while True:
+        if crowd.open_files() >= 2 * many:
+            return
+        await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--be", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.be:
+        uvloop.run(stand_in(given.be, sys.stdin.readline().split()))
+    else:
+        sys.exit(uvloop.run(main(given.nodes, given.seconds)))

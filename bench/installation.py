@@ -1,0 +1,172 @@
+"""An installation to measure: real database, key and endpoints, nothing outside of it.
+
+    python bench/installation.py FOLDER PORT
+
+serves one that `prepare` made. Nodes and payments are the fakes that the contract
+suites hold to the real ones, so that what is measured is the API and the database.
+"""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import uvloop
+from contenders import Contender, wait_for
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.server import bind, serving
+from leyden.app import migrate, opened
+from leyden.domain.nodes import Network, Type
+from leyden.domain.pricing import Channel
+from leyden.domain.times import utc_now
+from leyden.domain.units import Sats
+from leyden.gateway import certificates
+from leyden.gateway.fake import FakeGateway
+from leyden.market.simulated import SimulatedMarket
+from leyden.payments.fake import FakePayments
+from leyden.runtimes.fake import FakeHomes, FakeRuntime
+from leyden.services import accounts, creation, orders
+from leyden.services.fleet import Fleet
+from leyden.services.platform import Platform
+from leyden.services.shop import Shop
+from leyden.services.starts import Starts
+from leyden.settings import Settings
+
+_CHANNEL = Channel(capacity=Sats(1_000_000))
+_NODE: dict[str, object] = {
+    "autopilot": False,
+    "grpc": True,
+    "rest": True,
+    "keysend": True,
+    "whitelist": ["198.51.100.7"],
+    "alias": "harbour light",
+    "color": "#ff9900",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Customer:
+    """Whose requests are measured."""
+
+    organization_id: str
+    key: str
+    node_id: str
+    order_id: str
+
+    @property
+    def nodes(self) -> str:
+        """The path of this customer's nodes."""
+        return f"/organizations/{self.organization_id}/nodes"
+
+
+def prepare(folder: Path, *, nodes: int = 10, own_orders: int = 0) -> Customer:
+    """Make an installation with one customer in it."""
+    return asyncio.run(_prepare(folder, nodes, own_orders))
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Contender]:
+    """Serve it from a process of its own until the end of the block."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, __file__, str(folder), str(port)])
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_for(url, process)
+        yield Contender(url, process.pid)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
+    migrate(_settings(folder))
+    async with _opened(folder) as platform:
+        organization = await accounts.create_organization(
+            platform, "Harbour Light", actor="bench"
+        )
+        of = organization.id
+        _, key = await accounts.create_key(
+            platform,
+            of,
+            name="bench",
+            scopes=["node", "flow"],
+            expires=None,
+            actor="bench",
+        )
+        assert platform.fleet is not None
+        assert platform.shop is not None
+        node_id = order_id = ""
+        for number in range(nodes):
+            made = await creation.create(
+                platform.fleet,
+                of,
+                creation.Wish(
+                    name=f"harbour light {number}",
+                    network=Network.TESTNET,
+                    type=Type.STANDARD,
+                    version=None,
+                    settings=_NODE,
+                ),
+                key=uuid.uuid4(),
+                actor="bench",
+                now=utc_now(),
+            )
+            node_id = made.id
+        for _ in range(max(1, own_orders)):
+            order = await orders.create(
+                platform.shop, of, f"{uuid.uuid4()}FO", _CHANNEL, now=utc_now()
+            )
+            order_id = order.id
+    customer = Customer(organization_id=of, key=key, node_id=node_id, order_id=order_id)
+    (folder / "customer.json").write_text(json.dumps(customer.__dict__))
+    return customer
+
+
+@asynccontextmanager
+async def _opened(folder: Path) -> AsyncIterator[Platform]:
+    async with opened(_settings(folder)) as platform:
+        fleet = Fleet(
+            database=platform.database,
+            sealer=platform.sealer,
+            runtime=FakeRuntime(),
+            homes=FakeHomes(),
+            gateway=FakeGateway(),
+            authority=certificates.open_or_create(folder / "authority", now=utc_now()),
+            clock=utc_now,
+            starts=Starts(1),
+        )
+        shop = Shop(
+            database=platform.database,
+            sealer=platform.sealer,
+            payments=FakePayments(),
+            market=SimulatedMarket(),
+            clock=utc_now,
+        )
+        yield replace(platform, fleet=fleet, shop=shop)
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(home=str(folder), requests_per_minute=10**9)
+
+
+async def _serve(folder: Path, port: int) -> None:
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    async with _opened(folder) as platform:
+        api = Api(platform, OPERATIONS)
+        async with serving(api, bind("127.0.0.1", port)):
+            await told.wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve(Path(sys.argv[1]), int(sys.argv[2])))

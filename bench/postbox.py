@@ -1,0 +1,157 @@
+"""A platform that only sends webhooks: real database, queue, courier and wire."""
+
+import asyncio
+import contextlib
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from ipaddress import ip_network
+from pathlib import Path
+
+from leyden.domain.accounts import Organization
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.nodes import Network, Node, Type
+from leyden.domain.times import to_us, utc_now
+from leyden.domain.versions import OFFERED
+from leyden.domain.webhook_urls import Allowed
+from leyden.domain.webhooks import UpdateAvailable
+from leyden.services import webhooks
+from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.services.outfitting import webhook_secret_purpose
+from leyden.storage.database import Database, open_database
+from leyden.storage.outfits import SealedOutfit
+from leyden.storage.schema import migrate
+from leyden.storage.secrets import Keyring, Sealer
+from leyden.tasks import Lane, Worker
+from leyden.webhooks.egress import Egress
+from leyden.webhooks.names import Names
+from leyden.webhooks.sender import HttpSender
+
+_ANYTHING = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
+_SECRET = "3f" * 32
+
+
+@dataclass
+class Postbox:
+    """Nodes with webhooks, and what delivers these."""
+
+    database: Database
+    path: Path
+    sealer: Sealer
+    nodes: list[Node] = field(default_factory=list)
+
+    async def house(self, urls: Sequence[str]) -> None:
+        """Make one node for each URL."""
+        now = utc_now()
+        settings = NodeSettings(
+            autopilot=False,
+            grpc=True,
+            rest=True,
+            keysend=True,
+            whitelist=(),
+            alias="harbour light",
+            color="#ff9900",
+        )
+        async with self.database.transaction() as tx:
+            await tx.accounts.add(Organization(id="bench", name="Bench", created=now))
+            for number, url in enumerate(urls):
+                node = Node(
+                    id=f"{number:08d}-0000-4000-8000-000000000000N",
+                    organization_id="bench",
+                    name=f"node {number}",
+                    network=Network.TESTNET,
+                    type=Type.STANDARD,
+                    version=OFFERED.default,
+                    settings=replace(settings, webhook=url),
+                    api_endpoint=f"node-{number}.nodes.localhost",
+                    slot=number + 1,
+                    created=now,
+                    due=now,
+                )
+                self.nodes.append(node)
+                await tx.nodes.add(node)
+                await tx.outfits.add(
+                    SealedOutfit(
+                        node_id=node.id,
+                        settings=b"",
+                        webhook_secret=self.sealer.seal(
+                            _SECRET.encode(), purpose=webhook_secret_purpose(node.id)
+                        ),
+                        certificate=b"",
+                        certificate_until=now,
+                        key=b"",
+                    )
+                )
+
+    async def announce(self, node: Node, number: int) -> float:
+        """Announce one event, and give the moment when that was durable."""
+        await self.announce_all(node, [number])
+        return time.monotonic()
+
+    async def announce_all(self, node: Node, numbers: Iterable[int]) -> None:
+        """Announce several events in one transaction."""
+        told = [
+            UpdateAvailable(lnd_version=f"v9.9.{number}-beta", service_version="1")
+            for number in numbers
+        ]
+        async with self.database.transaction() as tx:
+            await webhooks.announce(tx, node, told, now=utc_now())
+
+    def is_busy(self) -> bool:
+        """Tell whether something is under way, or due."""
+        with contextlib.closing(sqlite3.connect(self.path)) as looking:
+            ((busy,),) = looking.execute(
+                "SELECT count(*) FROM task WHERE lease > 0 OR due <= ?",
+                (to_us(utc_now()),),
+            )
+        return bool(busy)
+
+    @asynccontextmanager
+    async def delivering(self) -> AsyncIterator[None]:
+        """Deliver until the end of the block."""
+        names = Names()
+        egress = Egress(names.look_up, exceptions=[ip_network("127.0.0.0/8")])
+        courier = Courier(
+            database=self.database,
+            sealer=self.sealer,
+            sender=HttpSender(egress, allowed=_ANYTHING),
+            clock=utc_now,
+        )
+        lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=1_024)
+        worker = Worker(self.database, [lane], clock=utc_now)
+        working = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            names.close()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="bench-webhooks-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@asynccontextmanager
+async def postbox(urls: Sequence[str]) -> AsyncIterator[Postbox]:
+    """Open a new one with a node for each URL."""
+    with _folder() as folder:
+        path = folder / "leyden.db"
+        await asyncio.to_thread(migrate, f"sqlite:///{path}")
+        database = await open_database(f"sqlite:///{path}")
+        box = Postbox(database, path, Sealer(Keyring.new()))
+        await box.house(urls)
+        try:
+            yield box
+        finally:
+            await database.close()

@@ -1,0 +1,131 @@
+"""B10: back after a kill -9 with a hundred nodes, against the start of a bare web app.
+
+Each turn of ours kills the platform with all its real lnds running, starts it again and
+waits for an answer that needs the database. The base is uvicorn with an application
+that answers fixed bytes. Afterwards every lnd must be the process it was, and have been
+found again within two seconds of the start.
+
+    python -m bench.recovery [--nodes 100] [--rounds 5]
+"""
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+
+import uvloop
+from bench.contenders import contender
+from bench.measure import Figures, Report, quantile, turns
+from bench.town import Town
+
+from leyden import processes
+from leyden.processes import Identity
+
+_FOUND = re.compile(r"(\S+Z) .*nodes found again\W.*running=\D*(\d+)")
+_TOGETHER = 10
+_BARE = ("bare", "bare again")
+
+
+class Back:
+    """A platform that is killed and comes back."""
+
+    def __init__(self, at: Town, many: int) -> None:
+        self._at = at
+        self._many = many
+        self.found_s: list[float] = []
+
+    async def fill(self) -> None:
+        """Make the nodes."""
+        numbers = asyncio.Semaphore(_TOGETHER)
+
+        async def one(number: int) -> None:
+            async with numbers:
+                caller = self._at.api()
+                node_id = await self._at.create(caller, f"node {number}")
+                await self._at.until(caller, node_id, "waiting_init", every_s=0.1)
+                caller.close()
+
+        await asyncio.gather(*map(one, range(self._many)))
+
+    def running(self) -> set[Identity | None]:
+        """Give the lnds that run."""
+        claims = (self._at.home / "nodes").glob("*/claim")
+        return {processes.holder(claim) for claim in claims}
+
+    async def again(self) -> float:
+        """Kill it and start it again; give the seconds to its first answer."""
+        self._at.kill()
+        log = self._at.home / "serve.log"
+        said = len(log.read_text())
+        began, at = time.perf_counter(), time.time()
+        await self._at.serve()
+        took = time.perf_counter() - began
+        found = None
+        async with asyncio.timeout(30):
+            while found is None:
+                found = _FOUND.search(log.read_text()[said:])
+                await asyncio.sleep(0.01)
+        self.found_s.append(datetime.fromisoformat(found[1]).timestamp() - at)
+        if int(found[2]) != self._many:
+            raise RuntimeError(f"{found[2]} of {self._many} were found")
+        return took
+
+
+def bare(folder: Path) -> float:
+    """Start the base; give the seconds to its first answer."""
+    answer = folder / "answer.json"
+    answer.write_bytes(b"{}")
+    began = time.perf_counter()
+    with contender("uvicorn", answer):
+        return time.perf_counter() - began
+
+
+async def main(many: int, rounds: int) -> int:
+    """Run it all; 1 if a goal is missed."""
+    report = Report(f"B10 back after a kill -9 with {many} nodes")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        at = Town(folder, log_level="info")
+        await at.serve()
+        back = Back(at, many)
+        try:
+            await back.fill()
+            before = back.running()
+            figures = Figures()
+            await asyncio.to_thread(bare, folder)
+            await back.again()
+            for turn in turns(["bare", "ours", "bare again"], rounds=rounds):
+                took = (
+                    await asyncio.to_thread(bare, folder)
+                    if turn in _BARE
+                    else await back.again()
+                )
+                figures.add(turn, took)
+            report.note(
+                f"bare {figures.median('bare') * 1000:.0f} ms, "
+                f"ours {figures.median('ours') * 1000:.0f} ms"
+            )
+            report.null(figures.ratio("bare again", "bare"))
+            report.at_most(2.0, figures.ratio("ours", "bare"))
+            text = f"answering in {figures.median('ours'):.2f} s <= 1.5"
+            report.holds(text, met=figures.median("ours") <= 1.5)
+            slowest = quantile(back.found_s, 1)
+            text = f"all found again after {slowest:.2f} s at the latest <= 2"
+            report.holds(text, met=slowest <= 2)
+            same = back.running() == before and len(before) == many
+            report.holds("no lnd was restarted", met=same)
+        finally:
+            await asyncio.to_thread(at.down)
+    return report.end()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    sys.exit(uvloop.run(main(given.nodes, given.rounds)))

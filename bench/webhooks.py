@@ -1,0 +1,388 @@
+"""B3 and B7: how soon and how many webhooks arrive, and who else suffers for whom.
+
+`reaction`: a real lnd is killed, and its `stopped` races a bare observer's: one state
+stream, one POST, no database. `crowd`: 1,000 endpoints get 10 events each through the
+durable outbox; the base (bare.py) sends the same bytes and forgets.
+`trouble`: a tenth of the receivers hang and a tenth reset; what do the others feel?
+`parked`: 100,000 events wait for receivers that are away; what does that cost?
+
+    python -m bench.webhooks [reaction|crowd|trouble|parked ...] [--rounds 7]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+import ssl
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import structlog
+import uvloop
+from bench.bare import PRODUCERS, Sent, send
+from bench.measure import Figures, Report, quantile, resident_kib, turns
+from bench.postbox import Postbox, postbox
+from bench.receivers import Heard, Receivers, receivers
+from bench.town import SETTINGS, Town, town
+
+from leyden import processes
+
+ENDPOINTS, EVENTS = 1_000, 10
+PATIENCE_S = 300
+_VERSION = re.compile(r'"lnd_version":"v9\.9\.(\d+)-beta"')
+
+
+# How many: `crowd`
+
+
+async def bare(there: Receivers, *, loop: str = "asyncio") -> Sent:
+    """Send as many as one can without remembering anything."""
+    there.heard()
+    sent = await asyncio.to_thread(
+        send, there.port, endpoints=ENDPOINTS, events=EVENTS, loop=loop
+    )
+    assert len(there.heard()) == ENDPOINTS * EVENTS
+    return sent
+
+
+async def ours(there: Receivers) -> Sent:
+    """Announce and deliver as many durably, and prove it."""
+    urls = [there.url("prompt", number) for number in range(ENDPOINTS)]
+    async with postbox(urls) as box, box.delivering():
+
+        async def produce(first: int) -> None:
+            for number in range(EVENTS):
+                for node in box.nodes[first::PRODUCERS]:
+                    await box.announce(node, number)
+
+        there.heard()
+        began, spent = time.monotonic(), time.process_time()
+        await asyncio.gather(*map(produce, range(PRODUCERS)))
+        await _until_quiet(box)
+        spent = time.process_time() - spent
+        heard = there.heard()
+        took = max(each.at_s for each in heard) - began
+        _prove(heard)
+    count = ENDPOINTS * EVENTS
+    return Sent(count / took, spent / count * 1e6)
+
+
+def _prove(heard: Iterable[Heard]) -> None:
+    """Nothing lost, nothing doubled, everything in its node's order."""
+    came: defaultdict[str, list[int]] = defaultdict(list)
+    for each in heard:
+        came[each.path].append(_number(each))
+    assert len(came) == ENDPOINTS
+    assert all(numbers == list(range(EVENTS)) for numbers in came.values())
+
+
+def _number(heard: Heard) -> int:
+    (number,) = _VERSION.findall(heard.body)
+    return int(number)
+
+
+async def crowd(rounds: int) -> int:
+    """Compare the rates."""
+    report = Report("B7 webhooks: 1,000 endpoints x 10 events, through the outbox")
+    rates, costs = Figures(), Figures()
+    with receivers() as there:
+        for name in turns(["bare", "ours", "bare again"], rounds=rounds):
+            sent = await (ours(there) if name == "ours" else bare(there))
+            rates.add(name, sent.rate)
+            costs.add(name, sent.cpu_us)
+        best = await bare(there, loop="uvloop")
+    report.note(
+        f"a second: bare {rates.median('bare'):.0f}, ours {rates.median('ours'):.0f}"
+    )
+    report.note(
+        f"processor for each: bare {costs.median('bare'):.0f} µs, "
+        f"ours {costs.median('ours'):.0f} µs, bare on uvloop {best.cpu_us:.0f} µs"
+    )
+    report.null(rates.ratio("bare again", "bare"))
+    report.at_least(0.4, rates.ratio("ours", "bare"))
+    return report.end()
+
+
+# Who else suffers: `trouble`
+
+
+async def steady(there: Receivers, manners: Sequence[str], rate: float) -> float:
+    """Announce at a steady rate; give the p99 that prompt receivers saw, in ms."""
+    urls = [there.url(manner, number) for number, manner in enumerate(manners)]
+    async with postbox(urls) as box, box.delivering():
+        there.heard()
+        durable: dict[tuple[str, int], float] = {}
+        under_way: set[asyncio.Task[None]] = set()
+
+        async def announce(place: int, number: int) -> None:
+            path = urls[place].partition(str(there.port))[2]
+            durable[path, number] = await box.announce(box.nodes[place], number)
+
+        began = time.monotonic()
+        for count in range(3 * len(manners)):
+            number, place = divmod(count, len(manners))
+            await asyncio.sleep(max(0, began + count / rate - time.monotonic()))
+            task = asyncio.create_task(announce(place, number))
+            under_way.add(task)
+            task.add_done_callback(under_way.discard)
+        await asyncio.gather(*under_way)
+        prompt = sum(manner == "prompt" for manner in manners)
+        heard: list[Heard] = []
+
+        def all_there() -> bool:
+            heard.extend(h for h in there.heard() if h.path.startswith("/prompt"))
+            return len(heard) >= 3 * prompt
+
+        await _until(all_there)
+    waits = [each.at_s - durable[each.path, _number(each)] for each in heard]
+    return quantile(waits, 0.99) * 1000
+
+
+async def trouble(rounds: int) -> int:
+    """Compare what prompt receivers see with and without bad company."""
+    report = Report("B7 webhooks: what hanging and resetting receivers cost others")
+    figures = Figures()
+    healthy = ["prompt"] * ENDPOINTS
+    mixed = (["hang", "reset"] + ["prompt"] * 8) * (ENDPOINTS // 10)
+    with receivers() as there:
+        rate = 0.3 * (await ours(there)).rate
+        report.note(f"at a steady {rate:.0f} events a second")
+        for name in turns(["healthy", "mixed", "healthy again"], rounds=rounds):
+            manners = mixed if name == "mixed" else healthy
+            figures.add(name, await steady(there, manners, rate))
+    report.note(
+        f"p99 from durable to received: healthy {figures.median('healthy'):.1f} ms, "
+        f"in bad company {figures.median('mixed'):.1f} ms"
+    )
+    report.null(figures.ratio("healthy again", "healthy"))
+    report.at_most(1.2, figures.ratio("mixed", "healthy"))
+    return report.end()
+
+
+# What waiting costs: `parked`
+
+
+async def parked() -> int:
+    """Let 100,000 events wait for receivers that are away, and weigh the process."""
+    report = Report("B7 webhooks: 100,000 events parked for receivers that are away")
+    with receivers() as gone:
+        urls = [gone.url("prompt", number) for number in range(ENDPOINTS)]
+    async with postbox(urls) as box, box.delivering():
+        await _park(box, range(2))  # what the first use of everything takes
+        before = resident_kib(os.getpid())
+        await _park(box, range(2, 102))
+        grown_mib = (resident_kib(os.getpid()) - before) / 1024
+        waiting = 0
+        for node in box.nodes:
+            waiting += len(
+                await box.database.reader.webhooks.pending(node.id, most=999)
+            )
+    report.holds(f"{waiting:,} events wait", met=waiting >= 100_000)
+    report.holds(f"memory grew by {grown_mib:.1f} MiB <= 20", met=grown_mib <= 20)
+    return report.end()
+
+
+async def _park(box: Postbox, numbers: Sequence[int]) -> None:
+    for node in box.nodes:
+        await box.announce_all(node, numbers)
+
+    await _until_quiet(box)
+
+
+async def _until_quiet(box: Postbox) -> None:
+    """Wait until nothing is under way and nothing due."""
+    deadline = time.monotonic() + PATIENCE_S
+    while box.is_busy():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+# How soon: `reaction`
+
+
+class _Post(asyncio.Protocol):
+    """The least that can be called sending a webhook."""
+
+    def __init__(self, request: bytes, answered: "asyncio.Future[bytes]") -> None:
+        self._request = request
+        self._answered = answered
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Take the answer, and go."""
+        if not self._answered.done():
+            self._answered.set_result(data)
+        self._transport.close()
+
+
+class Observer:
+    """The bare observer: it follows one lnd's stream, and POSTs when that ends."""
+
+    def __init__(
+        self, there: Receivers, name: str, host: str, tls: ssl.SSLContext
+    ) -> None:
+        body = '{"type":"status","details":{"status":"stopped"}}'
+        self._request = (
+            f"POST /prompt/{name} HTTP/1.1\r\nHost: 127.0.0.1:{there.port}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
+        ).encode()
+        self._there = there
+        self._host = host
+        self._tls = tls
+        self.listening = asyncio.Event()
+
+    async def observe(self, endpoint: str) -> None:
+        """Follow it to its end, and tell."""
+        reader, writer = await asyncio.open_connection(
+            self._host, 18_080, ssl=self._tls, server_hostname=endpoint
+        )
+        writer.write(
+            f"GET /v1/state/subscribe HTTP/1.1\r\nHost: {endpoint}\r\n\r\n".encode()
+        )
+        await reader.readuntil(b"NON_EXISTING")
+        self.listening.set()
+        with contextlib.suppress(OSError):
+            while await reader.read(4096):
+                pass
+        writer.transport.abort()
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[bytes] = loop.create_future()
+        await loop.create_connection(
+            lambda: _Post(self._request, answered), "127.0.0.1", self._there.port
+        )
+        await answered
+
+
+async def reaction(pairs: int) -> int:
+    """Let the platform and bare observers see the same end of the same lnd."""
+    report = Report("B3 from kill -9 of an lnd to its `stopped` at the receiver")
+    figures = Figures()
+    with _open_folder() as folder, receivers() as there:
+        async with town(
+            folder, webhooks_over_http="true", webhook_networks="127.0.0.0/8"
+        ) as place:
+            for number in range(pairs):
+                for name, took_ms in (await _race(place, there, number)).items():
+                    figures.add(name, took_ms)
+    ours_ms, bare_ms = figures.median("ours"), figures.median("bare")
+    report.note(f"p50: bare {bare_ms:.1f} ms, ours {ours_ms:.1f} ms")
+    report.null(figures.ratio("bare again", "bare"))
+    report.at_most(3, figures.ratio("ours", "bare"))
+    report.holds(
+        f"{500 / ours_ms:.0f} times as fast as looking every second (500 ms) >= 50",
+        met=500 / ours_ms >= 50,
+    )
+    return report.end()
+
+
+@contextlib.contextmanager
+def _open_folder() -> Iterator[Path]:
+    """Make a folder through which other users may pass, so that nodes are users."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-reaction-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _race(place: Town, there: Receivers, number: int) -> dict[str, float]:
+    """Kill one lnd; give how long each took to tell the receiver, in ms."""
+    caller = place.api()
+    url = there.url("prompt", number)
+    wish = {
+        "name": f"racer {number}",
+        "network": "testnet",
+        "type": "standard",
+        "settings": {**SETTINGS, "webhook": url},
+    }
+    _, made = await caller.call("POST", place.nodes, wish, key=place.key)
+    await place.until(caller, made["node_id"], "waiting_init")
+    path = f"{place.nodes}/{made['node_id']}"
+    _, shown = await caller.call("GET", path, key=place.key)
+    running = processes.holder(place.home / "nodes" / made["node_id"] / "claim")
+    assert running is not None
+    host = _host(place, running.pid)
+    names = {"bare": f"bare-{number}", "bare again": f"again-{number}"}
+    observers = [Observer(there, name, host, place.trusts) for name in names.values()]
+    watching = [
+        asyncio.create_task(each.observe(shown["api_endpoint"])) for each in observers
+    ]
+    await asyncio.gather(*(each.listening.wait() for each in observers))
+    await asyncio.sleep(0.3)
+    there.heard()
+    began = time.monotonic()
+    os.kill(running.pid, signal.SIGKILL)
+    await asyncio.gather(*watching)
+    heard: list[Heard] = []
+    names["ours"] = str(number)
+    paths = {f"/prompt/{path}": name for name, path in names.items()}
+
+    def all_there() -> bool:
+        heard.extend(h for h in there.heard() if "stopped" in h.body)
+        return {each.path for each in heard} >= set(paths)
+
+    await _until(all_there)
+    await place.delete(caller, made["node_id"])
+    caller.close()
+    return {paths[each.path]: (each.at_s - began) * 1000 for each in heard}
+
+
+def _host(place: Town, pid: int) -> str:
+    """Find the address that an lnd listens on."""
+    rest = Path(f"/proc/{pid}/net/tcp").read_text()
+    inodes = {
+        link.readlink().name.removeprefix("socket:[").rstrip("]")
+        for link in Path(f"/proc/{pid}/fd").iterdir()
+    }
+    for line in rest.splitlines()[1:]:
+        fields = line.split()
+        address, _, port = fields[1].partition(":")
+        if int(port, 16) == 18_080 and fields[9] in inodes:
+            host = bytes.fromhex(address)[::-1]
+            if f"{host[0]}.{host[1]}" == place.network:
+                return ".".join(map(str, host))
+    raise AssertionError("lnd does not listen")
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        await asyncio.sleep(0.02)
+
+
+async def main(parts: Sequence[str], rounds: int) -> int:
+    """Run the parts that are asked for; give 1 if one of them misses a goal."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    missed = 0
+    if "reaction" in parts:
+        missed |= await reaction(pairs=max(4 * rounds, 1))
+    if "crowd" in parts:
+        missed |= await crowd(rounds)
+    if "trouble" in parts:
+        missed |= await trouble(rounds)
+    if "parked" in parts:
+        missed |= await parked()
+    return missed
+
+
+if __name__ == "__main__":
+    wanted = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    every = ["reaction", "crowd", "trouble", "parked"]
+    wanted.add_argument("parts", nargs="*", default=every, choices=every)
+    wanted.add_argument("--rounds", type=int, default=7)
+    given = wanted.parse_args()
+    sys.exit(uvloop.run(main(given.parts, given.rounds)))

@@ -1,0 +1,1 @@
+"""Leyden keeps Lightning nodes alive and sells them inbound channels."""

@@ -1,0 +1,264 @@
+"""The API: the table of its endpoints, and the one way all of them are answered."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+import structlog
+
+from leyden.api import bodies, idempotency
+from leyden.api.counting import count
+from leyden.api.limits import RateLimit
+from leyden.api.operations import Operation, Problem, Request, Table
+from leyden.domain.accounts import Principal
+from leyden.errors import (
+    Forbidden,
+    LeydenError,
+    Malformed,
+    MethodNotAllowed,
+    NotFound,
+    NotJson,
+    Stale,
+    TooLarge,
+    Unauthorized,
+)
+from leyden.services import accounts
+from leyden.services.platform import Platform
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+LARGEST_BODY = 256 * 1024
+# Someone else moved it first: looking again settles all but the busiest rows.
+_TRIES = 5
+_JSON: Headers = [(b"content-type", b"application/json")]
+
+log = structlog.get_logger()
+
+
+class ClientLeft(Exception):
+    """The caller went away before the request was whole; nobody is there to answer."""
+
+
+class Api:
+    """Answers every request to the table's paths, and only in JSON."""
+
+    def __init__(self, platform: Platform, operations: Iterable[Operation]) -> None:
+        self.table = Table(operations)
+        self._platform = platform
+        self._encode = msgspec.json.Encoder().encode
+        self._requests = RateLimit(platform.settings.requests_per_minute)
+        self._failures = RateLimit(platform.settings.failures_per_minute)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = _JSON
+        try:
+            status, body, headers = await self._answer(scope, receive)
+        except ClientLeft:
+            return
+        except LeydenError as error:
+            status, body, headers = self._refusal(error, scope)
+        except Exception:
+            log.exception("an endpoint failed", path=scope["path"])
+            status = 500
+            body = self._encode(Problem("something went wrong here; it is being noted"))
+        count(scope.get("operation", ""), status)
+        await send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [*headers, (b"content-length", b"%d" % len(body))],
+            }
+        )
+        head = scope["method"] == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if head else body})
+
+    async def _answer(
+        self, scope: Scope, receive: Receive
+    ) -> tuple[int, bytes, Headers]:
+        methods, parameters = (
+            ({}, {})
+            if _is_disguised(scope["raw_path"])
+            else self.table.find(scope["path"])
+        )
+        method = scope["method"]
+        if method == "OPTIONS" and methods:
+            return 204, b"", [(b"allow", _allowed(methods))]
+        key, content_type, repeated = _headers_of_interest(scope)
+        now = self._platform.clock()
+        principal = await self._authenticate(scope, key, now=now)
+        if not methods:
+            raise NotFound
+        operation = methods.get("GET" if method == "HEAD" else method)
+        if operation is None:
+            raise MethodNotAllowed
+        scope["operation"] = operation.name
+        if operation.scope not in principal.scopes:
+            raise Forbidden
+        if parameters.get("organization_id", principal.organization_id) != (
+            principal.organization_id
+        ):
+            raise NotFound
+        given: dict[str, Any] = {}
+        raw = b""
+        if operation.body is not None:
+            raw, given["body"] = await _read(receive, operation, content_type)
+            now = self._platform.clock()  # reading may have taken its time
+        if (query := _query(scope, operation)) is not None:
+            given["query"] = query
+        request = Request(
+            platform=self._platform,
+            principal=principal,
+            path=parameters,
+            now=now,
+            key=idempotency.random_id() if method == "POST" else idempotency.NO_ID,
+        )
+
+        if operation.repeatable and repeated is not None:
+
+            async def run() -> idempotency.Answer:
+                return 200, self._encode(await _run(operation, request, given))
+
+            digest = idempotency.digest_request(f"{method} {scope['path']}", raw)
+            header = idempotency.check(repeated)
+            request.key = idempotency.id_for(principal, header, digest)
+            status, body = await idempotency.answer_once(
+                self._platform, principal, header, digest, now=request.now, run=run
+            )
+        else:
+            status, body = 200, self._encode(await _run(operation, request, given))
+        return status, body, _JSON
+
+    async def _authenticate(
+        self, scope: Scope, key: str | None, *, now: datetime
+    ) -> Principal:
+        at_s = time.monotonic()
+        address = scope["client"][0] if scope.get("client") else ""
+        self._failures.check(address, at_s=at_s)
+        try:
+            principal = await accounts.authenticate(self._platform, key or "", now=now)
+        except Unauthorized:
+            self._failures.take(address, at_s=at_s)
+            raise
+        self._requests.take(principal.key_id, at_s=at_s)
+        return principal
+
+    def _refusal(self, error: LeydenError, scope: Scope) -> tuple[int, bytes, Headers]:
+        headers = _JSON
+        if error.retry_after_s is not None:
+            headers = [*_JSON, (b"retry-after", b"%d" % error.retry_after_s)]
+        if isinstance(error, MethodNotAllowed):
+            methods, _ = self.table.find(scope["path"])
+            headers = [*_JSON, (b"allow", _allowed(methods))]
+        status, message = error.status, error.message
+        if status == 500:  # noqa: PLR2004  ours to mend, not to show
+            log.error("an endpoint failed", path=scope["path"], why=message)
+            message = "something went wrong here; it is being noted"
+        return status, self._encode(Problem(message)), headers
+
+
+def _is_disguised(raw_path: bytes) -> bool:
+    """Tell whether anything but a space is written as a percent sign and digits."""
+    return b"%" in raw_path and b"%" in raw_path.replace(b"%20", b"")
+
+
+async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
+    """Read the whole body; TooLarge as soon as it is, ClientLeft when it breaks off."""
+    parts = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > largest:
+            raise TooLarge(f"the body is larger than {largest // 1024} KiB")
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _run(operation: Operation, request: Request, given: dict[str, Any]) -> object:
+    for _ in range(_TRIES - 1):
+        try:
+            return await operation.run(request, **given)
+        except Stale:
+            continue
+    return await operation.run(request, **given)
+
+
+def _headers_of_interest(
+    scope: Scope,
+) -> tuple[str | None, bytes, bytes | None]:
+    """Pick out the key, the content type and the Idempotency-Key."""
+    key = content_type = repeated = None
+    for name, value in scope["headers"]:
+        if name == b"x-service-auth":
+            if key is not None:
+                raise Unauthorized  # which of two would it be?
+            key = value
+        elif name == b"content-type":
+            content_type = value
+        elif name == b"content-encoding" and value.lower() != b"identity":
+            raise NotJson("the body must not be compressed")
+        elif name == b"idempotency-key":
+            if repeated is not None:
+                raise Malformed("Idempotency-Key: was sent twice")
+            repeated = value
+    return (
+        key.decode("latin-1") if key is not None else None,
+        content_type or b"",
+        (repeated),
+    )
+
+
+async def _read(
+    receive: Receive, operation: Operation, content_type: bytes
+) -> tuple[bytes, Any]:
+    """Read the body; none at all is as good as {} where nothing has to be said."""
+    assert operation.body is not None  # noqa: S101  the caller looked
+    if not operation.body_is_optional:
+        _check_json(content_type)  # before reading what nobody will look at
+    raw = await read_body(receive)
+    if operation.body_is_optional:
+        if not raw:  # whatever type some clients say that nothing has
+            return raw, operation.body()
+        _check_json(content_type)
+    return raw, bodies.parse(raw, operation.body)
+
+
+def _check_json(content_type: bytes) -> None:
+    kind, _, parameters = content_type.lower().partition(b";")
+    charset = parameters.strip().removeprefix(b"charset=").strip(b'"')
+    if kind.strip() != b"application/json" or charset not in {b"", b"utf-8"}:
+        raise NotJson
+
+
+def _query(scope: Scope, operation: Operation) -> Any:
+    raw = scope["query_string"]
+    if operation.query is None:
+        if raw:
+            raise Malformed("this endpoint takes no query")
+        return None
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise Malformed("the query is not well formed") from None
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise Malformed("the query has a name twice")
+    return bodies.convert(given, operation.query, lax=True)
+
+
+def _allowed(methods: Iterable[str]) -> bytes:
+    allowed = {*methods, "OPTIONS"}
+    if "GET" in allowed:
+        allowed.add("HEAD")
+    return ", ".join(sorted(allowed)).encode()

@@ -1,0 +1,130 @@
+"""The backup endpoints: ciphertext in, the same ciphertext out."""
+
+import base64
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from leyden.api.nodes import fleet_of, which
+from leyden.api.operations import Request
+from leyden.domain.times import to_iso
+from leyden.services import backups
+
+Ciphertext = Annotated[str, Meta(description="Encrypted by you, before it is sent.")]
+
+
+class NewMacaroon(msgspec.Struct, forbid_unknown_fields=True):
+    """An encrypted macaroon, and what to call it."""
+
+    macaroon: Ciphertext
+    name: str
+
+
+class NewSeed(msgspec.Struct, forbid_unknown_fields=True):
+    """The encrypted seed."""
+
+    seed: Ciphertext
+
+
+class MacaroonItem(msgspec.Struct):
+    """A macaroon that is kept."""
+
+    node_id: str
+    name: str
+    created: str
+
+
+class MacaroonsAnswer(msgspec.Struct):
+    """The macaroons that are kept, oldest first."""
+
+    macaroons: list[MacaroonItem]
+
+
+class MacaroonAnswer(MacaroonItem):
+    """A macaroon as it was sent."""
+
+    macaroon: str
+
+
+class SeedAnswer(msgspec.Struct):
+    """The seed as it was sent."""
+
+    node_id: str
+    node_name: str
+    seed: str
+
+
+class ChannelsAnswer(msgspec.Struct):
+    """lnd's own backup of its channels: base64 of `channel.backup`."""
+
+    node_id: str
+    created: str
+    channel_backup: str
+
+
+async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:
+    """Keep an encrypted macaroon."""
+    organization_id, node_id = which(request)
+    kept = await backups.keep_macaroon(
+        fleet_of(request),
+        organization_id,
+        node_id,
+        body.name,
+        body.macaroon,
+        now=request.now,
+    )
+    return MacaroonItem(node_id=node_id, name=kept.name, created=to_iso(kept.created))
+
+
+async def list_macaroons(request: Request) -> MacaroonsAnswer:
+    """List the macaroons that are kept."""
+    organization_id, node_id = which(request)
+    kept = await backups.macaroons(fleet_of(request), organization_id, node_id)
+    return MacaroonsAnswer(
+        macaroons=[
+            MacaroonItem(node_id=node_id, name=each.name, created=to_iso(each.created))
+            for each in kept
+        ]
+    )
+
+
+async def get_macaroon(request: Request) -> MacaroonAnswer:
+    """Give a macaroon back as it was sent."""
+    organization_id, node_id = which(request)
+    kept, macaroon = await backups.macaroon(
+        fleet_of(request), organization_id, node_id, request.path["name"]
+    )
+    return MacaroonAnswer(
+        node_id=node_id,
+        name=kept.name,
+        created=to_iso(kept.created),
+        macaroon=macaroon,
+    )
+
+
+async def keep_seed(request: Request, body: NewSeed) -> SeedAnswer:
+    """Keep the node's encrypted seed, once and for all."""
+    organization_id, node_id = which(request)
+    node = await backups.keep_seed(
+        fleet_of(request), organization_id, node_id, body.seed, now=request.now
+    )
+    return SeedAnswer(node_id=node.id, node_name=node.name, seed=body.seed)
+
+
+async def get_seed(request: Request) -> SeedAnswer:
+    """Give the seed back as it was sent."""
+    organization_id, node_id = which(request)
+    node, seed = await backups.seed(fleet_of(request), organization_id, node_id)
+    return SeedAnswer(node_id=node.id, node_name=node.name, seed=seed)
+
+
+async def get_channels(request: Request) -> ChannelsAnswer:
+    """Give the newest of lnd's backups of its channels."""
+    organization_id, node_id = which(request)
+    kept = await backups.channels(fleet_of(request), organization_id, node_id)
+    return ChannelsAnswer(
+        node_id=node_id,
+        created=to_iso(kept.taken),
+        channel_backup=base64.b64encode(kept.content).decode(),
+    )

@@ -1,0 +1,169 @@
+"""Who may stay connected, and for how long: limits, places, and the clock over them.
+
+One timer looks over all connections twice a second, and only while there are any; a
+timer for each request would be paid by the honest ones.
+"""
+
+import asyncio
+import ipaddress
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
+from time import time
+from typing import Protocol
+
+from uvicorn.server import ServerState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one connection, one address and all of them together may take."""
+
+    header_bytes: int = 16 * 1024
+    headers: int = 100
+    target_bytes: int = 8 * 1024
+    body_bytes: int = 256 * 1024
+    pipelined: int = 16
+    header_s: float = 5
+    """From the first byte (or the connection) to the end of the headers."""
+    body_s: float = 10
+    """For the body, and more for as long as it comes at `body_rate` or faster."""
+    body_rate: int = 16 * 1024
+    idle_s: float = 60
+    send_s: float = 30
+    """For a caller who does not take the answer."""
+    linger_s: float = 2
+    """For a refused caller to stop sending and read why."""
+    look_every_s: float = 0.5
+    connections: int = 4_000
+    connections_per_address: int = 1_000
+
+
+class Connection(Protocol):
+    """What is asked of a connection."""
+
+    @property
+    def address(self) -> str:
+        """Whose it is, in the form that is counted."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing is lost with it: no whole request is under way."""
+
+    def look(self, now_s: float) -> None:
+        """End what has taken too long."""
+
+    def make_room(self) -> None:
+        """Leave, so that someone else may come."""
+
+    def shutdown(self) -> None:
+        """Take no further request; leave at once if none is under way."""
+
+
+class Connections:
+    """All connections of the listeners that share it.
+
+    When there is no place left, the oldest connection that is only waiting makes room:
+    whoever holds a thousand silent connections loses them, and nobody else notices.
+    """
+
+    def __init__(self, limits: Limits, *, wall: Callable[[], float] = time) -> None:
+        self.limits = limits
+        self.state = ServerState()
+        self._wall = wall
+        self._all: dict[Connection, None] = {}
+        self._by_address: dict[str, dict[Connection, None]] = {}
+        self._looks = False
+        self._emptied = asyncio.Event()
+
+    def __len__(self) -> int:
+        """Count the open connections."""
+        return len(self._all)
+
+    def admit(self, newcomer: Connection) -> bool:
+        """Give the newcomer a place, taken from one that only waits if need be."""
+        siblings = self._by_address.get(newcomer.address, {})
+        full = [
+            group
+            for group, most in (
+                (siblings, self.limits.connections_per_address),
+                (self._all, self.limits.connections),
+            )
+            if len(group) >= most
+        ]
+        for group in full[:1]:
+            oldest = next((each for each in group if each.waits), None)
+            if oldest is None:
+                return False
+            self.forget(oldest)
+            oldest.make_room()
+        self._all[newcomer] = None
+        self._by_address.setdefault(newcomer.address, {})[newcomer] = None
+        self._emptied.clear()
+        if not self._looks:
+            self._look()
+        return True
+
+    def forget(self, leaver: Connection) -> None:
+        """Free the place; the second time changes nothing."""
+        if leaver not in self._all:
+            return
+        del self._all[leaver]
+        siblings = self._by_address[leaver.address]
+        del siblings[leaver]
+        if not siblings:
+            del self._by_address[leaver.address]
+        if not self._all:
+            self._emptied.set()
+
+    async def close(self, *, grace_s: float, last_s: float) -> None:
+        """Let each finish what it has begun, for so long; then end it."""
+        until_s = asyncio.get_running_loop().time() + grace_s
+        for each in list(self._all):
+            each.shutdown()
+        await self._wait_for_all(grace_s)
+        await self._wait_for_tasks(until_s - asyncio.get_running_loop().time())
+        for task in self.state.tasks:
+            task.cancel()
+        await self._wait_for_tasks(last_s)
+        for each in list(self._all):
+            each.make_room()
+        await self._wait_for_all(last_s)
+
+    async def _wait_for_all(self, most_s: float) -> None:
+        if self._all:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._emptied.wait(), most_s)
+
+    async def _wait_for_tasks(self, most_s: float) -> None:
+        if self.state.tasks:
+            await asyncio.wait(set(self.state.tasks), timeout=max(0.0, most_s))
+
+    def _look(self) -> None:
+        self._looks = bool(self._all)
+        if not self._looks:
+            return
+        loop = asyncio.get_running_loop()
+        now_s = loop.time()
+        self.state.default_headers = [
+            (b"date", formatdate(self._wall(), usegmt=True).encode())
+        ]
+        for each in list(self._all):
+            each.look(now_s)
+        loop.call_later(self.limits.look_every_s, self._look)
+
+
+@lru_cache(maxsize=4096)
+def counted_as(address: str) -> str:
+    """Give the address in the form that is counted: of IPv6 the /64, a household's."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))

@@ -1,0 +1,256 @@
+"""How a connection ends: when it is refused, overdue, stopped, or simply over.
+
+    BETWEEN ──first byte──> HEAD ──end of headers──> BODY ──last byte──> BETWEEN
+         any of them, when it was refused, took too long or was the last ──> LEAVING
+
+Whatever is refused here gets a JSON answer, after the answers that are due before it,
+and the connection ends with it.
+"""
+
+import asyncio
+from enum import Enum, auto
+
+import msgspec
+from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+
+from leyden.api.connections import Connections, counted_as
+from leyden.api.framing import Unread
+
+
+class Part(Enum):
+    """What of a request is being read."""
+
+    BETWEEN = auto()
+    HEAD = auto()
+    BODY = auto()
+    LEAVING = auto()
+
+
+class Way:
+    """The way out of a cycle: like the transport, but one leaves instead of closing."""
+
+    __slots__ = ("close", "is_closing", "write")
+
+    def __init__(self, connection: "Ending", transport: asyncio.Transport) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = connection.leave
+
+
+class Cycle(RequestResponseCycle):
+    """One request and its answer."""
+
+    taken = 0  # bytes of the body
+    caller_left = False  # as far as one can tell: no more is sent
+    _given = False  # all of the body, to the application
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Give the body piece by piece, then wait for the caller to leave.
+
+        Whoever sends no more may still be reading, so that answering stays possible.
+        """
+        message = await super().receive()
+        if self.caller_left and self._given:
+            return {"type": "http.disconnect"}
+        self._given = not message.get("more_body", False)
+        return message
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Take the application's answer."""
+        if not self.response_started and self.more_body:
+            # Answered before it was read: what is still coming is not awaited.
+            self.keep_alive = False
+        if self.disconnected:
+            # An application that streams for ever must not take the loop with it.
+            await asyncio.sleep(0)
+        await super().send(message)
+
+    async def send_500_response(self) -> None:
+        """Answer for an application that failed, as the API does: in JSON."""
+        body = msgspec.json.encode({"message": "something went wrong here"})
+        await self.send(
+            {
+                "type": "http.response.start",
+                "status": 500,
+                "headers": [
+                    (b"content-type", b"application/json"),
+                    (b"content-length", b"%d" % len(body)),
+                ],
+            }
+        )
+        await self.send({"type": "http.response.body", "body": body})
+
+    def break_off(self) -> None:
+        """Tell the application that the rest will never come."""
+        self.disconnected = True
+        self.message_event.set()
+
+
+class Ending(HttpToolsProtocol):
+    """One connection, as far as its end is concerned; protocol.py reads it."""
+
+    def __init__(self, config: Config, connections: Connections) -> None:
+        super().__init__(config, connections.state, {})
+        self._places = connections
+        self._limits = connections.limits
+        self._part = Part.BETWEEN
+        self._due_s = 0.0  # when the present part has taken too long
+        self._blocked_s = 0.0  # since when the caller does not take our answer
+        self._size = 0  # of the head, as it is understood
+        self._wire = 0  # of the present part, as it comes, but for its first slice
+        self._slice = 0
+        self._last = False  # no further request is read
+        self._gone = False  # the caller sends no more
+        self._answering: RequestResponseCycle | None = None
+        self._unread: Unread | None = None  # to be said when its turn comes
+        self.address = ""
+
+    def connection_made(  # type: ignore[override]
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Start the clock, if there is a place."""
+        super().connection_made(transport)
+        self._way = Way(self, transport)
+        if self.client is not None:
+            host, port = self.client
+            # On a listener for both families an IPv4 address is written as IPv6.
+            self.client = host.removeprefix("::ffff:") if "." in host else host, port
+            self.address = counted_as(self.client[0])
+        self._due_s = self.loop.time() + self._limits.header_s
+        if not self._places.admit(self):
+            self._say(Unread(503, "too many connections; try again in a moment"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let the application know that nothing more comes, and nothing arrives."""
+        self._places.forget(self)
+        self._part = Part.LEAVING
+        if isinstance(self._answering, Cycle) and self._is_answering():
+            self._answering.break_off()
+        super().connection_lost(exc)
+
+    def _start_asgi_task(
+        self, cycle: RequestResponseCycle, app: ASGI3Application
+    ) -> None:
+        self._answering = cycle
+        if self._gone and isinstance(cycle, Cycle):
+            cycle.caller_left = True
+        super()._start_asgi_task(cycle, app)
+
+    def _is_answering(self) -> bool:
+        return self._answering is not None and not self._answering.response_complete
+
+    def on_response_complete(self) -> None:
+        """Go on with what has been read meanwhile, or wait for the next request."""
+        self.server_state.total_requests += 1
+        if self._part is Part.LEAVING or self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._unread is not None:
+            self._say(self._unread)
+        elif self._part is Part.BETWEEN:
+            self._due_s = self.loop.time() + self._limits.idle_s
+            if self._last:
+                self.leave()
+
+    def _refuse(self, unread: Unread) -> None:
+        """Read no further, and say why when it is this request's turn."""
+        if self._part is Part.LEAVING or self._unread is not None:
+            return
+        self._last = True
+        if self._part is Part.BODY and isinstance(self.cycle, Cycle):
+            # The application must not take what has come for the whole.
+            self.cycle.break_off()
+            if self.cycle.response_started:
+                self.transport.abort()
+                return
+            if self._answering is self.cycle:
+                self._answering = None
+            elif self.pipeline:
+                self.pipeline.popleft()
+        if self._is_answering():
+            self._unread = unread
+        else:
+            self._say(unread)
+
+    def _say(self, unread: Unread) -> None:
+        body = msgspec.json.encode({"message": unread.message})
+        headers = [
+            *self.server_state.default_headers,
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        if unread.status == 503:  # noqa: PLR2004  the one that passes by itself
+            headers.append((b"retry-after", b"1"))
+        lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+        self.transport.write(STATUS_LINE[unread.status] + lines + b"\r\n" + body)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close, once the caller has had a chance to read what was said."""
+        if self._part is Part.LEAVING:
+            return
+        reading = self._part is not Part.BETWEEN
+        self._part = Part.LEAVING
+        self._due_s = self.loop.time() + self._limits.send_s
+        if not reading:
+            self.transport.close()
+            return
+        # Closing with bytes unread resets the connection, and our answer is lost.
+        self._due_s = self.loop.time() + self._limits.linger_s
+        self.flow.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def shutdown(self) -> None:
+        """Take no further request; leave at once if none is under way."""
+        self._last = True
+        if self._is_answering() or self._part is Part.BODY:
+            self.cycle.keep_alive = False
+        elif self._part is Part.BETWEEN:
+            self.leave()
+
+    def make_room(self) -> None:
+        """Leave, so that someone else may come."""
+        self.transport.abort()
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing is lost with it: no whole request is under way."""
+        return self._part is not Part.BODY and not self._is_answering()
+
+    def pause_writing(self) -> None:
+        """Note since when the caller does not read."""
+        self._blocked_s = self.loop.time()
+        super().pause_writing()
+
+    def look(self, now_s: float) -> None:
+        """End what has taken too long; whoever has asked for something is told."""
+        if self.flow.write_paused and now_s > self._blocked_s + self._limits.send_s:
+            self.transport.abort()
+            return
+        late_s = now_s - self._due_s
+        if late_s <= 0:
+            return
+        match self._part:
+            case Part.LEAVING:
+                self.transport.abort()
+            case Part.BETWEEN if not self._is_answering():
+                self.leave()
+            case Part.HEAD if not self.flow.read_paused:
+                self._refuse(Unread(408, "the request's headers took too long"))
+            case Part.BODY if not self.flow.read_paused and isinstance(
+                self.cycle, Cycle
+            ):
+                if late_s * self._limits.body_rate > self.cycle.taken:
+                    self._refuse(Unread(408, "the request's body took too long"))
+            case _:
+                pass

@@ -1,0 +1,58 @@
+"""Every endpoint, on one screen."""
+
+from leyden.api import backups, flow, nodes, webhooks
+from leyden.api.operations import Operation
+from leyden.domain.accounts import Scope
+from leyden.errors import Conflict, OverLimit
+
+_NODE, _FLOW = Scope.NODE, Scope.FLOW
+_NODES = "/organizations/{organization_id}/nodes"
+_ONE = f"{_NODES}/{{node_id}}"
+_WEBHOOKS = f"{_ONE}/webhooks"
+_NOT_NOW = (Conflict,)
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation("GET", _NODES, nodes.list_, _NODE),
+    Operation("POST", _NODES, nodes.create, _NODE, _NOT_NOW, repeatable=True),
+    Operation("GET", _ONE, nodes.get, _NODE),
+    Operation("DELETE", _ONE, nodes.delete, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/start", nodes.start, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/stop", nodes.stop, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/restart", nodes.restart, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/update", nodes.update, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/settings", nodes.change_settings, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/whitelist", nodes.replace_whitelist, _NODE, _NOT_NOW),
+    Operation("GET", f"{_ONE}/cert", nodes.certificate, _NODE),
+    Operation("POST", f"{_ONE}/tls", nodes.renew_certificate, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/macaroon", backups.keep_macaroon, _NODE, _NOT_NOW),
+    Operation("GET", f"{_ONE}/macaroons", backups.list_macaroons, _NODE),
+    Operation("GET", f"{_ONE}/macaroon/{{name}}", backups.get_macaroon, _NODE),
+    Operation("POST", f"{_ONE}/seed", backups.keep_seed, _NODE, _NOT_NOW),
+    Operation("GET", f"{_ONE}/seed", backups.get_seed, _NODE),
+    Operation("GET", f"{_ONE}/backup", backups.get_channels, _NODE),
+    Operation("GET", f"{_ONE}/logs", nodes.log, _NODE),
+    Operation("GET", f"{_ONE}/connect", nodes.connect, _NODE),
+    Operation("GET", f"{_ONE}/metrics", nodes.metrics, _NODE),
+    Operation("GET", f"{_WEBHOOKS}/deliveries", webhooks.deliveries, _NODE),
+    Operation(
+        "POST",
+        f"{_WEBHOOKS}/deliveries/{{delivery_id}}/redeliver",
+        webhooks.redeliver,
+        _NODE,
+        _NOT_NOW,
+    ),
+    Operation("POST", f"{_WEBHOOKS}/test", webhooks.test, _NODE, _NOT_NOW),
+    Operation("POST", f"{_WEBHOOKS}/rotate-secret", webhooks.rotate_secret, _NODE),
+    Operation("GET", "/versions", nodes.list_versions, _NODE),
+    Operation("POST", "/flow/quote", flow.quote, _FLOW),
+    Operation(
+        "POST", "/flow/create", flow.create, _FLOW, (OverLimit,), repeatable=True
+    ),
+    Operation("POST", "/flow/status", flow.status, _FLOW),
+    Operation("POST", "/flow/cancel", flow.cancel, _FLOW, (Conflict,), repeatable=True),
+    Operation("GET", "/flow/coupons", flow.coupons, _FLOW),
+    Operation("POST", "/flow/redeem", flow.redeem, _FLOW, repeatable=True),
+    Operation("GET", "/flow/orders", flow.list_, _FLOW),
+    Operation("GET", "/flow/balance", flow.balance, _FLOW),
+    Operation("GET", "/flow/ledger", flow.ledger, _FLOW),
+)

@@ -1,0 +1,161 @@
+"""The ordering endpoints: each one translates, asks a service, and translates back."""
+
+import base64
+import binascii
+from datetime import datetime
+
+from leyden.api.flow_schemas import (
+    BalanceAnswer,
+    CancelledOrder,
+    ChannelWish,
+    CouponReference,
+    CouponsAnswer,
+    LedgerAnswer,
+    LedgerQuery,
+    OrderAnswer,
+    OrderReference,
+    OrdersAnswer,
+    OrdersQuery,
+    QuoteAnswer,
+    Redeemed,
+    cancelled,
+    coupon,
+    entry,
+    ordered,
+    quoted,
+)
+from leyden.api.operations import Request
+from leyden.domain.orders import Order
+from leyden.domain.times import from_us, to_us
+from leyden.errors import Malformed, TreasuryAway
+from leyden.services import credit, orders
+from leyden.services.shop import Shop
+
+
+async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
+    """Price a channel; the price holds for ten minutes."""
+    priced, credit_used = await orders.quote(
+        _shop(request),
+        request.principal.organization_id,
+        body.channel(),
+        now=request.now,
+    )
+    return quoted(priced, credit_used)
+
+
+async def create(request: Request, body: ChannelWish) -> OrderAnswer:
+    """Order a channel, and learn how to pay for it.
+
+    Where credit or the account covers it all, the answer carries the ticket.
+    """
+    shop = _shop(request)
+    order = await orders.create(
+        shop,
+        request.principal.organization_id,
+        f"{request.key}{orders.SUFFIX}",
+        body.channel(),
+        now=request.now,
+    )
+    if order.paid:
+        order = await orders.ticketed(shop, order)
+    return _ordered(shop, order)
+
+
+async def status(request: Request, body: OrderReference) -> OrderAnswer:
+    """Tell how an order stands."""
+    shop = _shop(request)
+    organization_id = request.principal.organization_id
+    return _ordered(shop, await orders.get(shop, organization_id, body.order_id))
+
+
+async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
+    """Give an order up; what was paid becomes credit. Twice is the same as once."""
+    shop = _shop(request)
+    order = await orders.cancel(
+        shop, request.principal.organization_id, body.order_id, now=request.now
+    )
+    return cancelled(order, orders.open_ticket(shop, order))
+
+
+async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
+    """List the orders, newest first."""
+    shop = _shop(request)
+    found = await orders.list_(
+        shop,
+        request.principal.organization_id,
+        before=_place(query.cursor),
+        most=query.limit + 1,
+    )
+    shown = found[: query.limit]
+    return OrdersAnswer(
+        orders=[_ordered(shop, order) for order in shown],
+        next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
+    )
+
+
+async def coupons(request: Request) -> CouponsAnswer:
+    """List the coupons, used and unused."""
+    found = await credit.coupons(
+        request.platform.database, request.principal.organization_id
+    )
+    return CouponsAnswer(coupons=[coupon(each) for each in found])
+
+
+async def redeem(request: Request, body: CouponReference) -> Redeemed:
+    """Turn a coupon into credit."""
+    available, worth = await credit.redeem(
+        request.platform.database,
+        request.principal.organization_id,
+        body.coupon,
+        now=request.now,
+    )
+    return Redeemed(coupon=body.coupon, credit=available, coupon_amount=worth)
+
+
+async def balance(request: Request) -> BalanceAnswer:
+    """Tell what the account comes to."""
+    has = await credit.balance(
+        request.platform.database, request.principal.organization_id
+    )
+    return BalanceAnswer(balance=has.balance, credit=has.credit)
+
+
+async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer:
+    """List every movement of the account's money, newest first."""
+    found = await credit.history(
+        request.platform.database,
+        request.principal.organization_id,
+        before=query.cursor or None,
+        most=query.limit + 1,
+    )
+    shown = found[: query.limit]
+    return LedgerAnswer(
+        entries=[entry(each) for each in shown],
+        next_cursor=shown[-1].number if len(found) > query.limit else 0,
+    )
+
+
+def _shop(request: Request) -> Shop:
+    if (shop := request.platform.shop) is None:
+        raise TreasuryAway("no channels are sold here", retry_after_s=3600)
+    return shop
+
+
+def _ordered(shop: Shop, order: Order) -> OrderAnswer:
+    return ordered(order, orders.open_ticket(shop, order))
+
+
+def _cursor(order: Order) -> str:
+    place = f"{to_us(order.created)} {order.id}"
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def _place(cursor: str) -> tuple[datetime, str] | None:
+    if not cursor:
+        return None
+    try:
+        padded = cursor.encode() + b"=" * (-len(cursor) % 4)
+        us, id_ = base64.b64decode(padded, b"-_", validate=True).decode().split()
+        return from_us(int(us)), id_
+    except (binascii.Error, ValueError, OverflowError):
+        raise Malformed("cursor: is none that was given out") from None

@@ -1,0 +1,45 @@
+"""How often one may ask: a bucket of tokens each, filled evenly.
+
+Kept in memory, so each replica counts for itself; a limit that must hold across
+replicas (guessing coupons) is kept in the database by whoever guards it.
+"""
+
+from math import ceil
+
+from leyden.errors import TooMany
+
+_MOST_BUCKETS = 50_000
+
+
+class RateLimit:
+    """Allow so many a minute to each, in bursts of at most a minute's worth."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = float(per_minute)
+        self._per_second = per_minute / 60
+        self._buckets: dict[str, tuple[float, float]] = {}  # (tokens, at)
+
+    def take(self, who: str, *, at_s: float) -> None:
+        """Count one more; TooMany, with the time to wait, when there were too many."""
+        tokens = self._left(who, at_s)
+        if tokens < 1:
+            raise TooMany(retry_after_s=self._wait_s(tokens))
+        self._keep(who, tokens - 1, at_s)
+
+    def check(self, who: str, *, at_s: float) -> None:
+        """Refuse as `take` would, without counting."""
+        if self._buckets and (tokens := self._left(who, at_s)) < 1:
+            raise TooMany(retry_after_s=self._wait_s(tokens))
+
+    def _left(self, who: str, at_s: float) -> float:
+        tokens, before = self._buckets.get(who, (self._most, at_s))
+        return min(self._most, tokens + (at_s - before) * self._per_second)
+
+    def _keep(self, who: str, tokens: float, at_s: float) -> None:
+        if len(self._buckets) >= _MOST_BUCKETS and who not in self._buckets:
+            # The oldest entry is the likeliest to be full again.
+            del self._buckets[next(iter(self._buckets))]
+        self._buckets[who] = tokens, at_s
+
+    def _wait_s(self, tokens: float) -> int:
+        return max(1, ceil((1 - tokens) / self._per_second)) if self._per_second else 60

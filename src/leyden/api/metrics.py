@@ -1,0 +1,25 @@
+"""What the operator's monitoring reads: counters in the Prometheus text format."""
+
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from leyden.api.app import Receive, Scope, Send
+from leyden.api.counting import REGISTRY
+
+
+async def metrics(scope: Scope, _: Receive, send: Send) -> None:
+    """Answer GET /metrics; on a listener of its own that only loopback reaches."""
+    found = scope["path"] == "/metrics" and scope["method"] in {"GET", "HEAD"}
+    body = generate_latest(REGISTRY) if found else b'{"message":"not found"}'
+    kind = CONTENT_TYPE_LATEST.encode() if found else b"application/json"
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200 if found else 404,
+            "headers": [
+                (b"content-type", kind),
+                (b"content-length", b"%d" % len(body)),
+            ],
+        }
+    )
+    head = scope["method"] == "HEAD"
+    await send({"type": "http.response.body", "body": b"" if head else body})

@@ -1,0 +1,150 @@
+"""What an endpoint is: a line in a table, checked once and answered the same way.
+
+    Operation("GET", "/organizations/{organization_id}/nodes", nodes.list_, Scope.NODE)
+
+The body's and the answer's types are read from the handler's own signature, so the
+table, the checks and the OpenAPI document cannot disagree.
+"""
+
+import inspect
+import re
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, Literal, get_type_hints
+
+import msgspec
+
+from leyden.domain.accounts import Principal, Scope
+from leyden.errors import Refused
+from leyden.services.platform import Platform
+
+Method = Literal["GET", "POST", "DELETE"]
+_PARAMETER = re.compile(r"{(\w+)}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Request:
+    """One call, authenticated: who asks for what, and when."""
+
+    platform: Platform
+    principal: Principal
+    path: Mapping[str, str]
+    now: datetime
+    key: uuid.UUID
+    """The id of whatever this request makes; the same one when it is repeated under
+    one Idempotency-Key, so that making it twice makes it once."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One endpoint."""
+
+    method: Method
+    path: str
+    run: Callable[..., Awaitable[Any]]
+    scope: Scope
+    refuses: tuple[type[Refused], ...] = ()
+    repeatable: bool = False  # takes an Idempotency-Key
+    body: type[Any] | None = field(init=False)
+    query: type[Any] | None = field(init=False)
+    body_is_optional: bool = field(init=False)  # {} says all that has to be said
+    answer: type[Any] = field(init=False)
+    name: str = field(init=False)  # for the OpenAPI document: nodes_list
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(self.run, include_extras=True)
+        # A frozen dataclass is filled in through the back door, once, here.
+        object.__setattr__(self, "body", hints.get("body"))
+        object.__setattr__(self, "query", hints.get("query"))
+        object.__setattr__(self, "body_is_optional", _needs_nothing(self.body))
+        object.__setattr__(self, "answer", hints["return"])
+        module = self.run.__module__.rpartition(".")[2]
+        name = f"{module}_{self.run.__name__.strip('_')}"
+        object.__setattr__(self, "name", name)
+
+    @property
+    def promise(self) -> str:
+        """Say what it does: the handler's docstring."""
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def parameters(self) -> list[str]:
+        """Name what stands in the path."""
+        return _PARAMETER.findall(self.path)
+
+
+def _needs_nothing(body: type[Any] | None) -> bool:
+    return body is not None and not any(
+        field.required for field in msgspec.structs.fields(body)
+    )
+
+
+Methods = dict[str, Operation]
+
+
+class Table:
+    """All operations, found by path and method."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self.operations = tuple(operations)
+        self._fixed: dict[str, Methods] = {}
+        self._forms: dict[int, list[_Form]] = {}  # by the number of words
+        for operation in self.operations:
+            if not operation.parameters:
+                methods = self._fixed.setdefault(operation.path, {})
+            else:
+                methods = self._form_of(operation.path).methods_at(operation.path)
+            methods[operation.method] = operation
+
+    def find(self, path: str) -> tuple[Methods, dict[str, str]]:
+        """Give the operations at this path by method, and what stands in the path."""
+        if (fixed := self._fixed.get(path)) is not None:
+            return fixed, {}
+        words = path.split("/")
+        forms = self._forms.get(len(words), ()) if "" not in words[1:] else ()
+        for form in forms:
+            if methods := form.find(words):
+                return methods, form.read(words)
+        return {}, {}
+
+    def _form_of(self, path: str) -> "_Form":
+        words = path.split("/")
+        places = {i: w[1:-1] for i, w in enumerate(words) if _PARAMETER.fullmatch(w)}
+        forms = self._forms.setdefault(len(words), [])
+        for form in forms:
+            if form.places == places:
+                return form
+        forms.append(_Form(places, len(words)))
+        return forms[-1]
+
+
+class _Form:
+    """Paths with parameters in the same places; their other words tell them apart."""
+
+    def __init__(self, places: dict[int, str], length: int) -> None:
+        self.places = places
+        self._fixed_words = itemgetter(
+            *(place for place in range(length) if place not in places)
+        )
+        self._methods: dict[Any, Methods] = {}
+
+    def methods_at(self, path: str) -> Methods:
+        """Give the methods of a path of this form, to be filled in."""
+        return self._methods.setdefault(self._fixed_words(path.split("/")), {})
+
+    def find(self, words: list[str]) -> Methods | None:
+        """Give the methods of the path with these words, if there is one."""
+        return self._methods.get(self._fixed_words(words))
+
+    def read(self, words: list[str]) -> dict[str, str]:
+        """Give what stands in the places of parameters."""
+        return {name: words[place] for place, name in self.places.items()}
+
+
+class Problem(msgspec.Struct):
+    """What is wrong, in a sentence."""
+
+    message: str

@@ -1,0 +1,173 @@
+"""How a connection is read: HTTP/1.1, strictly framed, with a limit on everything.
+
+The parser (llhttp) refuses bare line feeds, folding and two lengths; framing.py what it
+lets pass; this what is too large or too many. ending.py tells what happens then.
+"""
+
+import asyncio
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+
+from leyden.api.ending import Cycle, Ending, Part
+from leyden.api.framing import Unread, check_headers, check_target
+
+# The parser is fed in slices, so that no limit is passed by more than one of them.
+_SLICE = 16 * 1024
+# A chunk of one byte costs six; a body of nothing but such is not meant as a body.
+_WIRE_PER_BYTE = 4
+_LINE_FEED = 10
+
+
+class StrictProtocol(Ending):
+    """One connection, from its first byte to its last."""
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        if len(data) <= _SLICE:
+            self._read(data)
+            return
+        view = memoryview(data)
+        for start in range(0, len(data), _SLICE):
+            self._read(view[start : start + _SLICE])
+
+    def _read(self, data: bytes | memoryview) -> None:
+        if self._part is Part.LEAVING or self._unread is not None:
+            return  # only let pass, so that our answer is not lost
+        if self._part is Part.BETWEEN:
+            if self._last:
+                return
+            if data[0] == _LINE_FEED:
+                self._refuse(Unread(400, "a request cannot begin with a line feed"))
+                return
+        self._slice = len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._last = True  # answered as HTTP/1.1; what follows is something else
+        except httptools.HttpParserCallbackError as error:
+            if not isinstance(error.__context__, Unread):
+                raise
+            self._refuse(error.__context__)
+        except httptools.HttpParserError as error:
+            self._refuse(Unread(400, f"the request is not valid HTTP/1.1: {error}"))
+        else:
+            self._wire += self._slice
+            self._check_wire()
+
+    def _check_wire(self) -> None:
+        if self._part is Part.HEAD and self._wire > self._limits.header_bytes:
+            self._refuse(Unread(431, "the request's headers are too large"))
+        elif self._part is Part.BODY and self._wire > (
+            self._limits.body_bytes * _WIRE_PER_BYTE
+        ):
+            self._refuse(Unread(413, "the body comes in too many small chunks"))
+
+    def on_message_begin(self) -> None:
+        """Begin to read a request."""
+        if len(self.pipeline) >= self._limits.pipelined:
+            raise Unread(400, "too many requests were sent ahead of their answers")
+        super().on_message_begin()
+        self._enter(Part.HEAD, self._limits.header_s)
+        self._size = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the target."""
+        self.url += url
+        if len(self.url) > self._limits.target_bytes:
+            raise Unread(414, "the request's target is too long")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; refuse one too many, and any that comes after the body."""
+        if self._part is not Part.HEAD:
+            raise Unread(400, "trailers are not taken")
+        self._size += len(name) + len(value) + 4
+        if self._size + len(self.url) > self._limits.header_bytes:
+            raise Unread(431, "the request's headers are too large")
+        if len(self.headers) >= self._limits.headers:
+            raise Unread(431, "the request has too many headers")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Check what the headers say together, then let the application begin."""
+        version = self.parser.get_http_version()
+        method = self.parser.get_method().decode("ascii")
+        if check_headers(self.headers, version) > self._limits.body_bytes:
+            raise self._too_large()
+        path, _, query = check_target(self.url, method).partition(b"?")
+        scope = self.scope
+        scope["method"] = method
+        scope["http_version"] = version
+        scope["raw_path"] = path
+        scope["path"] = unquote(path.decode("ascii"))
+        scope["query_string"] = query
+        if (
+            version == "1.0"
+            or not self.parser.should_keep_alive()
+            or self.parser.should_upgrade()
+        ):
+            self._last = True
+        self._enter(Part.BODY, self._limits.body_s)
+        self.cycle = self._new_cycle()
+        if self._is_answering():
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+        else:
+            self._start_asgi_task(self.cycle, self.app)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        cycle = self.cycle
+        if cycle.response_complete or not isinstance(cycle, Cycle):
+            return
+        cycle.taken += len(body)
+        if cycle.taken > self._limits.body_bytes:
+            raise self._too_large()
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """Let the application have the rest."""
+        self._part = Part.BETWEEN
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
+
+    def _enter(self, part: Part, most_s: float) -> None:
+        self._part = part
+        self._due_s = self.loop.time() + most_s
+        self._wire = -self._slice  # which makes it 0 at the end of this slice
+
+    def _too_large(self) -> Unread:
+        most = self._limits.body_bytes // 1024
+        return Unread(413, f"the body is larger than {most} KiB")
+
+    def _new_cycle(self) -> Cycle:
+        return Cycle(
+            scope=self.scope,
+            transport=self._way,  # type: ignore[arg-type] # all that a cycle uses
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=not self._last,
+            on_response=self.on_response_complete,
+        )
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Answer what was asked whole, although the caller will send no more."""
+        if self._part in {Part.HEAD, Part.BODY}:
+            self._refuse(Unread(400, "the request breaks off"))
+        self._last = self._gone = True
+        if self.scheme == "https" or not self._is_answering():
+            return None
+        if isinstance(self._answering, Cycle):
+            self._answering.caller_left = True
+            self._answering.message_event.set()
+        self.cycle.keep_alive = False
+        return True

@@ -1,0 +1,144 @@
+"""The HTTP server: listens in the process's own event loop, and stops without haste."""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from uvicorn.config import Config
+
+from leyden.api.connections import Connections, Limits
+from leyden.api.protocol import StrictProtocol
+from leyden.errors import SetupError
+
+# ASGI in our own words (api/app.py): plain dictionaries, not uvicorn's typed ones.
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+_BACKLOG = 2048
+# After the grace: for the tasks that were told to stop, and for the last bytes.
+_LAST_S = 1.0
+
+
+def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.socket]:
+    """Take the port on each of the host's addresses; 0 takes any one that is free.
+
+    Done before anything else starts, so that a port in use is one clear line.
+    """
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (socket.gaierror, UnicodeError):
+        name = setting.replace("_port", "_host")
+        raise SetupError(f"{name}: there is no address for {host!r}") from None
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in dict.fromkeys((each[0], each[4]) for each in found):
+            # "Any free port" must be the same one on each address.
+            taken = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(_listen(family, (address[0], taken, *address[2:])))
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        raise SetupError(_why(error, host, port, setting)) from None
+    return sockets
+
+
+def tls(certificate: str, key: str) -> ssl.SSLContext:
+    """Read the chain and its key from their files; TLS 1.2 or newer, HTTP/1.1."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise SetupError(
+            "api_tls_certificate, api_tls_key: cannot be used: "
+            f"{error.strerror or error}"
+        ) from None
+    return context
+
+
+@asynccontextmanager
+async def serving(
+    app: Application,
+    sockets: Sequence[socket.socket],
+    *,
+    limits: Limits | None = None,
+    tls: ssl.SSLContext | None = None,
+    grace_s: float = 20,
+) -> AsyncIterator[Connections]:
+    """Answer on the sockets while inside; on the way out finish what was begun.
+
+    Leaving, no new connection is taken, silent ones are closed, and requests have the
+    grace to finish. What is then left is cancelled.
+    """
+    limits = limits or Limits()
+    connections = Connections(limits)
+    config = Config(
+        app=app,
+        http=StrictProtocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+    )
+    config.load()
+    loop = asyncio.get_running_loop()
+    servers = [
+        await loop.create_server(
+            lambda: StrictProtocol(config, connections),
+            sock=each,
+            ssl=tls,
+            backlog=_BACKLOG,
+            ssl_handshake_timeout=limits.header_s if tls else None,
+        )
+        for each in sockets
+    ]
+    try:
+        yield connections
+    finally:
+        for server in servers:
+            server.close()
+        await connections.close(grace_s=grace_s, last_s=_LAST_S)
+
+
+def _listen(family: int, address: tuple[str | int, ...]) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        # At once: until it listens, another program could take the port as well.
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _why(error: OSError, host: str, port: int, setting: str) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"port {port} on {host} is taken by another program; stop that one, or "
+                f"choose another port with LEYDEN_{setting.upper()}"
+            )
+        case errno.EACCES:
+            return (
+                f"port {port} needs more rights than this user has; choose one from "
+                f"1024 up with LEYDEN_{setting.upper()}"
+            )
+        case errno.EADDRNOTAVAIL:
+            name = setting.upper().replace("_PORT", "_HOST")
+            return f"LEYDEN_{name}: this machine does not have the address {host}"
+        case _:
+            return f"cannot listen on {host}, port {port}: {error.strerror}"

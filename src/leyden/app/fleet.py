@@ -1,0 +1,261 @@
+"""Wiring what runs nodes: from settings to a fleet and what looks after it."""
+
+import asyncio
+import hashlib
+import ipaddress
+import os
+import resource
+import shutil
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+
+from leyden.app.courier import allowed, words
+from leyden.daemons import build as builds
+from leyden.daemons.catalogue import Program
+from leyden.daemons.progress import Progress, quiet
+from leyden.domain.nodes import Network
+from leyden.domain.versions import Version
+from leyden.errors import Away, SetupError, Stale
+from leyden.gateway import certificates, supervisor
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Door
+from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.local import LocalRuntime
+from leyden.runtimes.local_homes import LocalHomes
+from leyden.runtimes.seats import Seats, can_be_reached, may_give_users
+from leyden.services.fleet import Doors, Fleet, Rules
+from leyden.services.housekeeping import tell_of_updates
+from leyden.services.platform import Platform
+from leyden.services.starts import Starts
+from leyden.services.watching import Watching, adopt
+from leyden.settings import Settings
+
+Binary = Callable[[Version], Awaitable[Path]]
+
+_FIRST_UID_OF_ROOT = 200_000
+# Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
+_STARTS_PER_PROCESSOR = 2
+
+_AGAIN_S = 1.0
+
+log = structlog.get_logger()
+
+
+def lnds(
+    cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
+) -> Binary:
+    """Give the operator's own lnd of a version, or the cache's, built if need be."""
+
+    async def binary(wanted: Version) -> Path:
+        return await builds.binary(
+            "lnd", str(wanted), cache=cache, own=own, progress=progress
+        )
+
+    return binary
+
+
+def _within_reach(binary: Binary, folder: Path) -> Binary:
+    """Give copies that any user may run; the cache may lie in a closed home folder."""
+
+    async def copied(wanted: Version) -> Path:
+        program = await binary(wanted)
+        digest = hashlib.sha256(str(program).encode()).hexdigest()[:12]
+        copy = folder / f"{program.name}-{wanted}-{digest}"
+        if not copy.exists():
+            await asyncio.to_thread(_copy, program, copy)
+        return copy
+
+    return copied
+
+
+def _copy(program: Path, to: Path) -> None:
+    to.parent.mkdir(exist_ok=True)
+    to.parent.chmod(0o711)
+    draft = to.with_name(f".{to.name}.{os.getpid()}")
+    shutil.copyfile(program, draft)
+    draft.chmod(0o755)
+    draft.replace(to)
+
+
+def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
+    """Give the fleet that the settings ask for, if they do."""
+    grounds = dict(_grounds(platform.settings))
+    return _fleet(platform, grounds, binary) if grounds else None
+
+
+@asynccontextmanager
+async def looked_after(fleet: Fleet) -> AsyncIterator[None]:
+    """Find the nodes that run already, listen to them, and keep the gateway up.
+
+    A thousand nodes take some seconds to find, in which requests are answered already:
+    nothing that is asked for needs them found, and no lnd is started beside another.
+    """
+    _open_as_many_files_as_we_may()
+    runtime = fleet.runtime
+    watching = Watching(fleet)
+    runtime.watch(watching.hear)
+    tasks = [asyncio.create_task(_find_again(fleet), name="nodes found again")]
+    if isinstance(fleet.gateway, LocalGateway):
+        await fleet.gateway.start()
+        tasks.append(asyncio.create_task(fleet.gateway.run(), name="gateway"))
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await watching.close()
+        if isinstance(runtime, LocalRuntime):
+            runtime.close()
+
+
+def _open_as_many_files_as_we_may() -> None:
+    """Raise the limit to what the machine allows: each node takes two files."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+async def _find_again(fleet: Fleet) -> None:
+    while True:
+        try:
+            log.info("nodes found again", running=await adopt(fleet))
+            await tell_of_updates(fleet)
+        except (Away, Stale) as error:
+            log.warning("nodes are not found yet", why=error.message)
+            await asyncio.sleep(_AGAIN_S)
+        else:
+            return
+
+
+def _fleet(
+    platform: Platform, grounds: Mapping[Network, Ground], binary: Binary
+) -> Fleet:
+    given = platform.settings
+    root = given.home_path / "nodes"
+    seats = _seats(given, root)
+    if seats.first_uid is not None:
+        binary = _within_reach(binary, given.home_path / "programs")
+    layout = Layout(root=root, seats=seats, grounds=grounds)
+    authority = certificates.open_or_create(
+        given.home_path / "authority", now=platform.clock()
+    )
+    trusts = ssl.create_default_context(cadata=authority.root_pem.decode())
+    listening = Listening(
+        host=given.gateway_host,
+        ports={Door.REST: given.gateway_rest_port, Door.GRPC: given.gateway_grpc_port},
+        balancers=words(given.gateway_balancers),
+        connections_per_source=given.gateway_connections_per_source,
+        connections_per_node=given.gateway_connections_per_node,
+    )
+    return Fleet(
+        database=platform.database,
+        sealer=platform.sealer,
+        runtime=LocalRuntime(
+            layout, binary=binary, trusts=trusts, grace_s=given.node_stop_grace_s
+        ),
+        homes=LocalHomes(layout),
+        gateway=LocalGateway(
+            given.home_path / "gateway",
+            listening,
+            Bootstrap(),
+            envoy=supervisor.program(given.envoy),
+        ),
+        authority=authority,
+        clock=platform.clock,
+        starts=Starts(_STARTS_PER_PROCESSOR * (os.cpu_count() or 1)),
+        rules=Rules(
+            service_version=version("leyden"),
+            domain=given.nodes_domain,
+            networks=frozenset(grounds),
+            doors=Doors(
+                host=given.gateway_host,
+                rest=given.gateway_rest_port,
+                grpc=given.gateway_grpc_port,
+                node_rest=given.node_rest_port,
+                node_grpc=given.node_grpc_port,
+            ),
+            webhooks=allowed(given),
+            data_kept=timedelta(seconds=given.node_data_kept_s),
+        ),
+    )
+
+
+def _seats(given: Settings, root: Path) -> Seats:
+    first_uid = given.nodes_first_uid or None
+    if first_uid is None and may_give_users():
+        root.mkdir(parents=True, exist_ok=True)
+        root.chmod(0o711)
+        if can_be_reached(root):
+            first_uid = _FIRST_UID_OF_ROOT
+        else:
+            log.warning(
+                "nodes share our user: others may not pass through the home folder",
+                home=str(given.home_path),
+            )
+    return Seats(
+        network=_network(given.nodes_addresses),
+        rest_port=given.node_rest_port,
+        grpc_port=given.node_grpc_port,
+        first_uid=first_uid,
+    )
+
+
+def _network(text: str) -> ipaddress.IPv4Network:
+    try:
+        network = ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise SetupError(f"nodes_addresses: {error}") from None
+    if not network.is_loopback:
+        raise SetupError("nodes_addresses: must lie within 127.0.0.0/8")
+    return network
+
+
+def _grounds(given: Settings) -> Iterator[tuple[Network, Ground]]:
+    if given.testnet_chain:
+        chain = Chain(given.testnet_chain)
+        backend = _backend(given, "testnet", given.testnet_backend)
+        yield Network.TESTNET, _ground(chain, backend)
+    if given.mainnet_backend:
+        backend = _backend(given, "mainnet", given.mainnet_backend)
+        yield Network.MAINNET, _ground(Chain.MAINNET, backend)
+
+
+def _ground(chain: Chain, backend: Backend) -> Ground:
+    check_backend(chain, backend)
+    return Ground(chain=chain, backend=backend)
+
+
+def _backend(given: Settings, network: str, kind: str) -> Backend:
+    def setting(name: str) -> str:
+        return str(getattr(given, f"{network}_{name}", ""))
+
+    if kind == "neutrino":
+        return Neutrino(only_peers=words(setting("peers")), fee_url=setting("fee_url"))
+    if not setting("rpc_host"):
+        raise SetupError(f"{network}_rpc_host: {kind} needs one, HOST:PORT")
+    if kind == "bitcoind":
+        return Bitcoind(
+            host=setting("rpc_host"),
+            user=setting("rpc_user"),
+            password=setting("rpc_password"),
+        )
+    try:
+        certificate = Path(setting("rpc_certificate")).read_bytes()
+    except OSError as error:
+        reason = error.strerror
+        raise SetupError(f"{network}_rpc_certificate: {reason}") from None
+    return Btcd(
+        host=setting("rpc_host"),
+        user=setting("rpc_user"),
+        password=setting("rpc_password"),
+        certificate=certificate,
+    )

@@ -1,0 +1,129 @@
+"""An installation, opened for a command or running for everybody."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from importlib.metadata import version
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.metrics import metrics
+from leyden.api.public import Public
+from leyden.api.server import bind, serving, tls
+from leyden.app.courier import courier_of, words
+from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
+from leyden.app.shop import open_for_payments, shop_of
+from leyden.daemons.build import default_cache
+from leyden.daemons.own import own as owned
+from leyden.domain.times import utc_now
+from leyden.loops import lanes, put_standing
+from leyden.services import rotation
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage import schema
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
+from leyden.tasks import Worker
+
+VERSION = version("leyden")
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Platform]:
+    """Open the installation's database and keys; refuse one that does not fit."""
+    schema.check(settings.database)
+    path = settings.secrets_path
+    keyring = load_keyring(path)
+    rotation.keep_check(settings.database, keyring)
+    sealer = Sealer(keyring, reload=lambda: load_keyring(path))
+    database = await open_database(settings.database)
+    try:
+        yield Platform(
+            settings=settings, database=database, sealer=sealer, clock=utc_now
+        )
+    finally:
+        await database.close()
+
+
+def migrate(settings: Settings) -> str:
+    """Make or bring up to date the schema, and the keys of a new installation."""
+    newest = schema.migrate(settings.database)
+    if not settings.secrets_path.exists():
+        rotation.refuse_lost_keys(settings.database, settings.secrets_path)
+        save_keyring(settings.secrets_path, Keyring.new())
+    rotation.keep_check(settings.database, load_keyring(settings.secrets_path))
+    return newest
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings,
+    *,
+    api: bool = True,
+    loops: bool = True,
+    binary: Binary | None = None,
+) -> AsyncIterator[Platform]:
+    """Run the installation: answer requests, do what runs by itself, or both.
+
+    `binary` gives the lnd of a version, and may take its time to build it. On the way
+    out requests finish, leases are given back, and what was promised is on disk. Nodes
+    and the gateway go on without us.
+    """
+    sockets = bind(settings.api_host, settings.api_port) if api else []
+    chain = settings.api_tls_certificate
+    context = tls(chain, settings.api_tls_key) if chain else None
+    async with AsyncExitStack() as stack:
+        platform = await stack.enter_async_context(opened(settings))
+        if binary is None:
+            own = await owned(words(settings.own_binaries))
+            binary = lnds(default_cache(os.environ), own=own)
+        platform = replace(
+            platform,
+            courier=courier_of(platform),
+            fleet=fleet_of(platform, binary),
+            shop=shop_of(platform),
+        )
+        if platform.shop is not None:
+            await stack.enter_async_context(
+                open_for_payments(platform.shop, listening=loops)
+            )
+        await stack.enter_async_context(_metrics(settings))
+        if loops:
+            await stack.enter_async_context(_looping(platform))
+        if api:
+            public = Public(platform, Api(platform, OPERATIONS), version=VERSION)
+            await stack.enter_async_context(
+                serving(public, sockets, tls=context, grace_s=settings.stop_grace_s)
+            )
+        yield platform
+
+
+@asynccontextmanager
+async def _looping(platform: Platform) -> AsyncIterator[None]:
+    """Let run what runs by itself: the nodes are found again before anything else."""
+    async with AsyncExitStack() as stack:
+        if platform.database.is_alone:
+            async with platform.database.transaction() as tx:
+                await tx.tasks.free_all()
+        if platform.fleet is not None:
+            await stack.enter_async_context(looked_after(platform.fleet))
+        worker = Worker(platform.database, lanes(platform), clock=platform.clock)
+        await put_standing(platform)
+        working = asyncio.create_task(worker.run(), name="worker")
+        try:
+            yield
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _metrics(settings: Settings) -> AsyncIterator[None]:
+    if not settings.metrics_port:
+        yield
+        return
+    sockets = bind("127.0.0.1", settings.metrics_port, setting="metrics_port")
+    async with serving(metrics, sockets, grace_s=1):
+        yield

@@ -1,0 +1,59 @@
+"""What people see while programs are built: a line each, with time and size."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from leyden.daemons.progress import Progress, State, Step
+
+_MIB = 1 << 20
+_A_SECOND = 1.0
+
+
+@contextmanager
+def building(console: Console | None = None) -> Iterator[Progress]:
+    """Give what to tell each step to; draws on a terminal, writes lines elsewhere."""
+    console = console or Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda step: console.print(_line(step))
+        return
+    lines = _Lines()
+    with Live(lines, console=console, refresh_per_second=4):
+        yield lines.take
+
+
+class _Lines:
+    """The newest step of each program, with a clock for what still goes on."""
+
+    def __init__(self) -> None:
+        self._steps: dict[str, tuple[Step, float]] = {}
+
+    def take(self, step: Step) -> None:
+        self._steps[step.program] = (step, time.monotonic())
+
+    def __rich__(self) -> Table:
+        table = Table.grid(padding=(0, 1))
+        for step, since in self._steps.values():
+            table.add_row(_line(step, going_on_s=time.monotonic() - since))
+        return table
+
+
+def _line(step: Step, *, going_on_s: float = 0.0) -> str:
+    size = f"{step.size / _MIB:.0f} MB"
+    match step.state:
+        case State.WAITING:
+            said = "another process builds it; waiting"
+        case State.FETCHING:
+            said = "fetching its sources"
+        case State.BUILDING:
+            said = "building"
+        case State.BUILT:
+            return f"{step.program:<18} built in {step.seconds:.0f} s, {size}"
+        case State.READY:
+            return f"{step.program:<18} ready, {size}"
+    clock = f" ({going_on_s:.0f} s)" if going_on_s >= _A_SECOND else ""
+    return f"{step.program:<18} {said}{clock}"

@@ -1,0 +1,114 @@
+"""Working on Leyden itself: the checks, the tests, the benchmarks, from a clone."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from leyden.errors import SetupError
+
+_ROOT = Path(__file__).parents[3]
+_CHECKS: dict[str, Sequence[str]] = {
+    "lint": ("ruff", "check", "."),
+    "format": ("ruff", "format", "--check", "."),
+    "types": ("mypy",),
+    "arrows": ("lint-imports", "--no-logo"),
+}
+
+
+@click.command()
+def check() -> None:
+    """Run the linters, the type checker and the test of the arrows."""
+    _from_a_clone()
+    failed = []
+    for name, command in _CHECKS.items():
+        began = time.monotonic()
+        done = subprocess.run(
+            _ours(command), cwd=_ROOT, check=False, text=True, capture_output=True
+        )
+        print(
+            f"{'ok    ' if done.returncode == 0 else 'FAILED'}  {name:8}"
+            f"{time.monotonic() - began:6.1f} s  {' '.join(command)}",
+            flush=True,
+        )
+        if done.returncode != 0:
+            failed.append(name)
+            print(done.stdout, done.stderr, sep="\n", flush=True)
+    if failed:
+        raise SetupError(f"{', '.join(failed)}: see above")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--long", is_flag=True, help="Also what takes minutes.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def test(arguments: tuple[str, ...], *, long: bool) -> None:
+    """Run the tests; ARGUMENTS go to pytest.
+
+    \b
+    leyden test                          everything but the long ones
+    leyden test --long                   the long ones too
+    leyden test tests/api -k whitelist   some
+    """
+    _from_a_clone()
+    marker = () if long else ("-m", "not long")
+    # A file's tests stay together: they may share a running platform.
+    everything = ("-n", str(os.cpu_count() or 1), "--dist=loadfile", "--durations=15")
+    command = ("pytest", *marker, *(arguments or everything))
+    code = subprocess.run(_ours(command), cwd=_ROOT, check=False).returncode
+    if code:
+        sys.exit(code)
+    if not arguments:
+        _test_auctioneer()
+
+
+def _test_auctioneer() -> None:
+    if not (_ROOT / "auctioneer" / "go.mod").exists():
+        return
+    go = shutil.which("go")
+    if go is None:
+        raise SetupError("the auctioneer's tests need Go; on Debian: golang-go")
+    code = subprocess.run(
+        (go, "test", "./..."), cwd=_ROOT / "auctioneer", check=False
+    ).returncode
+    if code:
+        sys.exit(code)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def bench(name: str | None, arguments: tuple[str, ...]) -> None:
+    """Run one benchmark of bench/, or list them."""
+    _from_a_clone()
+    known = {
+        path.stem: path
+        for path in sorted((_ROOT / "bench").glob("*.py"))
+        if '"__main__"' in path.read_text()
+    }
+    if name is None:
+        for each, path in known.items():
+            sentence = path.read_text().split('"""')[1].splitlines()[0]
+            print(f"{each:12}  {sentence}")
+        return
+    if name not in known:
+        raise SetupError(f"there is no benchmark {name}; `leyden bench` lists them")
+    command = (sys.executable, str(known[name]), *arguments)
+    sys.exit(subprocess.run(command, cwd=_ROOT, check=False).returncode)
+
+
+def _ours(command: Sequence[str]) -> Sequence[str]:
+    """Run the tool of our own environment, whatever the PATH says."""
+    program = Path(sys.executable).with_name(command[0])
+    if not program.exists():
+        raise SetupError(f"{command[0]} is not installed; run this as ./leyden")
+    return (str(program), *command[1:])
+
+
+def _from_a_clone() -> None:
+    if not (_ROOT / "tests").is_dir():
+        raise SetupError("this works in a clone of the repository, run as ./leyden")

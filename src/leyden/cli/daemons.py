@@ -1,0 +1,87 @@
+"""Where lnd, btcd and poold come from: what there is, building it, finding it."""
+
+import asyncio
+import os
+
+import click
+
+from leyden.cli.building import building
+from leyden.cli.output import as_json, print_json, print_rows
+from leyden.daemons import build as builds
+from leyden.daemons import catalogue
+from leyden.daemons.catalogue import Program, ToolSet
+from leyden.daemons.progress import State, Step
+from leyden.daemons.workshop import place
+
+
+@click.group()
+def daemons() -> None:
+    """Build the programs that nodes and private chains are made of."""
+
+
+@daemons.command("list")
+@as_json
+def list_(*, as_json: bool) -> None:
+    """List the programs, and where those that are built lie."""
+    rows = [_shown(tools, program) for tools, program in _all()]
+    if as_json:
+        print_json({"daemons": rows})
+    else:
+        print_rows(rows, empty="there are none")
+
+
+@daemons.command()
+@click.argument("names", nargs=-1, metavar="[NAME[@VERSION]]...")
+def build(names: tuple[str, ...]) -> None:
+    """Build programs into the cache; without a name all of them.
+
+    \b
+    leyden daemons build
+    leyden daemons build lnd@0.21.2 lncli@0.21.2
+    """
+    wanted = [_find(name) for name in names] or _all()
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+
+
+@daemons.command()
+@click.argument("name", metavar="NAME[@VERSION]")
+def path(name: str) -> None:
+    """Print where a program lies; build it first if need be.
+
+    \b
+    $(leyden daemons path lncli) --version
+    """
+    _, program = _find(name)
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+
+        def quieter(step: Step) -> None:
+            if step.state is not State.READY:
+                progress(step)
+
+        found = asyncio.run(
+            builds.binary(program.name, program.version, cache=cache, progress=quieter)
+        )
+    print(found)
+
+
+def _find(name: str) -> tuple[ToolSet, Program]:
+    name, _, version = name.partition("@")
+    return catalogue.find(name, version or None)
+
+
+def _all() -> list[tuple[ToolSet, Program]]:
+    return [(tools, program) for tools in catalogue.SETS for program in tools.programs]
+
+
+def _shown(tools: ToolSet, program: Program) -> dict[str, object]:
+    path = place(builds.default_cache(os.environ), tools, program)
+    built = path.exists()
+    return {
+        "name": program.name,
+        "version": program.version,
+        "built": built,
+        "path": str(path) if built else None,
+    }

@@ -1,0 +1,75 @@
+"""The command `leyden`: every subcommand, and the file it lives in."""
+
+import importlib
+import os
+import sys
+
+import click
+
+from leyden.errors import LeydenError
+
+_COMMANDS = {
+    # The platform
+    "up": "leyden.cli.up",
+    "down": "leyden.cli.up",
+    "status": "leyden.cli.up",
+    "logs": "leyden.cli.up",
+    "serve": "leyden.cli.serve",
+    "worker": "leyden.cli.serve",
+    "migrate": "leyden.cli.setup",
+    "config": "leyden.cli.setup",
+    "doctor": "leyden.cli.setup",
+    "daemons": "leyden.cli.daemons",
+    "secrets": "leyden.cli.setup",
+    # The operator
+    "org": "leyden.cli.operator",
+    "user": "leyden.cli.operator",
+    "key": "leyden.cli.operator",
+    "audit": "leyden.cli.operator",
+    "coupon": "leyden.cli.money",
+    "account": "leyden.cli.money",
+    "verify": "leyden.cli.money",
+    # The customer
+    "unlocker": "leyden.cli.unlocker",
+    # The private chain
+    "dev": "leyden.cli.dev",
+    # Working on Leyden itself
+    "check": "leyden.cli.checks",
+    "test": "leyden.cli.checks",
+    "bench": "leyden.cli.checks",
+}
+
+
+class _Lazy(click.Group):
+    """Imports a command only when it is named: `leyden config` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name them in the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and give one of them."""
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module = importlib.import_module(_COMMANDS[cmd_name])
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="leyden")
+def leyden() -> None:
+    """Run Lightning nodes for others, and sell them inbound channels.
+
+    A first look: `leyden up` starts everything on a private chain.
+    """
+
+
+def main() -> None:
+    """Run the command; an error that can be mended is one line with the next step."""
+    os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
+    try:
+        leyden()
+    except LeydenError as error:
+        print(f"leyden: {error.message}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,169 @@
+"""`leyden unlocker`: a webhook receiver that unlocks nodes without a human."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+import structlog
+
+from leyden import logs
+from leyden.cli.unlocker.nodes import (
+    PASSWORD_VARIABLE,
+    SECRET_VARIABLE,
+    Kept,
+    Node,
+    from_environment,
+    load,
+)
+from leyden.cli.unlocker.receiver import Unlocker, receiving, serving_tls
+from leyden.domain.times import utc_now
+from leyden.errors import SetupError
+
+log = structlog.get_logger()
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--config", type=_FILE, help="A TOML file of nodes; or name one node below."
+)
+@click.option("--api", help="The node's api_endpoint.")
+@click.option("--secret-file", type=_FILE, help="Holds the node's webhook_secret.")
+@click.option("--password-file", type=_FILE, help="Holds the wallet's password.")
+@click.option("--ca-file", type=_FILE, help="The node's certificate, as PEM.")
+@click.option(
+    "--connect", default="", help="HOST:PORT of the gateway, if not API:8080."
+)
+@click.option("--listen", default="127.0.0.1:9911", show_default=True)
+@click.option("--tls-certificate", type=_FILE, help="A PEM chain to serve with.")
+@click.option("--tls-key", type=_FILE, help="The PEM key that belongs to it.")
+@click.option(
+    "--at-once", type=click.IntRange(min=1), help="Unlock so many at a time [cores]."
+)
+@click.option(
+    "--give-up-after",
+    "give_up_after_s",
+    type=click.IntRange(min=1),
+    default=600,
+    show_default=True,
+    help="Seconds after which a node that does not answer is left alone.",
+)
+@click.option(
+    "--require-signature", is_flag=True, help="Refuse events that are not signed."
+)
+def unlocker(
+    config: Path | None,
+    api: str | None,
+    secret_file: Path | None,
+    password_file: Path | None,
+    ca_file: Path | None,
+    connect: str,
+    listen: str,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+    at_once: int | None,
+    give_up_after_s: int,
+    *,
+    require_signature: bool,
+) -> None:
+    """Unlock nodes when they ask for it. Runs on your machine, not the platform's.
+
+    Set the node's `webhook` to where this listens. The password comes from a file,
+    from LEYDEN_UNLOCK_PASSWORD, or is asked for; the webhook secret from a file, from
+    LEYDEN_UNLOCK_SECRET, or is asked for. A file may hold several secrets, one a line.
+
+    \b
+    leyden unlocker --api harbour-light.nodes.example.org \\
+      --secret-file secret --password-file password --ca-file ca.pem
+
+    \b
+    [[node]]                       # with --config, as often as there are nodes
+    api = "harbour-light.nodes.example.org"
+    secret_file = "harbour.secret"
+    password_file = "harbour.password"
+    ca_file = "harbour.pem"
+    """
+    logs.configure(form="text", level="info", stream=sys.stdout)
+    if config is not None:
+        nodes = load(config)
+    else:
+        nodes = [_one(api, secret_file, password_file, ca_file, connect)]
+    for node in nodes:
+        if node.secret.is_open_to_others or node.password.is_open_to_others:
+            log.warning("other users may read its files; chmod 600", node=node.api)
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit():
+        raise SetupError("--listen: must be HOST:PORT, for example 127.0.0.1:9911")
+    asyncio.run(
+        _run(
+            nodes,
+            host=host.strip("[]"),
+            port=int(port),
+            tls_files=(tls_certificate, tls_key),
+            at_once=at_once or os.cpu_count() or 1,
+            give_up_after_s=give_up_after_s,
+            must_be_signed=require_signature,
+        )
+    )
+
+
+def _one(
+    api: str | None,
+    secret_file: Path | None,
+    password_file: Path | None,
+    ca_file: Path | None,
+    connect: str,
+) -> Node:
+    if api is None or ca_file is None:
+        raise SetupError("name the node with --api and --ca-file, or all with --config")
+    return Node(
+        api=api.lower(),
+        secret=_kept(secret_file, SECRET_VARIABLE, "webhook secret"),
+        password=_kept(password_file, PASSWORD_VARIABLE, "wallet password"),
+        ca_file=ca_file,
+        connect=connect,
+    ).check()
+
+
+def _kept(file: Path | None, variable: str, what: str) -> Kept:
+    if file is not None:
+        return Kept(file=file)
+    if given := from_environment(variable):
+        return Kept(given=given)
+    if not sys.stdin.isatty():
+        raise SetupError(f"the {what} is missing: give a file, or set {variable}")
+    return Kept(given=click.prompt(what.capitalize(), hide_input=True))
+
+
+async def _run(
+    nodes: list[Node],
+    *,
+    host: str,
+    port: int,
+    tls_files: tuple[Path | None, Path | None],
+    at_once: int,
+    give_up_after_s: float,
+    must_be_signed: bool,
+) -> None:
+    tls = serving_tls(*tls_files)
+    working = Unlocker(
+        nodes,
+        clock=utc_now,
+        at_once=at_once,
+        give_up_after_s=give_up_after_s,
+        must_be_signed=must_be_signed,
+    )
+    told_to_stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told_to_stop.set)
+    async with receiving(working, host=host, port=port, tls=tls) as bound:
+        scheme = "http" if tls is None else "https"
+        log.info(f"listening on {scheme}://{host}:{bound}/", nodes=len(nodes))  # noqa: G004
+        working.begin_all()
+        await told_to_stop.wait()
+        await working.close()

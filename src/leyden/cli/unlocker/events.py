@@ -1,0 +1,72 @@
+"""What an unlocker makes of an event: whether it is ours, and which node it opens.
+
+1. The secret in `Service-Secret` is one of ours.
+2. If the event is signed, the signature is right and of the last five minutes.
+3. `api` is the node that the secret belongs to.
+4. It says `waiting_unlock`; whatever else it says is none of our business.
+"""
+
+import hmac
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from leyden.cli.unlocker.nodes import Node
+from leyden.domain.webhooks import proven
+from leyden.errors import Forbidden, Malformed, Unauthorized
+
+_SIGNED = ("webhook-id", "webhook-timestamp", "webhook-signature")
+PROOFS = ("service-secret", *_SIGNED)
+
+
+class _Event(msgspec.Struct):
+    type: str
+    details: dict[str, msgspec.Raw]
+    api: str
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+
+
+def to_unlock(
+    nodes: Sequence[Node],
+    *,
+    headers: Mapping[str, str],
+    body: bytes,
+    now: datetime,
+    must_be_signed: bool = False,
+) -> Node | None:
+    """Give the node to unlock; None for other news; refuse what is not for us.
+
+    `headers` have names in lower case.
+    """
+    known = _known(nodes, headers.get("service-secret", ""))
+    if not known:
+        raise Unauthorized
+    if must_be_signed or any(name in headers for name in _SIGNED):
+        secrets = [secret for node in known for secret in node.secrets]
+        if not proven(secrets, headers=headers, body=body, now=now):
+            raise Unauthorized("the signature is not right, or not of this moment")
+    try:
+        event = _decode(body)
+    except msgspec.DecodeError:
+        raise Malformed("this is no event") from None
+    node = next((node for node in known if node.api == event.api.lower()), None)
+    if node is None:
+        raise Forbidden("this secret is not that node's")
+    status = bytes(event.details.get("status", b""))
+    waits = event.type == "status" and status == b'"waiting_unlock"'
+    return node if waits else None
+
+
+def _known(nodes: Sequence[Node], given: str) -> list[Node]:
+    """Find whose secret it is; how long that takes tells nothing about any of them."""
+    return [node for node in nodes if _is_one_of(node.secrets, given)]
+
+
+def _is_one_of(secrets: Sequence[str], given: str) -> bool:
+    matches = [
+        hmac.compare_digest(secret.encode(), given.encode()) for secret in secrets
+    ]
+    return any(matches)  # all were compared before

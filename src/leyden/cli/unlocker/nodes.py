@@ -1,0 +1,119 @@
+"""The nodes in an unlocker's care: how each is known, reached and opened.
+
+Secrets and passwords are read when they are needed, so that a file may change while
+the unlocker runs: after a rotation the new webhook secret goes on a line of its own.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from leyden.errors import SetupError
+from leyden.lnd.states import trusting
+
+SECRET_VARIABLE = "LEYDEN_UNLOCK_SECRET"  # noqa: S105  names, not values
+PASSWORD_VARIABLE = "LEYDEN_UNLOCK_PASSWORD"  # noqa: S105
+_OTHERS_MAY_READ = 0o077
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Something secret: in a file, or given when the unlocker was started."""
+
+    file: Path | None = None
+    given: str = ""
+
+    def read(self) -> str:
+        """Give it as it is now, without the line's end that editors add."""
+        if self.file is None:
+            return self.given
+        try:
+            text = self.file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SetupError(
+                f"{self.file}: cannot be read ({type(error).__name__})"
+            ) from None
+        return text.removesuffix("\n").removesuffix("\r")
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Tell whether other users of this machine may read the file."""
+        return self.file is not None and bool(
+            self.file.stat().st_mode & _OTHERS_MAY_READ
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One node."""
+
+    api: str
+    secret: Kept  # one webhook secret a line: the present one, maybe others
+    password: Kept
+    ca_file: Path  # what `GET .../cert` gave; nothing else is trusted
+    connect: str = ""  # where the gateway is, if the name does not lead there
+
+    @property
+    def secrets(self) -> list[str]:
+        """Give the secrets that are good now."""
+        return [line.strip() for line in self.secret.read().split("\n") if line.strip()]
+
+    def check(self) -> "Node":
+        """Refuse, before anything runs, what could not work later."""
+        if not self.secrets:
+            raise SetupError(f"{self.api}: its webhook secret is empty")
+        if not self.password.read():
+            raise SetupError(f"{self.api}: its wallet password is empty")
+        try:
+            trusting(self.ca_file.read_text())
+        except (OSError, ValueError):  # SSLErrors are OSErrors
+            raise SetupError(
+                f"{self.api}: {self.ca_file} holds no certificate; save the one that "
+                "the API gives for the node"
+            ) from None
+        host, _, port = self.connect.rpartition(":")
+        if self.connect and not (host and port.isdigit()):
+            raise SetupError(f"{self.api}: connect: must be HOST:PORT")
+        return self
+
+
+class _Listed(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    api: str
+    secret_file: str
+    password_file: str
+    ca_file: str
+    connect: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    node: list[_Listed]
+
+
+def load(path: Path) -> list[Node]:
+    """Read a file of nodes; paths in it start at its own folder."""
+    try:
+        file = msgspec.convert(tomllib.loads(path.read_text()), _File)
+    except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
+        raise SetupError(f"{path}: {error}") from None
+    nodes = [
+        Node(
+            api=each.api.lower(),
+            secret=Kept(file=path.parent / each.secret_file),
+            password=Kept(file=path.parent / each.password_file),
+            ca_file=path.parent / each.ca_file,
+            connect=each.connect,
+        ).check()
+        for each in file.node
+    ]
+    if len({node.api for node in nodes}) != len(nodes):
+        raise SetupError(f"{path}: a node is listed twice")
+    return nodes
+
+
+def from_environment(variable: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Give a variable, or "" where it is not set."""
+    return environment.get(variable, "")

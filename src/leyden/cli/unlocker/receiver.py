@@ -1,0 +1,145 @@
+"""The receiver: takes events, has nodes unlocked, and answers what came of it."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+
+from leyden.cli.unlocker.events import PROOFS, to_unlock
+from leyden.cli.unlocker.nodes import Node
+from leyden.cli.unlocker.unlocking import unlock
+from leyden.domain.times import Clock
+from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
+
+log = structlog.get_logger()
+
+_LARGEST_EVENT = 64 * 1024
+# The platform waits for 15 s; whatever takes longer goes on without it.
+_ANSWER_WITHIN_S = 10.0
+
+
+class Unlocker:
+    """Unlocks the nodes in its care: when they ask for it, and when it starts."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        *,
+        clock: Clock,
+        at_once: int,
+        give_up_after_s: float,
+        must_be_signed: bool,
+        answer_within_s: float = _ANSWER_WITHIN_S,
+    ) -> None:
+        self._nodes = nodes
+        self._clock = clock
+        self._give_up_after_s = give_up_after_s
+        self._must_be_signed = must_be_signed
+        self._answer_within_s = answer_within_s
+        # lnd takes 353 MB and a second of processor to open a wallet.
+        self._turns = asyncio.Semaphore(at_once)
+        self._busy: dict[str, asyncio.Task[str]] = {}
+
+    async def take(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str]:
+        """Take one event; give the status and the words to answer with."""
+        now: datetime = self._clock()
+        try:
+            node = to_unlock(
+                self._nodes,
+                headers=headers,
+                body=body,
+                now=now,
+                must_be_signed=self._must_be_signed,
+            )
+        except Refused as refusal:
+            log.warning("refused an event", why=refusal.message)
+            return refusal.status, refusal.message
+        except SetupError as error:
+            log.error("cannot take events", why=error.message)  # noqa: TRY400  told
+            return 500, "not unlocked"
+        if node is None:
+            return 200, "nothing to do"
+        work = self.begin(node)
+        done, _ = await asyncio.wait([work], timeout=self._answer_within_s)
+        if not done:
+            return 202, "being unlocked"
+        return (500, "not unlocked") if work.exception() else (200, work.result())
+
+    def begin(self, node: Node) -> asyncio.Task[str]:
+        """Have a node unlocked, once at a time."""
+        if (work := self._busy.get(node.api)) is None:
+            work = asyncio.create_task(self._unlock(node), name=f"unlock {node.api}")
+            self._busy[node.api] = work
+            work.add_done_callback(lambda done: self._ended(node, done))
+        return work
+
+    def begin_all(self) -> None:
+        """Look at every node: what was asked for while nobody listened is done now."""
+        for node in self._nodes:
+            self.begin(node)
+
+    async def close(self) -> None:
+        """Drop what is under way; the next start looks at every node again."""
+        for work in list(self._busy.values()):
+            work.cancel()
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+
+    async def _unlock(self, node: Node) -> str:
+        async with self._turns:
+            return str(await unlock(node, give_up_after_s=self._give_up_after_s))
+
+    def _ended(self, node: Node, work: asyncio.Task[str]) -> None:
+        del self._busy[node.api]
+        if not work.cancelled() and (error := work.exception()) is not None:
+            known = isinstance(error, LeydenError)
+            why = error.message if isinstance(error, LeydenError) else repr(error)
+            log.error("not unlocked", node=node.api, why=why, exc_info=not known)
+
+
+@asynccontextmanager
+async def receiving(
+    unlocker: Unlocker, *, host: str, port: int, tls: ssl.SSLContext | None
+) -> AsyncIterator[int]:
+    """Listen for events; give the port."""
+
+    async def handle(request: web.Request) -> web.Response:
+        status, words = await _answer(unlocker, request)
+        return web.json_response({"message": words}, status=status)
+
+    application = web.Application(client_max_size=_LARGEST_EVENT)
+    application.router.add_post("/{path:.*}", handle)
+    runner = web.AppRunner(application, access_log=None, handle_signals=False)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, ssl_context=tls)
+        await site.start()
+        yield runner.addresses[0][1]
+    except OSError as error:
+        raise SetupError(f"--listen {host}:{port}: {error.strerror}") from None
+    finally:
+        await runner.cleanup()
+
+
+def serving_tls(chain: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Give the context to serve with; None for plain HTTP behind a proxy of yours."""
+    if chain is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(chain, key)
+    except OSError as error:
+        raise SetupError(f"{chain}: {error}") from None
+    return context
+
+
+async def _answer(unlocker: Unlocker, request: web.Request) -> tuple[int, str]:
+    if any(len(request.headers.getall(name, ())) > 1 for name in PROOFS):
+        refusal = Unauthorized()  # which of two would it be?
+        return refusal.status, refusal.message
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return await unlocker.take(headers, await request.read())

@@ -1,0 +1,85 @@
+"""Unlocking one node: through its own TLS, trusting its own authority alone."""
+
+import asyncio
+import base64
+import time
+from enum import StrEnum
+
+import structlog
+
+from leyden.cli.unlocker.nodes import Node
+from leyden.errors import LeydenError, NodeAway, NodeRefused
+from leyden.lnd.client import Lnd, opened
+from leyden.lnd.states import Address, trusting
+
+log = structlog.get_logger()
+
+_PORT = 8080
+# lnd answers when the wallet is open: a second, or a minute for one of many channels.
+_LONGEST_UNLOCK_S = 120.0
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
+
+
+class Outcome(StrEnum):
+    """What became of it."""
+
+    UNLOCKED = "unlocked"
+    NOT_LOCKED = "was not locked"
+    NO_WALLET = "has no wallet yet"
+
+
+class WrongPassword(LeydenError):
+    """lnd does not take the password."""
+
+
+async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
+    """Unlock the node, and go on trying while it cannot be reached."""
+    begun = time.monotonic()
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        try:
+            outcome = await _try(node)
+        except (NodeAway, NodeRefused) as error:
+            if time.monotonic() - begun + pause_s > give_up_after_s:
+                raise
+            log.info("not unlocked yet", node=node.api, why=error.message)
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        else:
+            took_s = round(time.monotonic() - begun, 2)
+            log.info(str(outcome), node=node.api, took_s=took_s)
+            return outcome
+
+
+async def _try(node: Node) -> Outcome:
+    # The connection goes where we are told; the name in the certificate stays.
+    host, _, port = (node.connect or f"{node.api}:{_PORT}").rpartition(":")
+    address = Address(host.strip("[]"), int(port), node.api)
+    async with opened(address, trusting(node.ca_file.read_text())) as lnd:
+        match (await lnd.call("GET", "/v1/state")).get("state"):
+            case "LOCKED":
+                return await _open_wallet(lnd, node.password.read())
+            case "NON_EXISTING":
+                return Outcome.NO_WALLET
+            case "UNLOCKED" | "RPC_ACTIVE" | "SERVER_ACTIVE":
+                return Outcome.NOT_LOCKED
+            case _:
+                raise NodeAway("the node is not ready to be unlocked")
+
+
+async def _open_wallet(lnd: Lnd, password: str) -> Outcome:
+    wanted = {
+        "wallet_password": base64.b64encode(password.encode()).decode(),
+        # Else lnd would write its macaroons to the platform's disk.
+        "stateless_init": True,
+    }
+    try:
+        await lnd.call("POST", "/v1/unlockwallet", wanted, timeout_s=_LONGEST_UNLOCK_S)
+    except NodeRefused as refusal:
+        if "invalid passphrase" in refusal.message:
+            raise WrongPassword from None
+        if "already unlocked" in refusal.message:
+            return Outcome.NOT_LOCKED
+        raise NodeAway(refusal.message) from None
+    return Outcome.UNLOCKED

@@ -1,0 +1,1 @@
+"""Where lnd, btcd and poold come from."""

@@ -1,0 +1,126 @@
+"""Which programs can be had, in which versions, and how each is built.
+
+A tool set is one Go module: the folder of the same name here, whose go.mod and go.sum
+pin every dependency to what the programs were released with.
+"""
+
+import hashlib
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leyden.errors import SetupError
+
+_HERE = Path(__file__).parent
+_LND = "github.com/lightningnetwork/lnd"
+_BTCD = "github.com/btcsuite/btcd"
+_POOL = "github.com/lightninglabs/pool"
+# What lnd is released with: without walletrpc, signrpc ... no poold can use it.
+_LND_TAGS = (
+    *("autopilotrpc", "signrpc", "walletrpc", "chainrpc", "invoicesrpc"),
+    *("watchtowerrpc", "neutrinorpc", "monitoring", "peersrpc"),
+    *("kvdb_postgres", "kvdb_etcd", "kvdb_sqlite"),
+)
+# Raised when the way of building changes in a way that the files do not tell.
+_RECIPE = "1"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program in one version."""
+
+    name: str
+    version: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSet:
+    """Programs that are built from one Go module."""
+
+    name: str
+    programs: tuple[Program, ...]
+    folder: Path
+    tags: tuple[str, ...] = ()
+    stamps: dict[str, str] = field(default_factory=dict)  # variables set by the linker
+
+    @property
+    def key(self) -> str:
+        """Name this very build: another pin, tag or processor is another name."""
+        told = [_RECIPE, platform.system(), platform.machine(), *self.tags]
+        told += [f"{name}={value}" for name, value in sorted(self.stamps.items())]
+        digest = hashlib.sha256("\0".join(told).encode())
+        for file in sorted(self.folder.rglob("*")):
+            if file.suffix in {".go", ".mod", ".sum"}:
+                digest.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
+        return f"{self.name}-{digest.hexdigest()[:12]}"
+
+    @property
+    def go(self) -> tuple[int, ...]:
+        """The oldest Go that builds it, from its go.mod."""
+        for line in (self.folder / "go.mod").read_text().splitlines():
+            if line.startswith("go "):
+                return tuple(int(part) for part in line.split()[1].split("."))
+        raise SetupError(f"{self.folder}/go.mod names no version of Go")
+
+
+def _lnd(number: str, *more: Program) -> ToolSet:
+    version = f"{number}-beta"
+    return ToolSet(
+        name=f"lnd-{number}",
+        folder=_HERE / f"lnd-{number}",
+        programs=(
+            *more,
+            Program("lnd", version, f"{_LND}/cmd/lnd"),
+            Program("lncli", version, f"{_LND}/cmd/lncli"),
+        ),
+        tags=_LND_TAGS,
+        stamps={
+            f"{_LND}/build.Commit": f"v{version}",
+            f"{_LND}/build.RawTags": ",".join(_LND_TAGS),
+        },
+    )
+
+
+# In the order of preference: without a version, the first of a name is meant.
+SETS = (
+    _lnd(
+        "0.20.2",
+        Program("btcd", "0.24.2-beta", _BTCD),
+        Program("btcctl", "0.24.2-beta", f"{_BTCD}/cmd/btcctl"),
+    ),
+    ToolSet(
+        name="pool-0.7.1",
+        folder=_HERE / "pool-0.7.1",
+        programs=(
+            Program("poold", "0.7.1-beta", f"{_POOL}/cmd/poold"),
+            Program("pool", "0.7.1-beta", f"{_POOL}/cmd/pool"),
+        ),
+        stamps={f"{_POOL}.Commit": "v0.7.1-beta"},
+    ),
+    _lnd("0.20.1"),
+    _lnd("0.21.2"),
+)
+
+
+def find(
+    name: str, version: str | None = None, *, sets: tuple[ToolSet, ...] = SETS
+) -> tuple[ToolSet, Program]:
+    """Give a program and its set; `0.20.2`, `v0.20.2-beta` and None all find lnd."""
+    for each in sets:
+        for program in each.programs:
+            if program.name == name and (
+                version is None or plain(version) == plain(program.version)
+            ):
+                return each, program
+    known = ", ".join(str(program) for each in sets for program in each.programs)
+    wanted = f"{name} {version or ''}".strip()
+    raise SetupError(f"there is no {wanted} to be had; there are {known}")
+
+
+def plain(version: str) -> str:
+    """Give the bare number of a version: 0.20.2 for v0.20.2-beta."""
+    return version.removeprefix("v").removesuffix("-beta")

@@ -1,0 +1,11 @@
+//go:build tools
+
+// Package tools pins the programs of this set.
+package tools
+
+import (
+	_ "github.com/btcsuite/btcd"
+	_ "github.com/btcsuite/btcd/cmd/btcctl"
+	_ "github.com/lightningnetwork/lnd/cmd/lncli"
+	_ "github.com/lightningnetwork/lnd/cmd/lnd"
+)

@@ -1,0 +1,41 @@
+"""One builder at a time, also across processes; a killed one lets go by itself."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from leyden.daemons.troubles import unwritable
+
+_LOOK_AGAIN_S = 0.1
+
+
+@contextlib.asynccontextmanager
+async def locked(
+    path: Path, *, waiting: Callable[[], None] = lambda: None
+) -> AsyncIterator[int]:
+    """Hold a lock file; tell once if someone else has it. Gives the locked file.
+
+    Handed on to a child, the file keeps the lock for as long as the child lives.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise unwritable(path.parent, error) from None
+    try:
+        told = False
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not told:
+                    waiting()
+                    told = True
+                await asyncio.sleep(_LOOK_AGAIN_S)
+        yield file
+    finally:
+        os.close(file)

@@ -1,0 +1,32 @@
+"""What a build tells while it goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum, auto
+
+
+class State(StrEnum):
+    """What is being done with a program."""
+
+    WAITING = auto()  # another process builds it at this moment
+    FETCHING = auto()  # its sources are being downloaded
+    BUILDING = auto()
+    BUILT = auto()  # now, by us
+    READY = auto()  # it was there already
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One line about one program."""
+
+    program: str  # "lnd 0.20.2-beta"
+    state: State
+    seconds: float = 0.0
+    size: int = 0  # bytes, once it is built
+
+
+Progress = Callable[[Step], None]
+
+
+def quiet(_: Step) -> None:
+    """Tell nobody."""

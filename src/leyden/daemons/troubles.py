@@ -1,0 +1,59 @@
+"""What went wrong while fetching or building, in one line, with what to do next."""
+
+import errno
+from pathlib import Path
+
+from leyden.errors import SetupError
+
+_FULL = ("no space left on device", "disk quota exceeded")
+_CHANGED = ("checksum mismatch", "security error", "do not match the hashes")
+_UNREACHABLE = (
+    "dial tcp",
+    "no such host",
+    "connection refused",
+    "connection reset",
+    "i/o timeout",
+    "network is unreachable",
+    "tls handshake timeout",
+    "proxyconnect",
+    "temporary failure in name resolution",
+    "failed to fetch",
+    "could not find a version",
+    "dns error",
+    "error sending request",
+)
+
+
+def explain(log: Path, *, doing: str) -> SetupError:
+    """Turn the output of a failed command into an error that says how to go on."""
+    output = log.read_text(errors="replace")
+    text = output.lower()
+    if any(words in text for words in _FULL):
+        return SetupError(
+            f"cannot {doing}: the disk is full; building takes about 4 GB, most of it "
+            "in Go's own cache (`go clean -cache` empties that). Make room, then run "
+            "this again: what is built already stays"
+        )
+    if any(words in text for words in _CHANGED):
+        return SetupError(
+            f"cannot {doing}: what was downloaded is not what was pinned ({log}); "
+            "something on the way changes files. Do not go on over this network"
+        )
+    if any(words in text for words in _UNREACHABLE):
+        return SetupError(
+            f"cannot {doing}: the network does not answer ({log}); check it, and "
+            "HTTPS_PROXY or GOPROXY, then run this again: what is built already stays"
+        )
+    lines = [line for line in output.splitlines() if line.strip()]
+    last = lines[-1].strip() if lines else "the command failed without a word"
+    return SetupError(f"cannot {doing}: {last} (all of it: {log})")
+
+
+def unwritable(folder: Path, error: OSError) -> SetupError:
+    """Say why the cache cannot be written, and what to do."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return SetupError(f"the disk of {folder} is full; make room, then go on")
+    return SetupError(
+        f"cannot write to {folder} ({error.strerror}); "
+        "set LEYDEN_CACHE to a folder that can be written"
+    )

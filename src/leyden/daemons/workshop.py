@@ -1,0 +1,144 @@
+"""Building the programs of one tool set."""
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.daemons.catalogue import Program, ToolSet
+from leyden.daemons.commands import run
+from leyden.daemons.locks import locked
+from leyden.daemons.progress import Progress, State, Step
+from leyden.daemons.toolchain import toolchain
+
+_LINKER = "-s -w -buildid="
+# Settings of whoever builds that would make another program of it.
+_OURS = {
+    "CGO_ENABLED": "0",  # one static file, for containers too
+    "GO111MODULE": "on",
+    "GOFLAGS": "-mod=readonly -buildvcs=false",
+    "GOTOOLCHAIN": "local",  # ours is new enough: no download behind our back
+    "GOWORK": "off",
+}
+_DROPPED = ("GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
+
+
+def place(cache: Path, tools: ToolSet, program: Program) -> Path:
+    """Give the path where a program is, or will be once it is built."""
+    return cache / "daemons" / tools.key / "bin" / program.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workshop:
+    """Where programs are built, and who is told."""
+
+    cache: Path
+    environment: Mapping[str, str]
+    progress: Progress
+    turns: asyncio.Semaphore
+
+    async def build(self, tools: ToolSet, programs: Sequence[Program]) -> None:
+        """Build programs of one set into the cache, except what is there by then."""
+        folder = self.cache / "daemons" / tools.key
+        async with (
+            self.turns,
+            locked(
+                folder.with_name(folder.name + ".lock"),
+                waiting=lambda: self._tell(programs, State.WAITING),
+            ) as file,
+        ):
+            left = []
+            for program in programs:
+                path = place(self.cache, tools, program)
+                if path.exists():
+                    self._tell([program], State.READY, size=path.stat().st_size)
+                else:
+                    left.append(program)
+            if not left:
+                return
+            folder.mkdir(exist_ok=True)
+            partial = folder / "partial"
+            shutil.rmtree(partial, ignore_errors=True)  # of one that was killed
+            partial.mkdir()
+            go = await toolchain(
+                self.cache, oldest=tools.go, environment=self.environment
+            )
+            await self._fetch(tools, left, go, folder, file)
+            for program in left:
+                await self._make(tools, program, go, folder, file)
+            shutil.rmtree(partial)
+
+    async def _fetch(
+        self,
+        tools: ToolSet,
+        programs: Sequence[Program],
+        go: Path,
+        folder: Path,
+        lock: int,
+    ) -> None:
+        self._tell(programs, State.FETCHING)
+        packages = [program.package for program in programs]
+        await run(
+            [str(go), "list", "-deps", "-tags", ",".join(tools.tags), *packages],
+            cwd=tools.folder,
+            environment=self._environment(go),
+            doing=f"fetch the sources of {tools.name}",
+            log=folder / "fetch.log",
+            keep=[lock],
+        )
+
+    async def _make(
+        self, tools: ToolSet, program: Program, go: Path, folder: Path, lock: int
+    ) -> None:
+        self._tell([program], State.BUILDING)
+        began = time.monotonic()
+        partial = folder / "partial" / program.name
+        stamps = " ".join(f"-X {name}={value}" for name, value in tools.stamps.items())
+        # The lock goes along: killed, we leave a compiler behind, and whoever comes
+        # next waits for it instead of starting a second one.
+        await run(
+            [
+                *(str(go), "build", "-trimpath", "-tags", ",".join(tools.tags)),
+                *("-ldflags", f"{_LINKER} {stamps}".strip()),
+                *("-o", str(partial), program.package),
+            ],
+            cwd=tools.folder,
+            environment=self._environment(go),
+            doing=f"build {program}",
+            log=folder / f"{program.name}.log",
+            keep=[lock],
+        )
+        _put(partial, place(self.cache, tools, program))
+        size = place(self.cache, tools, program).stat().st_size
+        seconds = time.monotonic() - began
+        self._tell([program], State.BUILT, seconds=seconds, size=size)
+
+    def _environment(self, go: Path) -> dict[str, str]:
+        kept = {k: v for k, v in self.environment.items() if k not in _DROPPED}
+        path = os.pathsep.join((str(go.parent), kept.get("PATH", os.defpath)))
+        return {**kept, **_OURS, "PATH": path}
+
+    def _tell(
+        self,
+        programs: Sequence[Program],
+        state: State,
+        *,
+        seconds: float = 0.0,
+        size: int = 0,
+    ) -> None:
+        for program in programs:
+            self.progress(
+                Step(program=str(program), state=state, seconds=seconds, size=size)
+            )
+
+
+def _put(partial: Path, path: Path) -> None:
+    """Move a finished program to its place, so that it is there whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    with partial.open("rb") as file:
+        os.fsync(file.fileno())  # or a power cut could leave the name and no bytes
+    partial.chmod(0o755)
+    partial.replace(path)

@@ -1,0 +1,1 @@
+"""A network on your laptop."""

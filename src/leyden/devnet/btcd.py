@@ -1,0 +1,133 @@
+"""The daemon that is the private chain."""
+
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from leyden import processes
+from leyden.devnet import access as reached
+from leyden.devnet.chain import connected
+from leyden.devnet.configuration import configured, heal_certificate
+from leyden.devnet.daemon import start, until_serving
+from leyden.devnet.journal import Journal
+from leyden.errors import Away, SetupError
+
+# Segwit and taproot are active after three windows of 144 blocks on regtest, of 100 on
+# simnet; coinbases mature after 100.
+FIRST_BLOCKS = 450
+
+
+@dataclass(frozen=True, kw_only=True)
+class Btcd:
+    """btcd on a chain of its own."""
+
+    program: Path
+    folder: Path
+    chain: str
+    access: reached.Btcd
+    mining_address: str
+    journal: Journal
+    name: str = "btcd"
+    grace_s: float = 60.0  # it writes its memory to the disk
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """The one port: nobody is to be its peer."""
+        return {"devnet_btcd_port": reached.port(self.access.address)}
+
+    def argv(self) -> list[str]:
+        """Give the command."""
+        return self._command(self.access.address)
+
+    async def prepare(self) -> None:
+        """Give btcd back the blocks it forgot, before anyone can see it without them.
+
+        That happens on a port that nobody knows: an lnd that reached a chain shorter
+        than what it has seen would roll its wallet back.
+        """
+        certificate = Path(self.access.certificate)
+        heal_certificate(certificate, certificate.with_suffix(".key"))
+        if self.journal.empty:
+            return
+        try:
+            await self._mend()
+        except SetupError:
+            # Killed in the middle of writing, its database may not open any more.
+            # All that is in it is in the journal too.
+            _set_aside(self.folder / "data")
+            await self._mend()
+
+    async def serving(self) -> bool:
+        """Tell whether its RPC answers."""
+        return await _answers(self.access)
+
+    async def settle(self) -> None:
+        """Bring chain and journal to the same blocks; make the first ones."""
+        async with connected(self.access) as chain:
+            await self.journal.restore(chain)
+            missing = FIRST_BLOCKS - await chain.height()
+            if missing > 0:
+                await chain.mine(missing)
+            await self.journal.catch_up(chain)
+
+    async def _mend(self) -> None:
+        unknown = msgspec.structs.replace(
+            self.access, address=f"127.0.0.1:{_free_port()}"
+        )
+        found = await start(self.name, self._command(unknown.address), self.folder)
+        try:
+            await until_serving(
+                self.name, found, self.folder, lambda: _answers(unknown)
+            )
+            async with connected(unknown) as chain:
+                await self.journal.restore(chain)
+        finally:
+            await processes.stop(found, grace_s=self.grace_s)
+
+    def _command(self, address: str) -> list[str]:
+        path = configured(self.folder, self._lines(address))
+        return [str(self.program), f"--configfile={path}"]
+
+    def _lines(self, address: str) -> Iterator[tuple[str, str | int]]:
+        yield self.chain, 1
+        yield "datadir", str(self.folder / "data")
+        yield "logdir", str(self.folder / "logs")
+        yield "rpcuser", self.access.user
+        yield "rpcpass", self.access.password
+        yield "rpclisten", address
+        yield "rpccert", self.access.certificate
+        yield "rpckey", str(Path(self.access.certificate).with_suffix(".key"))
+        # Its defaults, 10 and 25, are for one person; each lnd takes one of each.
+        yield "rpcmaxclients", 10_000
+        yield "rpcmaxwebsockets", 10_000
+        yield "nolisten", 1
+        yield "nodnsseed", 1
+        yield "txindex", 1
+        yield "miningaddr", self.mining_address
+
+
+async def _answers(btcd: reached.Btcd) -> bool:
+    try:
+        async with connected(btcd) as chain:
+            await chain.height()
+    except Away:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _set_aside(folder: Path) -> None:
+    aside = folder.with_name(f"{folder.name}.broken")
+    if folder.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(aside)

@@ -1,0 +1,111 @@
+"""btcd as we use it: its JSON-RPC, and mining."""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import aiohttp
+import msgspec
+
+from leyden.devnet.access import Btcd
+from leyden.errors import Away, Refused, SetupError
+
+# btcd mines a few thousand blocks a second; a call should still be a short one.
+_BLOCKS_A_CALL = 500
+_CALL = aiohttp.ClientTimeout(total=60)
+
+
+class Calls(Protocol):
+    """What answers btcd's calls."""
+
+    async def call(self, method: str, *params: object) -> Any:
+        """Call one method; Refused with btcd's own words, Away when it is not there."""
+
+
+class Chain:
+    """One btcd."""
+
+    def __init__(self, access: Btcd, session: aiohttp.ClientSession) -> None:
+        self._access = access
+        self._session = session
+
+    async def call(self, method: str, *params: object) -> Any:
+        """Call one method; Refused with btcd's own words, Away when it is not there."""
+        body = {"jsonrpc": "1.0", "id": 1, "method": method, "params": params}
+        try:
+            async with self._session.post(
+                f"https://{self._access.address}/", data=msgspec.json.encode(body)
+            ) as response:
+                answer = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            raise self._away() from None
+        if response.status == 401:  # noqa: PLR2004  unauthorized
+            raise SetupError(f"btcd at {self._access.address} is not ours")
+        try:
+            found = msgspec.json.decode(answer)
+        except msgspec.DecodeError:
+            raise self._away() from None
+        if found["error"] is not None:
+            raise Refused(str(found["error"]["message"]))
+        return found["result"]
+
+    async def height(self) -> int:
+        """Give the height of the newest block."""
+        height: int = await self.call("getblockcount")
+        return height
+
+    async def mine(self, blocks: int) -> list[str]:
+        """Mine blocks and give their hashes; unconfirmed transactions go in."""
+        hashes: list[str] = []
+        while len(hashes) < blocks:
+            wanted = min(_BLOCKS_A_CALL, blocks - len(hashes))
+            hashes += await self.call("generate", wanted)
+        return hashes
+
+    async def blocks(self) -> AsyncIterator[None]:
+        """Say each time the chain has changed, once at the start; Away when it ends."""
+        ask = {"jsonrpc": "1.0", "id": 1, "method": "notifyblocks", "params": []}
+        try:
+            async with self._session.ws_connect(
+                f"https://{self._access.address}/ws", max_msg_size=0
+            ) as socket:
+                await socket.send_str(msgspec.json.encode(ask).decode())
+                async for message in socket:
+                    # The answer to the question counts too: what was mined before.
+                    if message.type is aiohttp.WSMsgType.TEXT:
+                        yield
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            pass
+        raise self._away()
+
+    def _away(self) -> Away:
+        return Away(
+            f"btcd does not answer at {self._access.address}; is the private chain up? "
+            "`leyden up` starts it"
+        )
+
+
+def _basic(access: Btcd) -> str:
+    return base64.b64encode(f"{access.user}:{access.password}".encode()).decode()
+
+
+@asynccontextmanager
+async def connected(access: Btcd) -> AsyncIterator[Chain]:
+    """Give the chain behind this access; it need not answer yet."""
+    # btcd makes its certificate when it first starts.
+    try:
+        tls = await asyncio.to_thread(
+            ssl.create_default_context, cafile=access.certificate
+        )
+    except FileNotFoundError:
+        raise Away("btcd has never been started; `leyden up` does") from None
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=tls),
+        headers={"Authorization": f"Basic {_basic(access)}"},
+        timeout=_CALL,
+    )
+    async with session:
+        yield Chain(access, session)

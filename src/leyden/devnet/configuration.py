@@ -1,0 +1,40 @@
+"""Files that daemons are configured by: credentials belong there, not into arguments.
+
+A file's name holds a digest of what is in it, so that the command line of a running
+daemon tells whether it runs with the present configuration.
+"""
+
+import hashlib
+import os
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
+    """Write the options for the owner alone, and remove those of before."""
+    text = "[Application Options]\n" + "".join(f"{k}={v}\n" for k, v in lines)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    path = folder / f"{digest}.conf"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        draft = path.with_suffix(".partial")
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(file, "w") as handle:
+            handle.write(text)
+        draft.replace(path)
+    for other in folder.glob("*.conf"):
+        if other != path:
+            other.unlink(missing_ok=True)
+    return path
+
+
+def heal_certificate(certificate: Path, key: Path) -> None:
+    """Remove a pair that a kill left half written: the daemon makes a new one."""
+    if not certificate.exists() and not key.exists():
+        return
+    try:
+        ssl.create_default_context().load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError):
+        certificate.unlink(missing_ok=True)
+        key.unlink(missing_ok=True)

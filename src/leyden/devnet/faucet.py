@@ -1,0 +1,106 @@
+"""Coins for whoever asks: a private chain's money comes out of its blocks.
+
+It remembers nothing. Each block's coinbase pays the mining key; the newest ones that
+may be spent are looked at first, and where those are spent a block is mined, which
+frees one more. Change goes back to the key and is not looked for: coins are free here.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from leyden.devnet.chain import Chain
+from leyden.devnet.mining_key import MiningKey
+from leyden.devnet.spending import Coin, Output, spend, virtual_size
+from leyden.errors import Away, Malformed, Refused
+
+COIN = 100_000_000
+# A hundred coinbases; what spends many more is too large to be relayed.
+MOST_SATS = 4_900 * COIN
+_LEAST_SATS = 1_000  # safely more than any node calls dust
+_SATS_PER_VBYTE = 2
+# A coinbase may be spent in the hundredth block after it.
+_MATURE_BELOW_TIP = 99
+# So many spent ones in a row, and mining is quicker than looking on.
+_LOOK_AT = 40
+_TRIES = 20
+# btcd's words for a coin that went into its mempool, or a block, a moment ago.
+_TAKEN = ("already spent", "fully-spent", "already have transaction")
+
+
+async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
+    """Pay to an output script and give the transaction's id, unconfirmed.
+
+    Two at once never spend the same coin: btcd refuses the later one, which then takes
+    another.
+    """
+    if not _LEAST_SATS <= sats <= MOST_SATS:
+        raise Malformed(f"amount: must be from {_LEAST_SATS} to {MOST_SATS} sat")
+    paid = Output(sats, script)
+    taken: set[str] = set()
+    for _ in range(_TRIES):
+        coins = await _coins(chain, key, [paid], passed_over=taken)
+        transaction = spend(coins, _with_change(coins, [paid], key), key)
+        try:
+            txid: str = await chain.call("sendrawtransaction", transaction.hex())
+        except Refused as refused:
+            if not any(words in refused.message for words in _TAKEN):
+                raise
+            taken.update(coin.txid for coin in coins)
+        else:
+            return txid
+    raise Away("too many others spend the same coins at this moment; try again")
+
+
+async def _coins(
+    chain: Chain, key: MiningKey, paid: Sequence[Output], *, passed_over: set[str]
+) -> list[Coin]:
+    """Give unspent coins of the key that cover what is to be paid, and the fee."""
+    found: list[Coin] = []
+    async for coin in _unspent(chain, key):
+        if coin.txid not in passed_over:
+            found.append(coin)
+        if _left(found, paid, key) >= 0:
+            return found
+    raise AssertionError("blocks can always be mined")
+
+
+async def _unspent(chain: Chain, key: MiningKey) -> AsyncIterator[Coin]:
+    """Give coinbases that may be spent, newest first; mine when they run out."""
+    newest = await chain.height() - _MATURE_BELOW_TIP
+    spent = 0
+    for height in range(newest, 0, -1):
+        coin = await _coinbase(chain, key, height)
+        if coin is not None:
+            spent = 0
+            yield coin
+        elif (spent := spent + 1) == _LOOK_AT:
+            break
+    while True:
+        await chain.mine(1)
+        newest += 1
+        if newest > 0 and (coin := await _coinbase(chain, key, newest)) is not None:
+            yield coin
+
+
+async def _coinbase(chain: Chain, key: MiningKey, height: int) -> Coin | None:
+    """Give what a block paid to the key, unless that is spent."""
+    block = await chain.call("getblock", await chain.call("getblockhash", height), 1)
+    txid: str = block["tx"][0]
+    output = await chain.call("gettxout", txid, 0)
+    if output is None or output["scriptPubKey"]["hex"] != key.output_script.hex():
+        return None
+    return Coin(txid, 0, round(output["value"] * COIN))
+
+
+def _left(coins: Sequence[Coin], paid: Sequence[Output], key: MiningKey) -> int:
+    """Count what is left for the change after payments and fee."""
+    outputs = [*paid, Output(0, key.output_script)]
+    fee = _SATS_PER_VBYTE * virtual_size(len(coins), outputs)
+    return sum(c.sats for c in coins) - sum(o.sats for o in paid) - fee
+
+
+def _with_change(
+    coins: Sequence[Coin], paid: Sequence[Output], key: MiningKey
+) -> list[Output]:
+    left = _left(coins, paid, key)
+    change = [Output(left, key.output_script)] if left >= _LEAST_SATS else []
+    return [*paid, *change]

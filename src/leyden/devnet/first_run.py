@@ -1,0 +1,91 @@
+"""The first organization, person and keys of a private installation, and dev.json.
+
+Made once; the second start finds them. dev.json holds secrets of a network that is
+worth nothing, for scripts and outside tests; it is never written anywhere else.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from leyden.domain.accounts import Role
+from leyden.errors import Unauthorized
+from leyden.services import accounts
+from leyden.services.platform import Platform
+
+FILE = "dev.json"
+_ACTOR = "operator:leyden up"
+_TEAM = "My team"
+_EMAIL = "owner@localhost"
+
+
+async def ensure_accounts(platform: Platform) -> dict[str, Any]:
+    """Give the organization's id, a login and two keys that work; make what lacks."""
+    kept = read(platform.settings.home_path)
+    if await _opens(platform, kept.get("api_key"), kept.get("flow_key")):
+        return kept
+    organization = await accounts.create_organization(
+        platform, await _free_name(platform), actor=_ACTOR
+    )
+    login = dict(kept.get("dashboard_login") or {})
+    if not login:
+        login = {"email": _EMAIL, "password": secrets.token_urlsafe(12)}
+        await accounts.create_user(
+            platform,
+            login["email"],
+            password=login["password"],
+            organization_id=organization.id,
+            role=Role.OWNER,
+            actor=_ACTOR,
+        )
+    made: dict[str, Any] = {
+        "organization_id": organization.id,
+        "dashboard_login": login,
+    }
+    for field, scopes in (("api_key", ("node", "flow")), ("flow_key", ("flow",))):
+        _, made[field] = await accounts.create_key(
+            platform,
+            organization.id,
+            name=f"{field} of leyden up",
+            scopes=scopes,
+            expires=None,
+            actor=_ACTOR,
+        )
+    write(platform.settings.home_path, made)
+    return made
+
+
+def read(home: Path) -> dict[str, Any]:
+    """Give what dev.json says; nothing when it is not there."""
+    try:
+        kept = json.loads((home / FILE).read_text())
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def write(home: Path, fields: Mapping[str, Any]) -> None:
+    """Add the fields to dev.json, for the owner's eyes only, whole or not at all."""
+    draft = home / f".{FILE}.{os.getpid()}"
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump({**read(home), **fields}, file, indent=2)
+    draft.replace(home / FILE)
+
+
+async def _opens(platform: Platform, *keys: str | None) -> bool:
+    try:
+        for key in keys:
+            await accounts.authenticate(platform, key or "", now=platform.clock())
+    except Unauthorized:
+        return False
+    return True
+
+
+async def _free_name(platform: Platform) -> str:
+    taken = {each.name for each in await platform.database.reader.accounts.list_()}
+    names = (_TEAM, *(f"{_TEAM} {number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)

@@ -1,0 +1,99 @@
+"""The lnds of the private chain that belong to the operator: first of all the treasury.
+
+Their wallets open by themselves (--noseedbackup): no one is there to type a password,
+and what they hold is worth nothing outside this chain.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.devnet import access as reached
+from leyden.devnet.configuration import configured, heal_certificate
+from leyden.devnet.wallet import opened
+from leyden.errors import Away, Refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lnd:
+    """One lnd."""
+
+    name: str
+    program: Path
+    folder: Path
+    chain: str
+    access: reached.Lnd
+    btcd: reached.Btcd
+    options: tuple[tuple[str, str | int], ...] = ()
+    grace_s: float = 60.0
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """Its three ports."""
+        kinds = ("rest", "grpc", "peer")
+        return {
+            f"devnet_{self.name}_{kind}_port": reached.port(getattr(self.access, kind))
+            for kind in kinds
+        }
+
+    def argv(self) -> list[str]:
+        """Give the command."""
+        path = configured(self.folder, self._lines())
+        return [
+            str(self.program),
+            f"--lnddir={self.folder}",
+            f"--configfile={path}",
+        ]
+
+    async def prepare(self) -> None:
+        """Remove a certificate that a kill left half written."""
+        certificate = Path(self.access.certificate)
+        heal_certificate(certificate, certificate.with_suffix(".key"))
+
+    async def serving(self) -> bool:
+        """Tell whether all of its services answer."""
+        try:
+            async with opened(self.access) as wallet:
+                return await wallet.state() == "SERVER_ACTIVE"
+        except (Away, Refused):
+            return False
+
+    async def settle(self) -> None:
+        """Do nothing more."""
+
+    def _lines(self) -> Iterator[tuple[str, str | int]]:
+        yield "alias", self.name
+        yield "listen", self.access.peer
+        # An lnd that tells no address cannot offer channels in the auction.
+        yield "externalip", self.access.peer
+        yield "rpclisten", self.access.grpc
+        yield "restlisten", self.access.rest
+        yield "tlsdisableautofill", 1
+        yield "noseedbackup", 1
+        yield "nobootstrap", 1
+        yield "logging.console.disable", 1
+        yield "logging.file.max-files", 3
+        yield "logging.file.max-file-size", 10
+        yield f"bitcoin.{self.chain}", 1
+        yield "bitcoin.node", "btcd"
+        yield "btcd.rpchost", self.btcd.address
+        yield "btcd.rpcuser", self.btcd.user
+        yield "btcd.rpcpass", self.btcd.password
+        yield "btcd.rpccert", self.btcd.certificate
+        yield "protocol.option-scid-alias", 1
+        yield "protocol.zero-conf", 1
+        yield "protocol.wumbo-channels", 1
+        yield from self.options
+
+
+def access_to(
+    folder: Path, chain: str, *, rest: int, grpc: int, peer: int
+) -> reached.Lnd:
+    """Tell how the lnd of a folder is reached on this machine."""
+    return reached.Lnd(
+        rest=f"127.0.0.1:{rest}",
+        grpc=f"127.0.0.1:{grpc}",
+        peer=f"127.0.0.1:{peer}",
+        certificate=str(folder / "tls.cert"),
+        macaroon=str(folder / "data/chain/bitcoin" / chain / "admin.macaroon"),
+    )

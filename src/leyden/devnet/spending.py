@@ -1,0 +1,97 @@
+"""Transactions that spend coins of the mining key (BIP 143, BIP 144)."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leyden.devnet.mining_key import MiningKey
+
+_VERSION = (2).to_bytes(4, "little")
+_NO_LOCK_TIME = bytes(4)
+_FINAL = b"\xff\xff\xff\xff"
+_SIGHASH_ALL = (1).to_bytes(4, "little")
+_MARKER_AND_FLAG = b"\x00\x01"
+
+
+@dataclass(frozen=True)
+class Coin:
+    """An output that can be spent."""
+
+    txid: str
+    vout: int
+    sats: int
+
+    @property
+    def outpoint(self) -> bytes:
+        """Name it as transactions do: hashes are shown backwards."""
+        return bytes.fromhex(self.txid)[::-1] + self.vout.to_bytes(4, "little")
+
+
+@dataclass(frozen=True)
+class Output:
+    """So much, under this condition."""
+
+    sats: int
+    script: bytes
+
+    def __bytes__(self) -> bytes:
+        return self.sats.to_bytes(8, "little") + _with_length(self.script)
+
+
+def spend(coins: Sequence[Coin], outputs: Sequence[Output], key: MiningKey) -> bytes:
+    """Give the signed transaction; what the outputs leave is the miner's fee."""
+    inputs = b"".join(coin.outpoint + b"\x00" + _FINAL for coin in coins)
+    paid = b"".join(map(bytes, outputs))
+    witnesses = b""
+    for coin in coins:
+        signature = key.sign(_digest(coin, coins, paid, key.witness_script))
+        witnesses += b"\x02" + _with_length(signature)
+        witnesses += _with_length(key.witness_script)
+    return (
+        _VERSION
+        + _MARKER_AND_FLAG
+        + (_size(len(coins)) + inputs)
+        + (_size(len(outputs)) + paid)
+        + witnesses
+        + _NO_LOCK_TIME
+    )
+
+
+def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
+    """Give what fees are counted by, at the largest a signature can be."""
+    base = 10 + 41 * coins + sum(len(bytes(output)) for output in outputs)
+    witness = 2 + coins * (1 + 1 + 73 + 1 + 35)
+    return base + (witness + 3) // 4
+
+
+def _digest(coin: Coin, coins: Sequence[Coin], paid: bytes, script: bytes) -> bytes:
+    """Give what one input signs (BIP 143)."""
+    return _twice(
+        _VERSION
+        + _twice(b"".join(each.outpoint for each in coins))
+        + _twice(_FINAL * len(coins))
+        + coin.outpoint
+        + _with_length(script)
+        + coin.sats.to_bytes(8, "little")
+        + _FINAL
+        + _twice(paid)
+        + _NO_LOCK_TIME
+        + _SIGHASH_ALL
+    )
+
+
+def _twice(data: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(data).digest()).digest()
+
+
+def _with_length(data: bytes) -> bytes:
+    return _size(len(data)) + data
+
+
+def _size(number: int) -> bytes:
+    one_byte, two_bytes = 0xFD, 0x10000
+    if number < one_byte:
+        return number.to_bytes(1)
+    if number < two_bytes:
+        return b"\xfd" + number.to_bytes(2, "little")
+    return b"\xfe" + number.to_bytes(4, "little")

@@ -1,0 +1,129 @@
+"""Who may do what: organizations, the people in them, and their API keys."""
+
+import re
+import unicodedata
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.errors import Malformed
+
+_LONGEST_NAME = 50
+_LONGEST_EMAIL = 254
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
+_UNSHOWABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+class Role(StrEnum):
+    """What a person is in an organization, from most to least."""
+
+    OWNER = auto()  # everything, and who the owners are
+    ADMIN = auto()  # everything but the owners
+    DEVELOPER = auto()  # nodes and keys
+    BILLING = auto()  # orders and money
+    VIEWER = auto()  # looks
+
+
+class Scope(StrEnum):
+    """What an API key may touch."""
+
+    NODE = auto()  # the node-management endpoints
+    FLOW = auto()  # the channel-ordering endpoints
+
+
+@dataclass(frozen=True, kw_only=True)
+class Organization:
+    """A team and an account at once: owns nodes, keys, orders, credit."""
+
+    id: str
+    name: str
+    created: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Someone who signs in."""
+
+    id: str
+    email: str
+    created: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Membership:
+    """A person's part in an organization."""
+
+    organization_id: str
+    user_id: str
+    role: Role
+    created: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiKey:
+    """A key as it is kept: never the key itself, which is shown once."""
+
+    id: str
+    organization_id: str
+    name: str
+    hint: str
+    scopes: frozenset[Scope]
+    created: datetime
+    expires: datetime | None
+    last_used: datetime | None
+    revoked: datetime | None
+
+    def is_live(self, now: datetime) -> bool:
+        """Tell whether it opens anything now."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """On whose behalf a request is made."""
+
+    organization_id: str
+    key_id: str
+    scopes: frozenset[Scope]
+
+    @property
+    def actor(self) -> str:
+        """Name it in the audit table."""
+        return f"key:{self.key_id}"
+
+
+def new_id() -> str:
+    """Make an id for an organization, a person, a key or a line of the audit."""
+    return str(uuid.uuid4())
+
+
+def check_name(name: str, *, what: str) -> str:
+    """Give the name trimmed and composed (NFC), or say what is wrong with it."""
+    name = unicodedata.normalize("NFC", name).strip()
+    if not 1 <= len(name) <= _LONGEST_NAME:
+        raise Malformed(f"{what}: must have 1 to {_LONGEST_NAME} characters")
+    if any(unicodedata.category(character) in _UNSHOWABLE for character in name):
+        raise Malformed(f"{what}: must not hold control or invisible characters")
+    return name
+
+
+def check_email(email: str) -> str:
+    """Give the address in lower case, or say that it is none."""
+    email = unicodedata.normalize("NFC", email).strip().lower()
+    if len(email) > _LONGEST_EMAIL or not _EMAIL.fullmatch(email):
+        raise Malformed("email: must look like name@example.org")
+    return email
+
+
+def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
+    """Read scopes; at least one, each of them known."""
+    try:
+        scopes = frozenset(Scope(word.strip()) for word in words)
+    except ValueError:
+        scopes = frozenset()
+    if not scopes:
+        known = ", ".join(Scope)
+        raise Malformed(f"scope: must be one or more of: {known}")
+    return scopes

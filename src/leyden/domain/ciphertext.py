@@ -1,0 +1,101 @@
+"""What may be kept as a backup: ciphertext, and nothing that can be read without a key.
+
+A backup is peeled like an onion: percent signs, JSON, hex, base64 and the rest are
+undone for as long as anything is found below. It is refused
+
+1. when any layer shows a seed, a macaroon or a private key in clear,
+2. when no layer looks like ciphertext, whatever else it may be,
+3. when peeling it takes more work than an honest backup ever does.
+
+What cannot be told from ciphertext: a secret under a home-made cipher (XOR with a long
+key), under a password that everyone knows, or one that is evenly spread by nature, like
+the 32 bytes of a bare key. The value itself is never changed and never repeated.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from leyden.domain import macaroons, private_keys, seeds
+from leyden.domain.compression import is_packed
+from leyden.domain.disguises import Layer, objects, peel
+from leyden.domain.randomness import looks_random
+from leyden.errors import Malformed
+
+SEED_LIMIT: Final = 4_096
+MACAROON_LIMIT: Final = 16_384
+_SHORTEST = 16  # nothing shorter can be a secret
+_MOST_LAYERS = 400
+_MOST_CONTENT = 1 << 19  # bytes and characters of all layers together
+
+
+def check_backup(value: object, *, kind: str, limit: int) -> None:
+    """Let ciphertext pass, or say why the value is none; `kind` is the field's name."""
+    encrypted = False
+    for layer in _layers(_checked(value, kind, limit), kind):
+        if _is_readable(layer.content):
+            raise Malformed(
+                f"{kind}: must be encrypted before it is sent; what was sent can be "
+                "read by anyone, so take it for lost"
+            )
+        encrypted = encrypted or _is_ciphertext(layer)
+    if not encrypted:
+        raise Malformed(
+            f"{kind}: must be encrypted before it is sent, and hold 32 bytes of "
+            "ciphertext or more; as JWE, age, OpenPGP and OpenSSL write it"
+        )
+
+
+def _checked(value: object, kind: str, limit: int) -> str:
+    if not isinstance(value, str):
+        raise Malformed(f"{kind}: must be a string")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise Malformed(f"{kind}: must be text that UTF-8 can write") from None
+    if not 0 < size <= limit:
+        raise Malformed(f"{kind}: must have 1 to {limit} bytes")
+    if "\0" in value:
+        raise Malformed(f"{kind}: must not hold NUL characters")
+    return value
+
+
+def _layers(value: str, kind: str) -> Iterator[Layer]:
+    """Peel the value down to where nothing more is found, each layer once."""
+    seen: set[str | bytes] = {value}
+    left, content = deque([Layer(value)]), len(value)
+    while left:
+        layer = left.popleft()
+        yield layer
+        for inner in peel(layer):
+            if len(inner.content) >= _SHORTEST and inner.content not in seen:
+                seen.add(inner.content)
+                left.append(inner)
+                content += len(inner.content)
+        if len(seen) > _MOST_LAYERS or content > _MOST_CONTENT:
+            raise Malformed(f"{kind}: is wrapped in too many layers to be looked into")
+
+
+def _is_readable(content: str | bytes) -> bool:
+    if isinstance(content, bytes):
+        return (
+            macaroons.in_bytes(content)
+            or seeds.in_bytes(content)
+            or seeds.in_text(content.decode("ascii", errors="replace"))
+        )
+    return (
+        private_keys.in_text(content)
+        or macaroons.in_text(content)
+        or any(map(macaroons.in_object, objects(content)))
+        or macaroons.in_bytes(content.encode(errors="replace"))
+        or seeds.in_text(content)
+    )
+
+
+def _is_ciphertext(layer: Layer) -> bool:
+    return (
+        isinstance(layer.content, bytes)
+        and layer.even
+        and looks_random(layer.content)
+        and not is_packed(layer.content)
+    )

@@ -1,0 +1,87 @@
+"""Compressed bytes: as even outside as ciphertext, and as readable inside as ever."""
+
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from leyden.domain.randomness import is_text
+
+MOST_INFLATED: Final = 65_536  # a bomb is inflated no further
+_GZIP, _BARE = 31, -15  # zlib's window bits for gzip, and for deflate with no head
+_PIECE = 8
+_FEWEST_VALUES = 12  # fewer than any secret has; what ciphertext "inflates" to has less
+_MEMORY = 1 << 24  # xz may ask for gigabytes
+# What the standard library cannot open, and other files that are no ciphertext.
+_PACKED: Final = (
+    b"\xfd7zXZ\x00",  # that asks for more memory than it gets
+    b"\x28\xb5\x2f\xfd",  # zstd
+    b"\x04\x22\x4d\x18",  # lz4
+    b"PK\x03\x04",  # zip
+    b"7z\xbc\xaf",
+    b"Rar!\x1a\x07",
+    b"\x89PNG\r\n",
+    b"\xff\xd8\xff\xe0",  # jpeg
+    b"%PDF-",
+    b"SQLite format 3\x00",
+)
+
+
+class _Inflater(Protocol):
+    """What the three libraries have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+_INFLATERS: Final[tuple[tuple[re.Pattern[bytes], Callable[[], _Inflater]], ...]] = (
+    (re.compile(rb"[\x08\x18\x28\x38\x48\x58\x68\x78]"), zlib.decompressobj),
+    (re.compile(rb"\x1f\x8b"), lambda: zlib.decompressobj(_GZIP)),
+    (re.compile(rb"BZh"), bz2.BZ2Decompressor),
+    (
+        re.compile(rb"\xfd7zXZ|\x5d\x00\x00"),
+        lambda: lzma.LZMADecompressor(memlimit=_MEMORY),
+    ),
+    (re.compile(rb""), lambda: zlib.decompressobj(_BARE)),
+)
+
+
+def inflated(data: bytes) -> Iterator[tuple[bytes, bool]]:
+    """Inflate up to a limit, in every format that fits; and tell if it really was one.
+
+    Ciphertext passes for the beginning of bare deflate, now and then, and gives what a
+    stutterer says ("vivivivi..."). What is to count has a checksum that is right, or is
+    a bomb, or is text from end to end.
+    """
+    for head, make in _INFLATERS:
+        if head.match(data):
+            inside, read, ended = _until_it_breaks(make(), data)
+            bomb = len(inside) >= MOST_INFLATED
+            real = (ended or bomb) and bool(head.pattern)
+            whole = read >= len(data) - _PIECE and len(set(inside)) >= _FEWEST_VALUES
+            if real or (whole and (ended or is_text(inside))):
+                yield inside, real or is_text(inside)
+
+
+def is_packed(data: bytes) -> bool:
+    """Tell whether these bytes are compressed, or a file of another known kind."""
+    return data.startswith(_PACKED) or any(real for _, real in inflated(data))
+
+
+def _until_it_breaks(inflater: _Inflater, data: bytes) -> tuple[bytes, int, bool]:
+    """Inflate piece by piece: a spoiled checksum at the end must not hide the rest."""
+    inside = b""
+    for start in range(0, len(data), _PIECE):
+        try:
+            inside += inflater.decompress(
+                data[start : start + _PIECE], MOST_INFLATED - len(inside)
+            )
+        except (zlib.error, lzma.LZMAError, OSError, ValueError):
+            return inside, start, False
+        if inflater.eof or len(inside) >= MOST_INFLATED:
+            return inside, start + _PIECE, inflater.eof
+    return inside, len(data), False

@@ -1,0 +1,51 @@
+"""Where a webhook is sent: its URL taken apart, with nothing left to interpret.
+
+Which text may be a URL at all, `webhook_urls.py` says; which addresses may be called
+is decided when they are called, by `webhooks/egress.py`.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from leyden.domain import webhook_urls
+
+_USUAL_PORTS = {True: 443, False: 80}  # by TLS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Whom to call, and what to ask for."""
+
+    tls: bool
+    host: str  # a name in lower case, or an address without brackets
+    port: int
+    target: str  # path and query
+    is_name: bool  # the host must be looked up
+
+    @property
+    def host_header(self) -> str:
+        """Write host and port as a request names them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _USUAL_PORTS[self.tls] else f"{host}:{self.port}"
+
+
+@lru_cache(4_096)
+def parse(url: str, allowed: webhook_urls.Allowed) -> Endpoint:
+    """Take the URL apart, or say what about it will not do."""
+    parts = urlsplit(webhook_urls.check(url, allowed))
+    tls = parts.scheme == "https"
+    host = (parts.hostname or "").removesuffix(".")
+    try:
+        host = str(ipaddress.ip_address(host))
+        is_name = False
+    except ValueError:
+        is_name = True
+    return Endpoint(
+        tls=tls,
+        host=host,
+        port=parts.port or _USUAL_PORTS[tls],
+        target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+        is_name=is_name,
+    )

@@ -1,0 +1,143 @@
+"""The life of a channel order.
+
+                  ┌──────REVERSED─────┐
+                  v                   │
+    waiting_payment ─────PAID────> creating ─TICKETED─> created ─REGISTERED─> submitted
+       └─LAPSED─> expired             └─BROKE─> failed                            │
+                                                              filled <──MATCHED───┘
+
+CANCELLED is accepted wherever no call to the market is in flight.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain.payments import InvoiceState, PaymentRequest
+from leyden.domain.pricing import Quote
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed
+
+
+class Status(StrEnum):
+    """Where an order stands; the values are the ones the API shows."""
+
+    WAITING_PAYMENT = auto()  # the fee is not paid yet
+    EXPIRED = auto()  # the invoice lapsed unpaid
+    CREATING = auto()  # paid for; the sidecar ticket is being made
+    CREATED = auto()  # the ticket exists
+    SUBMITTED = auto()  # the buyer registered it, the auction has it
+    FILLED = auto()  # matched in the auction
+    FAILED = auto()  # the ticket could not be made; what was held is given back
+    CANCELLED = auto()  # the buyer gave up; what was held became credit
+
+
+class Event(StrEnum):
+    """What can happen to an order; past tense, because we only record it."""
+
+    PAID = auto()  # everything is held
+    REVERSED = auto()  # the chain took the payment back before there was a ticket
+    LAPSED = auto()
+    TICKETED = auto()
+    BROKE = auto()
+    REGISTERED = auto()
+    MATCHED = auto()
+    CANCELLED = auto()
+
+
+MOVES: Mapping[tuple[Status, Event], Status] = {
+    (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
+    (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
+    (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
+    (Status.CREATING, Event.TICKETED): Status.CREATED,
+    (Status.CREATING, Event.BROKE): Status.FAILED,
+    (Status.CREATING, Event.REVERSED): Status.WAITING_PAYMENT,
+    (Status.CREATED, Event.REGISTERED): Status.SUBMITTED,
+    (Status.CREATED, Event.CANCELLED): Status.CANCELLED,
+    (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
+    (Status.SUBMITTED, Event.CANCELLED): Status.CANCELLED,
+    (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
+}
+
+FINAL = frozenset(Status) - {status for status, _ in MOVES}
+
+# What was held has been used or given back; whatever comes in now is credit.
+ENDED = FINAL | {Status.FAILED}
+
+# The ticket exists and is the buyer's.
+TICKETED = frozenset({Status.CREATED, Status.SUBMITTED, Status.FILLED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One channel that somebody ordered."""
+
+    id: str
+    organization_id: str
+    status: Status
+    created: datetime
+    expires: datetime
+    quote: Quote
+    credit_used: Sats = Sats(0)
+    charged: Sats = Sats(0)  # put on a corporate account instead of being paid
+    credit_refund: Sats = Sats(0)
+    paid_at: datetime | None = None
+    onchain_address: str = ""
+    lightning_invoice: str = ""
+    payment_hash: str = ""
+    invoice: InvoiceState | None = None  # as we last booked it
+    accepted: Sats = Sats(0)  # what is, or was, held on Lightning
+    offered: bool = False  # the market was asked for a ticket: there may be one
+    sealed_ticket: bytes | None = None  # a bearer instrument: never in the clear here
+    ticket_ref: str = ""  # what the market calls the ticket
+    order_nonce: str = ""
+
+    @property
+    def paid(self) -> bool:
+        """Whether everything was there at once, some time."""
+        return self.paid_at is not None
+
+    @property
+    def total_fee(self) -> Sats:
+        """The whole price."""
+        return self.quote.total_fee
+
+    @property
+    def amount_due(self) -> Sats:
+        """What credit did not cover; nothing is due for a cancelled order."""
+        if self.status is Status.CANCELLED:
+            return Sats(0)
+        return Sats(self.total_fee - self.credit_used)
+
+    @property
+    def promised(self) -> Sats:
+        """What is held on Lightning and neither settled nor handed back."""
+        return self.accepted if self.invoice is InvoiceState.ACCEPTED else Sats(0)
+
+    @property
+    def payment_request(self) -> PaymentRequest | None:
+        """How it can be paid; None for an order that never had to be."""
+        if not self.payment_hash:
+            return None
+        return PaymentRequest(
+            order_id=self.id,
+            sats=self.to_be_paid,
+            onchain_address=self.onchain_address,
+            lightning_invoice=self.lightning_invoice,
+            payment_hash=self.payment_hash,
+        )
+
+    @property
+    def to_be_paid(self) -> Sats:
+        """What has to arrive over Lightning or on-chain."""
+        return Sats(self.total_fee - self.credit_used - self.charged)
+
+
+def advance(order: Order, event: Event) -> Order:
+    """Return the order one move further, or refuse. Nothing else sets a status."""
+    try:
+        return replace(order, status=MOVES[order.status, event])
+    except KeyError:
+        message = f"an order that is {order.status} cannot be {event}"
+        raise NotAllowed(message) from None

@@ -1,0 +1,111 @@
+"""Money on its way to us, as the treasury tells it.
+
+On Lightning a payment is first held (ACCEPTED): it is ours to settle or to hand back.
+On-chain an output is seen, then confirmed; until it is buried it can be taken back.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain.units import Sats
+
+
+class InvoiceState(StrEnum):
+    """What became of an invoice."""
+
+    OPEN = auto()  # nobody paid yet
+    ACCEPTED = auto()  # paid, and held for us
+    SETTLED = auto()  # paid, and ours
+    CANCELLED = auto()  # handed back, or never paid in time
+    MISSING = auto()  # the treasury does not know it: is it another treasury?
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invoice:
+    """A Lightning invoice of ours, as it stands."""
+
+    payment_hash: str
+    state: InvoiceState
+    sats: Sats = Sats(0)  # what was paid, once it is accepted; may be more than asked
+
+
+@dataclass(frozen=True, order=True)
+class Outpoint:
+    """One output of one transaction: a chain payment is booked under this name."""
+
+    txid: str
+    vout: int
+
+    def __str__(self) -> str:
+        """Write it as everyone does: `txid:vout`."""
+        return f"{self.txid}:{self.vout}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Sats on-chain at an address of ours, as they stand."""
+
+    outpoint: Outpoint
+    address: str
+    sats: Sats
+    confirmations: int  # 0 while no block has it; -1 once another transaction won
+
+
+GONE = -1
+
+
+class OutputState(StrEnum):
+    """How far an output has come."""
+
+    SEEN = auto()  # it does not count yet, or no longer
+    BOOKED = auto()  # it counts, and may still be taken back by the chain
+    BURIED = auto()  # it counts for good
+    GONE = auto()  # another transaction won
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownOutput:
+    """An output as it is kept."""
+
+    outpoint: Outpoint
+    order_id: str
+    sats: Sats
+    state: OutputState
+    seen: datetime
+    bookings: int = 0  # booked again after the chain took it back: one more
+    to_order: Sats = Sats(0)  # of the last booking; the rest went to credit
+
+    @property
+    def key(self) -> str:
+        """Name the last booking in the ledger."""
+        return f"chain:{self.outpoint}#{self.bookings}"
+
+
+Sighting = Invoice | Output
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentRequest:
+    """How an order can be paid."""
+
+    order_id: str
+    sats: Sats
+    onchain_address: str
+    lightning_invoice: str
+    payment_hash: str
+
+
+@dataclass(frozen=True)
+class Confirmations:
+    """How deep an output has to lie before it counts, by what is at stake."""
+
+    steps: tuple[tuple[Sats, int], ...] = (
+        (Sats(0), 1),
+        (Sats(1_000_000), 2),
+        (Sats(5_000_000), 3),
+    )
+
+    def needed(self, sats: Sats) -> int:
+        """Give the confirmations for such a sum."""
+        return max(count for least, count in self.steps if sats >= least)

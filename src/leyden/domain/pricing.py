@@ -1,0 +1,136 @@
+"""What a channel costs: whole satoshis, from the terms and nothing else.
+
+    total_fee  = service_fee + pool_fee + self_chan_balance_fee
+    pool_fee   = premium + execution fee + chain fee at the highest rate we allow
+    amount_due = total_fee - credit_used
+
+What the auction itself divides (the rate, the premium) is rounded down as the auction
+does it; everything we divide is rounded up. No fee is off by a whole satoshi.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum, auto
+
+from leyden.domain.units import Sats, part_per_million, rounded_up
+from leyden.errors import Malformed
+
+# What the auction offers, in blocks: two weeks, four, six ... a year.
+LEASES = (2016, 4032, 6048, 8064, 12096, 16128, 24192, 52416)
+USUAL_LEASE = LEASES[0]
+
+_BPS = 10_000  # hundredths of a percent in a whole
+_PPB = 1_000_000_000  # the auction's unit of rate: parts per billion per block
+_HIGHEST_BPS = _BPS
+
+# Weight units that one channel adds to a batch, by the auction's own estimate: the
+# account's input and output, half of the channel's output, and the heaviest witness
+# (an account of version 0). The taker pays for them.
+_CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
+
+
+class NodeTier(StrEnum):
+    """How good the node at the other end has to be."""
+
+    ANY = auto()  # whoever sells
+    BEST = auto()  # rated by the auction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channel:
+    """A channel that someone would like to have."""
+
+    capacity: Sats
+    self_chan_balance: Sats = Sats(0)
+    lease_duration_blocks: int = USUAL_LEASE
+    node_tier: NodeTier = NodeTier.BEST
+    bps: int | None = None  # the buyer's own offer; None takes the going rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuctionTerms:
+    """What the auction asks for, and for how long it leases."""
+
+    leases: tuple[int, ...] = LEASES
+    execution_fee_base: Sats = Sats(1)
+    execution_fee_ppm: int = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the operator asks for."""
+
+    capacity_unit: Sats = Sats(100_000)
+    smallest_capacity: Sats = Sats(100_000)
+    largest_capacity: Sats = Sats(16_700_000)
+    rate_bps: int = 50  # for the usual lease; longer ones cost in proportion
+    service_fee_base: Sats = Sats(1_000)
+    service_fee_ppm: int = 1_000
+    self_chan_balance_ppm: int = 2_000
+    chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: no batch that costs more is joined
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quote:
+    """What a channel costs."""
+
+    channel: Channel
+    rate_bps: int
+    rate_fixed: int
+    service_fee: Sats
+    pool_fee: Sats
+    self_chan_balance_fee: Sats
+
+    @property
+    def total_fee(self) -> Sats:
+        """The whole price, before any credit."""
+        return Sats(self.service_fee + self.pool_fee + self.self_chan_balance_fee)
+
+
+def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
+    """Price the channel, or say which wish cannot be had and why."""
+    check(channel, terms, auction)
+    blocks = channel.lease_duration_blocks
+    rate_bps = channel.bps or rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
+    rate_fixed = rate_bps * _PPB // (_BPS * blocks)
+    return Quote(
+        channel=channel,
+        rate_bps=rate_bps,
+        rate_fixed=rate_fixed,
+        service_fee=Sats(
+            terms.service_fee_base
+            + part_per_million(channel.capacity, terms.service_fee_ppm)
+        ),
+        pool_fee=Sats(
+            premium(channel.capacity, rate_fixed, blocks)
+            + auction.execution_fee_base
+            + part_per_million(channel.capacity, auction.execution_fee_ppm)
+            + rounded_up(terms.chain_fee_sat_per_kw * _CHAIN_WEIGHT, 1_000)
+        ),
+        self_chan_balance_fee=Sats(
+            channel.self_chan_balance
+            + part_per_million(channel.self_chan_balance, terms.self_chan_balance_ppm)
+        ),
+    )
+
+
+def premium(capacity: Sats, rate_fixed: int, blocks: int) -> Sats:
+    """Give what the seller of the channel gets, as the auction works it out."""
+    return Sats(capacity * rate_fixed * blocks // _PPB)
+
+
+def check(channel: Channel, terms: Terms, auction: AuctionTerms) -> None:
+    """Refuse a channel that is not sold, naming the field."""
+    low, high, unit = (
+        terms.smallest_capacity,
+        terms.largest_capacity,
+        terms.capacity_unit,
+    )
+    if not low <= channel.capacity <= high or channel.capacity % unit:
+        raise Malformed(f"capacity: must be a multiple of {unit} from {low} to {high}")
+    if not 0 <= channel.self_chan_balance <= channel.capacity:
+        raise Malformed("self_chan_balance: must be from 0 to the capacity")
+    if channel.lease_duration_blocks not in auction.leases:
+        offered = ", ".join(str(blocks) for blocks in auction.leases)
+        raise Malformed(f"lease_duration_blocks: must be one of {offered}")
+    if channel.bps is not None and not 1 <= channel.bps <= _HIGHEST_BPS:
+        raise Malformed(f"bps: must be from 1 to {_HIGHEST_BPS}")

@@ -1,0 +1,108 @@
+"""What a node needs to know of the signer that holds its keys elsewhere.
+
+lnd reads these only once the wallet is unlocked and dies of a bad one then, so shapes
+are checked when they are given.
+"""
+
+import base64
+import binascii
+import ipaddress
+import re
+
+from leyden.errors import Malformed
+
+DEFAULT_PORT = 10009
+_LARGEST_PORT = 65_535
+_LONGEST_HOST = 253
+_LONGEST_MACAROON = 8_192
+_LONGEST_CERTIFICATE = 32_768
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_HEX = re.compile(r"([0-9A-Fa-f]{2})+")
+_CERTIFICATE = re.compile(
+    rb"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----"
+)
+
+
+def check_host(text: str, *, field: str) -> str:
+    """Give host and port as lnd dials them; the port is 10009 unless it is told."""
+    refusal = Malformed(
+        f"{field}: must be an IP address or host name, maybe with :port"
+    )
+    host, port = _split(text)
+    if not port.isascii() or not port.isdigit() or len(port) > len(str(_LARGEST_PORT)):
+        raise refusal
+    if not 1 <= int(port) <= _LARGEST_PORT:
+        raise refusal
+    if ":" in host:
+        if "%" in host:  # a zone id may hold anything, even a newline
+            raise refusal
+        try:
+            return f"[{ipaddress.IPv6Address(host)}]:{int(port)}"
+        except ValueError:
+            raise refusal from None
+    if not _is_name_or_ipv4(host):
+        raise refusal
+    return f"{host}:{int(port)}"
+
+
+def macaroon_bytes(text: str, *, field: str) -> bytes:
+    """Decode the macaroon, given in hex or base64; what it allows is the signer's."""
+    if len(text) <= _LONGEST_MACAROON:
+        if _HEX.fullmatch(text):
+            return bytes.fromhex(text)
+        decoded = _from_base64(text.replace("-", "+").replace("_", "/"))
+        if decoded:
+            return decoded
+    raise Malformed(f"{field}: must be a macaroon in hex or base64")
+
+
+def certificate_pem(text: str, *, field: str) -> bytes:
+    """Give the certificate as PEM; it may be sent as PEM or as base64 of PEM."""
+    refusal = Malformed(f"{field}: must be a certificate in PEM, or base64 of that")
+    if len(text) > _LONGEST_CERTIFICATE or not text.isascii():
+        raise refusal
+    pem = text.encode() if "-----" in text else _from_base64("".join(text.split()))
+    bodies = _CERTIFICATE.findall(pem)
+    if not bodies or not all(map(_is_der, bodies)):
+        raise refusal
+    if _CERTIFICATE.sub(b"", pem).strip():  # a private key beside it, for one
+        raise refusal
+    return pem.strip() + b"\n"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Take host and port apart; a bare IPv6 address has colons but no port."""
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if bracket and ":" in host and (not rest or rest.startswith(":")):
+            return host, rest[1:] if rest else str(DEFAULT_PORT)
+        return "", ""
+    if text.count(":") == 1:
+        host, _, port = text.partition(":")
+        return host, port
+    return text, str(DEFAULT_PORT)
+
+
+def _is_name_or_ipv4(host: str) -> bool:
+    labels = host.split(".")
+    if labels[-1].isdigit():  # 2130706433 and 127.1 are addresses to a resolver
+        try:
+            return str(ipaddress.IPv4Address(host)) == host
+        except ValueError:
+            return False
+    return len(host) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_der(body: bytes) -> bool:
+    try:
+        der = base64.b64decode(b"".join(body.split()), validate=True)
+        return der.startswith(b"\x30")
+    except binascii.Error:
+        return False

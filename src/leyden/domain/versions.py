@@ -1,0 +1,190 @@
+"""Which lnd can be had, and when a newer one is worth telling of.
+
+The list is short on purpose: each version has been built, started and updated to. What
+is not on it is refused, and what is known to lose money is refused by name.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from leyden.errors import Malformed, NotAllowed
+
+_VERSION = re.compile(r"v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})-beta")
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Version:
+    """A version of lnd; a later one is greater."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @property
+    def line(self) -> tuple[int, int]:
+        """Name the minor line it belongs to: 0.20 of 0.20.2."""
+        return self.major, self.minor
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read one that we wrote ourselves."""
+        return cls(*_numbers(text, "version"))
+
+    def __str__(self) -> str:
+        return f"v{self.major}.{self.minor}.{self.patch}-beta"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A version on offer, and what one gives up by taking it."""
+
+    version: Version
+    drops: tuple[str, ...] = ()  # what clients of an older one will miss
+    says: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Catalogue:
+    """What is offered, oldest first, and which one a node gets unless it asks."""
+
+    releases: tuple[Release, ...]
+    default: Version
+
+    def __post_init__(self) -> None:
+        versions = self.versions
+        if list(versions) != sorted(set(versions)):
+            raise ValueError("a catalogue lists each version once, oldest first")
+        if self.default not in versions:
+            raise ValueError("the default version must be on offer")
+        if any(version <= LAST_UNSAFE for version in versions):
+            raise ValueError("an unsafe version must not be on offer")
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """List the versions on offer, oldest first."""
+        return tuple(release.version for release in self.releases)
+
+    def get(self, version: Version) -> Release:
+        """Give the release, which must be on offer."""
+        return next(r for r in self.releases if r.version == version)
+
+
+# Up to here a channel peer can steal by stalling a replacement transaction; published.
+LAST_UNSAFE = Version(0, 18, 5)
+
+OFFERED = Catalogue(
+    releases=(
+        Release(
+            version=Version(0, 20, 1),
+            says="The release before the default one.",
+        ),
+        Release(
+            version=Version(0, 20, 2),
+            says="The default: the last line that pays through "
+            "POST /v1/channels/transactions.",
+        ),
+        Release(
+            version=Version(0, 21, 2),
+            drops=(
+                "POST /v1/channels/transactions: pay through POST /v2/router/send",
+                "POST /v1/channels/transactions/route: use POST /v2/router/route/send",
+                "gRPC SendPayment, SendPaymentSync: use routerrpc.SendPaymentV2",
+                "gRPC SendToRoute, SendToRouteSync: use routerrpc.SendToRouteV2",
+                "the field outgoing_chan_id: use outgoing_chan_ids",
+                "Tor onion services of version 2",
+            ),
+            says="The newest.",
+        ),
+    ),
+    default=Version(0, 20, 2),
+)
+
+
+def parse_version(text: object, *, field: str = "version") -> Version:
+    """Read `v0.20.2-beta`; nothing that could be a path or an option passes."""
+    if not isinstance(text, str):
+        raise Malformed(f"{field}: must be a string")
+    return Version(*_numbers(text, field))
+
+
+def choose(
+    text: object = None, catalogue: Catalogue = OFFERED, *, field: str = "version"
+) -> Version:
+    """Give the version a new node will run: the one it asks for, or the default."""
+    if text is None:
+        return catalogue.default
+    version = parse_version(text, field=field)
+    if version <= LAST_UNSAFE:
+        raise Malformed(
+            f"{field}: lnd {LAST_UNSAFE} and older can be robbed by a channel peer and "
+            f"are refused; choose one of: {_listed(catalogue.versions)}"
+        )
+    if version not in catalogue.versions:
+        offered = _listed(catalogue.versions)
+        raise Malformed(f"{field}: not on offer; choose one of: {offered}")
+    return version
+
+
+def newest_for(current: Version, catalogue: Catalogue = OFFERED) -> Version | None:
+    """Find what a node of this version would be updated to; None when up to date.
+
+    Only its own minor line and the default line count: another line may drop calls
+    that its owner uses, so one goes there by asking for it.
+    """
+    lines = {current.line, catalogue.default.line}
+    newer = [v for v in catalogue.versions if v > current and v.line in lines]
+    return max(newer, default=None)
+
+
+def update_available(current: Version, catalogue: Catalogue = OFFERED) -> bool:
+    """Tell whether there is something newer that a node should take."""
+    return newest_for(current, catalogue) is not None
+
+
+def choose_update(
+    current: Version,
+    text: object = None,
+    catalogue: Catalogue = OFFERED,
+    *,
+    field: str = "version",
+) -> Version:
+    """Give the version a node goes to: always a newer one, the asked one if any.
+
+    lnd rewrites its databases going up and cannot read them going down.
+    """
+    wanted = (
+        newest_for(current, catalogue)
+        if text is None
+        else choose(text, catalogue, field=field)
+    )
+    if wanted is None or wanted == current:
+        raise NotAllowed("node is already up to date")
+    if wanted < current:
+        raise NotAllowed("lnd cannot go back to an older version")
+    return wanted
+
+
+def dropped(
+    before: Version, after: Version, catalogue: Catalogue = OFFERED
+) -> tuple[str, ...]:
+    """List what clients lose between two versions, for whoever confirms an update."""
+    return tuple(
+        lost
+        for release in catalogue.releases
+        if before < release.version <= after
+        for lost in release.drops
+    )
+
+
+def _numbers(text: str, field: str) -> tuple[int, int, int]:
+    match = _VERSION.fullmatch(text) if text.isascii() else None
+    if match is None:
+        raise Malformed(f"{field}: must look like v0.20.2-beta")
+    major, minor, patch = map(int, match.groups())
+    return major, minor, patch
+
+
+def _listed(versions: Sequence[Version]) -> str:
+    return ", ".join(map(str, versions))

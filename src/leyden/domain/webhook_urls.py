@@ -1,0 +1,85 @@
+"""Which text may be the address of a webhook.
+
+This looks at the text alone. Where a name leads is checked when it is called, each
+time anew, because names move.
+"""
+
+import ipaddress
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from leyden.errors import Malformed
+
+LONGEST: Final = 1_024
+_STANDARD_PORTS = {"https": 443, "http": 80}
+_LONGEST_HOST = 253
+_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_IPV6_NETLOC = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]+)?")
+# What RFC 3986 lets a URL consist of. No space, control character, backslash or quote;
+# other alphabets come percent-encoded, host names as xn--, so that nobody resolves
+# "①②⑦.⓪.⓪.①" into this machine.
+_TEXT = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*")
+# To a resolver 2130706433, 0x7f.1 and 127.1 are addresses.
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allowed:
+    """What an installation lets its webhooks be sent to."""
+
+    schemes: frozenset[str] = frozenset({"https"})
+    ports: Container[int] = frozenset({443, *range(8_000, 10_000)})
+
+
+USUAL: Final = Allowed()
+
+
+def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
+    """Give the URL back as it is, or say what is wrong with it."""
+    if len(url) > LONGEST:
+        raise Malformed(f"{field}: at most {LONGEST} characters are allowed")
+    if "#" in url:
+        raise Malformed(f"{field}: must not hold a fragment")
+    if not _TEXT.fullmatch(url):
+        raise Malformed(f"{field}: holds a character that no URL may hold")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Malformed(f"{field}: must be a URL") from None
+    if parts.scheme not in allowed.schemes or not url.lower().startswith(
+        f"{parts.scheme}://"
+    ):
+        raise Malformed(f"{field}: must begin with {_schemes(allowed)}")
+    if "@" in parts.netloc:
+        raise Malformed(f"{field}: must not hold a user name or password")
+    if not _has_host(parts) or parts.netloc.endswith(":"):
+        raise Malformed(f"{field}: must name a host")
+    if (_STANDARD_PORTS[parts.scheme] if port is None else port) not in allowed.ports:
+        raise Malformed(f"{field}: this port is not allowed")
+    return url
+
+
+def _schemes(allowed: Allowed) -> str:
+    return " or ".join(f"{name}://" for name in sorted(allowed.schemes, reverse=True))
+
+
+def _has_host(parts: SplitResult) -> bool:
+    host = (parts.hostname or "").removesuffix(".")
+    if "[" in parts.netloc:
+        return bool(_IPV6_NETLOC.fullmatch(parts.netloc)) and _is_address(host)
+    labels = host.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        return _is_address(host)
+    return len(host) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,163 @@
+"""What a node tells its owner: the three events of the contract, and their proof.
+
+status  the node waits to be unlocked or initialized, or has just stopped
+update  a newer version can be had for it
+error   lnd saw Bitcoin blocks out of order and should be restarted soon
+
+An event's body is written once, when the event is announced, and is the same at every
+attempt; what changes from attempt to attempt is the timestamp that is signed with it.
+"""
+
+import base64
+import contextlib
+import hmac
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum, auto
+
+# The node states that the contract announces; the others pass in silence.
+ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
+
+# How far a receiver's clock may be from ours, the figure of Standard Webhooks.
+TOLERANCE = timedelta(minutes=5)
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+# A line of lnd's log has a few hundred bytes; nobody needs a longer one told.
+_LONGEST_LOG = 1_024
+
+
+class Type(StrEnum):
+    """The `type` of an event's body."""
+
+    STATUS = auto()
+    UPDATE = auto()
+    ERROR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged:
+    """The node is now in this state; told for the states in ANNOUNCED."""
+
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateAvailable:
+    """The node could run this newer lnd; told once for each version of it."""
+
+    lnd_version: str
+    service_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksOutOfOrder:
+    """The node's lnd wrote this line about blocks that came out of order."""
+
+    log: str
+
+
+Event = StatusChanged | UpdateAvailable | BlocksOutOfOrder
+
+
+def type_of(event: Event) -> Type:
+    """Name the event as the body does."""
+    match event:
+        case StatusChanged():
+            return Type.STATUS
+        case UpdateAvailable():
+            return Type.UPDATE
+        case BlocksOutOfOrder():
+            return Type.ERROR
+
+
+def details(event: Event) -> dict[str, str]:
+    """Give the `details` of the body: strings alone, `'true'` included."""
+    match event:
+        case StatusChanged(status):
+            return {"status": status}
+        case UpdateAvailable():
+            return {
+                "update_available": "true",
+                "lnd_version": event.lnd_version,
+                "service_version": event.service_version,
+            }
+        case BlocksOutOfOrder(log):
+            return {"type": "out_of_order_block", "log": log[:_LONGEST_LOG]}
+
+
+def body(event: Event, *, api: str) -> str:
+    """Write the event as it is sent, for the node that answers at `api`."""
+    told = {"type": type_of(event), "details": details(event), "api": api}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def told_once(event: Event) -> str | None:
+    """Name what must not be told twice to one node, if it is such a thing."""
+    if isinstance(event, UpdateAvailable):
+        return f"update {event.lnd_version}"
+    return None
+
+
+def proof(
+    secrets: Sequence[str], *, event_id: str, sent: datetime, body: str
+) -> dict[str, str]:
+    """Give the headers by which a receiver knows that the event is ours.
+
+    `Service-Secret` is the first secret, as the contract says. The three headers of
+    Standard Webhooks stand beside it, signed with every secret: the old one signs on
+    for a while after a rotation.
+    """
+    timestamp = str(int(sent.timestamp()))
+    signed = _signed(event_id, timestamp, body.encode())
+    return {
+        "Service-Secret": secrets[0],
+        "webhook-id": event_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(_signatures(secrets, signed)),
+    }
+
+
+def proven(
+    secrets: Sequence[str], *, headers: Mapping[str, str], body: bytes, now: datetime
+) -> bool:
+    """Tell whether one of these secrets signed this body less than 5 minutes ago."""
+    event_id = headers.get("webhook-id", "")
+    timestamp = headers.get("webhook-timestamp", "")
+    if not _TIMESTAMP.fullmatch(timestamp):
+        return False
+    if abs(int(timestamp) - now.timestamp()) > TOLERANCE.total_seconds():
+        return False
+    given = headers.get("webhook-signature", "").encode().split()
+    # No early way out: how long this takes says nothing about what was right.
+    matches = [
+        hmac.compare_digest(ours.encode(), theirs)
+        for ours in _signatures(secrets, _signed(event_id, timestamp, body))
+        for theirs in given
+    ]
+    return any(matches)
+
+
+def _signed(event_id: str, timestamp: str, body: bytes) -> bytes:
+    return f"{event_id}.{timestamp}.".encode() + body
+
+
+def _signatures(secrets: Iterable[str], signed: bytes) -> Iterable[str]:
+    for secret in secrets:
+        for key in _keys(secret):
+            digest = hmac.digest(key, signed, "sha256")
+            yield f"v1,{base64.b64encode(digest).decode()}"
+
+
+def _keys(secret: str) -> list[bytes]:
+    """Give the keys that a receiver may make of the secret it was shown.
+
+    The libraries of Standard Webhooks take a secret to be base64, which the hex we
+    write happens to be; whoever calls an HMAC by hand takes its characters. Both
+    verify, so that nobody has to convert anything.
+    """
+    keys = [secret.encode()]
+    with contextlib.suppress(ValueError):  # not every secret reads as base64
+        keys.append(base64.b64decode(secret, validate=True))
+    return keys

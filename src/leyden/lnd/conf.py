@@ -1,0 +1,80 @@
+"""The text of lnd.conf: written plainly, and read back the way lnd reads it.
+
+lnd's parser (go-flags) ends a value only at the end of its line, and takes a value that
+begins with a quote for a Go string. So one line break in an alias is a new option
+("restcors=*" was injected that way), and one leading quote is a node that never starts.
+The writer refuses both, and what was written is read back and compared before lnd
+starts, by a reader that shares no code with the writer.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+
+from leyden.errors import Malformed
+
+Lines = tuple[tuple[str, str], ...]
+
+_SECTION = "[Application Options]"
+_HEAD = (
+    f"; Written anew at every start: edit the node's settings instead.\n{_SECTION}\n"
+)
+_KEY = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+# Control characters, line and paragraph separators, and halves of a character.
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_MOST_BYTES = 1 << 20
+# What Go's strings.TrimSpace takes away.
+_BLANKS = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def write(lines: Iterable[tuple[str, str]]) -> bytes:
+    """Write the options, or refuse one that would be read as something else."""
+    return (_HEAD + "".join(map(_line, lines))).encode()
+
+
+def read(content: bytes) -> Lines:
+    """Read options as lnd does; whatever is not a plain option is refused."""
+    if len(content) > _MOST_BYTES:
+        raise Malformed("lnd.conf: is too large")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise Malformed("lnd.conf: is not UTF-8") from None
+    found: list[tuple[str, str]] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.strip(_BLANKS)
+        if not line or line[0] in ";#":
+            continue
+        if line[0] == "[":
+            if line != _SECTION:
+                raise Malformed(f"lnd.conf: line {number} begins another section")
+            continue
+        key, equals, value = line.partition("=")
+        key, value = key.strip(_BLANKS), value.strip(_BLANKS)
+        if not equals or value.startswith('"'):
+            raise Malformed(f"lnd.conf: line {number} is not a plain option")
+        found.append((key, value))
+    return tuple(found)
+
+
+def verify(content: bytes, lines: Lines, *, repeatable: Collection[str]) -> None:
+    """Make sure that lnd will read these options, each once, and nothing more."""
+    found = read(content)
+    if found != lines:
+        raise Malformed("lnd.conf: would be read as something else than was meant")
+    keys = [key for key, _ in found if key not in repeatable]
+    if len(keys) != len(set(keys)):
+        raise Malformed("lnd.conf: names an option twice")
+
+
+def _line(line: tuple[str, str]) -> str:
+    key, value = line
+    if not _KEY.fullmatch(key):
+        raise Malformed("lnd.conf: holds a name that is no option")
+    if not value or value != value.strip() or value.startswith('"'):
+        raise Malformed(f"{key}: cannot be written to lnd.conf")
+    if _UNWRITABLE.search(value):
+        raise Malformed(f"{key}: must not hold control or line characters")
+    return f"{key}={value}\n"

@@ -1,0 +1,145 @@
+"""A node's folder: what we put into it before lnd starts, and where lnd puts its own.
+
+HOME/                     0700
+├── lnd.conf              0600  written anew at each start, read back, compared
+├── tls.cert, tls.key     0600  the platform's chain; lnd takes them from here alone
+├── remote-signer.*       0600  only while remote signing is on; never in argv
+├── data/chain/bitcoin/…  lnd's own
+└── logs/bitcoin/…        lnd's own, capped
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from leyden.domain import remote_signers
+from leyden.domain.node_settings import NodeSettings
+from leyden.errors import SetupError
+from leyden.lnd import conf, keys
+from leyden.lnd.chains import Chain
+from leyden.lnd.options import REPEATABLE, Options, lines
+
+CONF: Final = "lnd.conf"
+CERTIFICATE: Final = "tls.cert"
+PRIVATE_KEY: Final = "tls.key"
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tls:
+    """The certificate chain a node shows, and its key."""
+
+    chain_pem: bytes
+    key_pem: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose the files are, where each node has a user of its own."""
+
+    uid: int
+    gid: int
+
+
+def log_file(home: Path, chain: Chain) -> Path:
+    """Say where lnd writes its log."""
+    return home / "logs" / "bitcoin" / chain / "lnd.log"
+
+
+def network_folder(home: Path, chain: Chain) -> Path:
+    """Say where lnd keeps the wallet, and macaroons if it is let."""
+    return home / "data" / "chain" / "bitcoin" / chain
+
+
+def channel_backup(home: Path, chain: Chain) -> Path:
+    """Say where lnd keeps its own encrypted backup of channels."""
+    return network_folder(home, chain) / "channel.backup"
+
+
+def render(settings: NodeSettings, options: Options, home: Path) -> dict[str, bytes]:
+    """Give the files that follow from the settings, by name; pure, for any runtime.
+
+    Raises when lnd would read the configuration as anything else than was meant.
+    """
+    if not home.is_absolute() or "$" in str(home):  # lnd expands $NAME in paths
+        raise SetupError("a node's folder needs an absolute path without $ in it")
+    wanted = lines(settings, options, home)
+    files = {CONF: conf.write(wanted)}
+    conf.verify(files[CONF], wanted, repeatable=REPEATABLE)
+    if settings.remotesigning:
+        files[keys.SIGNER_MACAROON] = remote_signers.macaroon_bytes(
+            settings.remotesigningmacaroon, field="remotesigningmacaroon"
+        )
+        files[keys.SIGNER_CERTIFICATE] = remote_signers.certificate_pem(
+            settings.remotesigningcert, field="remotesigningcert"
+        )
+    return files
+
+
+def write(
+    home: Path,
+    settings: NodeSettings,
+    options: Options,
+    *,
+    tls: Tls,
+    owner: Owner | None = None,
+) -> None:
+    """Make the folder ready for lnd to start in; doing it again changes nothing.
+
+    1. Render everything, so that a refusal leaves the folder as it was.
+    2. Make the folder, or take it as it is, for its owner alone.
+    3. Put each file in place whole; take away what is wanted no more.
+    4. Read lnd.conf back from the disk and compare it with what was proved in 1.
+
+    Nothing is synced to disk: all of it can be written again, and is at each start.
+    """
+    files = render(settings, options, home)
+    files[CERTIFICATE], files[PRIVATE_KEY] = tls.chain_pem, tls.key_pem
+    with _opened(home, owner) as folder:
+        for name, content in files.items():
+            _put(folder, name, content, owner)
+        for name in {keys.SIGNER_MACAROON, keys.SIGNER_CERTIFICATE} - set(files):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+        if _get(folder, CONF) != files[CONF]:
+            raise SetupError(f"{home / CONF} does not hold what was written to it")
+
+
+@contextlib.contextmanager
+def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
+    """Open the folder itself, never where a link of that name may lead."""
+    with contextlib.suppress(FileExistsError):
+        home.mkdir(mode=_FOLDER_MODE)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(home, flags)
+    try:
+        os.fchmod(folder, _FOLDER_MODE)
+        if owner is not None:
+            os.fchown(folder, owner.uid, owner.gid)
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _put(folder: int, name: str, content: bytes, owner: Owner | None) -> None:
+    """Put a file in place whole, with its mode and owner from its first byte."""
+    fresh = f".{name}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(fresh, dir_fd=folder)  # left by a crash between the two steps
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(fresh, flags, _FILE_MODE, dir_fd=folder), "wb") as file:
+        os.fchmod(file.fileno(), _FILE_MODE)  # whatever the umask
+        if owner is not None:
+            os.fchown(file.fileno(), owner.uid, owner.gid)
+        file.write(content)
+    os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _get(folder: int, name: str) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+        return file.read()

@@ -1,0 +1,106 @@
+"""What the platform decides about a node, in lnd's words."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.versions import Version
+from leyden.errors import SetupError
+from leyden.lnd import keys
+from leyden.lnd.chains import Backend, Chain, check_backend
+from leyden.lnd.conf import Lines
+from leyden.lnd.keys import Key
+
+_ORIGIN = re.compile(
+    r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?"
+)
+_LEVELS: Final = {"trace", "debug", "info", "warn", "error", "critical", "off"}
+# Options that may stand in the file more than once.
+REPEATABLE: Final = frozenset(
+    {
+        "restlisten",
+        "rpclisten",
+        "listen",
+        "externalip",
+        "restcors",
+        "neutrino.connect",
+        "neutrino.addpeer",
+    }
+)
+_NEW_LOGS = Version(0, 19, 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """Everything about a node's lnd that is not its owner's to set."""
+
+    version: Version
+    chain: Chain
+    backend: Backend
+    rest_listen: tuple[str, ...]
+    rpc_listen: tuple[str, ...]
+    domain: str  # the node's api_endpoint, the one name a certificate may show
+    peer_listen: tuple[str, ...] = ()  # empty: it calls its peers, they cannot call
+    announced: tuple[str, ...] = ()  # where peers are told they can find it
+    cors_origins: tuple[str, ...] = ()  # whose pages may talk to the node
+    log_level: str = "info"
+    log_files: int = 3  # logs are capped, for an owner can ask for trace logging
+    log_file_mb: int = 10
+
+    def __post_init__(self) -> None:
+        check_backend(self.chain, self.backend)
+        if not all(map(_ORIGIN.fullmatch, self.cors_origins)):
+            raise SetupError("an origin of pages looks like https://dashboard.example")
+        if self.log_level not in _LEVELS:
+            raise SetupError(f"a log level is one of: {', '.join(sorted(_LEVELS))}")
+        if not self.rest_listen or not self.rpc_listen:
+            raise SetupError("a node needs addresses to serve REST and gRPC on")
+
+
+def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:
+    """Give every option a node's lnd starts with, each key once but the repeatable."""
+    return (*_platform(options), *keys.lines(settings, options.version, home))
+
+
+def _platform(options: Options) -> Iterator[tuple[str, str]]:
+    for key, value in _decided(options):
+        if key.known_to(options.version):
+            yield key.name, value
+
+
+def _decided(options: Options) -> Iterator[tuple[Key, str]]:
+    yield Key(f"bitcoin.{options.chain}"), "true"
+    for name, value in options.backend.lines():
+        yield Key(name), value
+    for address in options.rest_listen:
+        yield Key("restlisten"), address
+    for address in options.rpc_listen:
+        yield Key("rpclisten"), address
+    if options.peer_listen:
+        for address in options.peer_listen:
+            yield Key("listen"), address
+        for address in options.announced:
+            yield Key("externalip"), address
+    else:
+        yield Key("nolisten"), "true"
+    for origin in options.cors_origins:
+        yield Key("restcors"), origin
+    # Should lnd ever make itself a certificate, it must not list this machine's names
+    # and addresses in it.
+    yield Key("tlsdisableautofill"), "true"
+    yield Key("tlsextradomain"), options.domain
+    # lnd ends itself, and with code 0, when its chain backend or its signer is away for
+    # some minutes. That would look like a stop that its owner wanted, of every node at
+    # once; waiting for the backend is what they want.
+    yield Key("healthcheck.chainbackend.attempts"), "0"
+    yield Key("healthcheck.remotesigner.attempts"), "0"
+    yield Key("debuglevel"), options.log_level
+    # The log file is capped; what would go to the console as well is not.
+    yield Key("logging.console.disable", since=_NEW_LOGS), "true"
+    yield Key("logging.file.max-files", since=_NEW_LOGS), str(options.log_files)
+    yield Key("logging.file.max-file-size", since=_NEW_LOGS), str(options.log_file_mb)
+    yield Key("maxlogfiles", until=_NEW_LOGS), str(options.log_files)
+    yield Key("maxlogfilesize", until=_NEW_LOGS), str(options.log_file_mb)

@@ -1,0 +1,76 @@
+"""The text of a state stream: HTTP/1.1, in chunks, a line of JSON for each state."""
+
+import json
+from typing import Final
+
+from leyden.domain.observations import State
+
+_LONGEST_ANSWER: Final = 16 * 1024
+_END_OF_HEADERS: Final = b"\r\n\r\n"
+
+
+class NotAStream(Exception):
+    """What answers there is no state stream."""
+
+
+class StateLines:
+    """Reads the answer as it comes: HTTP/1.1, in chunks, a line of JSON a state."""
+
+    __slots__ = ("_buffer", "_in_body", "_line")
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._line = b""
+        self._in_body = False
+
+    def feed(self, data: bytes) -> list[State]:
+        """Take what came; give the states it completes, oldest first."""
+        self._buffer += data
+        if not self._in_body and not self._read_headers():
+            return []
+        states = []
+        while (chunk := self._take_chunk()) is not None:
+            *lines, self._line = (self._line + chunk).split(b"\n")
+            states += [_state(line) for line in lines if line.strip()]
+        if len(self._buffer) + len(self._line) > _LONGEST_ANSWER:
+            raise NotAStream("it says too much at once")
+        return states
+
+    def _read_headers(self) -> bool:
+        end = self._buffer.find(_END_OF_HEADERS)
+        if end < 0:
+            if len(self._buffer) > _LONGEST_ANSWER:
+                raise NotAStream("its headers do not end")
+            return False
+        status, *headers = self._buffer[:end].lower().split(b"\r\n")
+        if not status.startswith(b"http/1.1 200"):
+            raise NotAStream("it does not answer 200")
+        if b"transfer-encoding: chunked" not in headers:
+            raise NotAStream("it does not answer in chunks")
+        self._buffer = self._buffer[end + len(_END_OF_HEADERS) :]
+        self._in_body = True
+        return True
+
+    def _take_chunk(self) -> bytes | None:
+        end = self._buffer.find(b"\r\n")
+        if end < 0:
+            return None
+        try:
+            size = int(self._buffer[:end], 16)
+        except ValueError:
+            raise NotAStream("its chunks have no size") from None
+        start = end + 2
+        if size == 0:
+            raise NotAStream("it ended its answer")
+        if len(self._buffer) < start + size + 2:
+            return None
+        chunk = self._buffer[start : start + size]
+        self._buffer = self._buffer[start + size + 2 :]
+        return chunk
+
+
+def _state(line: bytes) -> State:
+    try:
+        return State(json.loads(line)["result"]["state"])
+    except (ValueError, KeyError, TypeError):
+        raise NotAStream("it speaks of something else") from None

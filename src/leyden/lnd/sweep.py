@@ -1,0 +1,42 @@
+"""Macaroons on disk are keys to a wallet in clear; no node is to have any.
+
+A wallet that is made and unlocked statelessly leaves none. One unlock without
+`stateless_init` writes admin.macaroon and seven more, and the platform cannot see
+inside the TLS that it came through. So the files are looked for and taken away, and the
+owner is told. lnd does not miss them: it only writes them.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+_SUFFIX = ".macaroon"
+
+
+def find(home: Path) -> tuple[str, ...]:
+    """List the macaroons under a node's folder, as paths relative to it."""
+    return tuple(sorted(_walk(home, remove=False)))
+
+
+def sweep(home: Path) -> tuple[str, ...]:
+    """Remove the macaroons under a node's folder, and list what was removed.
+
+    Links are removed, never followed: a node's own process may have left them for a
+    platform that runs as root. A second call finds nothing.
+    """
+    return tuple(sorted(_walk(home, remove=True)))
+
+
+def _walk(home: Path, *, remove: bool) -> list[str]:
+    found: list[str] = []
+    if not home.is_dir():
+        return found
+    for folder, _, files, descriptor in os.fwalk(home):
+        for name in files:
+            if not name.lower().endswith(_SUFFIX):
+                continue
+            if remove:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=descriptor)
+            found.append(os.path.relpath(Path(folder, name), home))
+    return found

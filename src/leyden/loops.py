@@ -1,0 +1,95 @@
+"""The things that run by themselves: one line each."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+
+from leyden.services import courier, expiry, reconciler, sweep, tickets
+from leyden.services.fleet import HOUSEKEEPING, NODE, ROUTES, Fleet
+from leyden.services.housekeeping import Housekeeping
+from leyden.services.platform import Platform
+from leyden.services.routes import Routes
+from leyden.services.shop import (
+    CLOSING,
+    EXPIRY,
+    SWEEP,
+    TICKET,
+    TICKETS,
+    WITHDRAWAL,
+    Due,
+    Shop,
+)
+from leyden.services.tickets import TicketMaker
+from leyden.tasks import Lane, Work
+
+_FORGET_EVERY = timedelta(hours=1)
+
+# Put when the program starts; each goes on for ever by rescheduling itself.
+STANDING: tuple[str, ...] = ("forget answers",)
+STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
+STANDING_IN_THE_FLEET = (HOUSEKEEPING,)
+
+_IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
+    EXPIRY: expiry.lapse,
+    CLOSING: expiry.close_invoice,
+    WITHDRAWAL: tickets.withdraw,
+    TICKETS: tickets.follow,
+    SWEEP: sweep.sweep,
+}
+
+
+def lanes(platform: Platform) -> list[Lane]:
+    """Give every kind of task with what runs it."""
+
+    async def forget_answers(work: Work) -> None:
+        now = platform.clock()
+        async with work.transaction() as tx:
+            await tx.answers.forget(now=now)
+            await work.again(tx, due=now + _FORGET_EVERY)
+
+    found = [Lane(kind="forget answers", run=forget_answers, at_once=1)]
+    if platform.fleet is not None:
+        found += fleet_lanes(platform.fleet)
+    if platform.courier is not None:
+        deliver = partial(courier.deliver, platform.courier)
+        forget = partial(courier.forget_old, platform.courier)
+        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=1_024))
+        found.append(Lane(kind=courier.FORGETTING, run=forget, at_once=1))
+    if platform.shop is not None:
+        found += shop_lanes(platform.shop)
+    return found
+
+
+def fleet_lanes(fleet: Fleet) -> list[Lane]:
+    """Give the kinds of tasks that running nodes takes."""
+    return [
+        # Many at once: a stop may take its ten minutes, and a start wait for others.
+        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512),
+        Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1),
+        Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1),
+    ]
+
+
+def shop_lanes(shop: Shop) -> list[Lane]:
+    """Give the kinds of tasks that selling channels takes."""
+    return [
+        # Many tickets share their commits; the market takes as many as it likes.
+        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=256),
+        *(
+            Lane(kind=kind, run=partial(step, shop))
+            for kind, step in _IN_THE_SHOP.items()
+        ),
+    ]
+
+
+async def put_standing(platform: Platform) -> None:
+    """Make sure that each standing task is in the queue, and let it run once now."""
+    now = platform.clock()
+    standing = STANDING
+    if platform.shop is not None:
+        standing += STANDING_IN_THE_SHOP
+    if platform.fleet is not None:
+        standing += STANDING_IN_THE_FLEET
+    async with platform.database.transaction() as tx:
+        for kind in standing:
+            await tx.tasks.put(kind, "all", due=now)

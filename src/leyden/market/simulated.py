@@ -1,0 +1,146 @@
+"""A market that is not there: tickets without channels, for trying things out.
+
+A ticket is drawn from the order's id, so the second offer finds the first one's. What
+it knows can be kept in a file, so that it survives a restart.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from leyden.domain.pricing import AuctionTerms, Quote
+from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway
+
+
+class _Kept(msgspec.Struct):
+    """A ticket as it is kept."""
+
+    text: str
+    state: TicketState
+    cost: int
+
+
+class SimulatedMarket:
+    """Makes tickets at once; somebody else says when one is registered or filled."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.away = False
+        self.answers_lost = 0  # so many of the next answers never arrive
+        self.refuses = ""  # why no ticket is made, if none is
+        self.auction = AuctionTerms()
+        self._file = file
+        self._tickets: dict[str, _Kept] = {}
+        if file and file.exists():
+            self._tickets = msgspec.json.decode(
+                file.read_bytes(), type=dict[str, _Kept]
+            )
+
+    async def terms(self) -> AuctionTerms:
+        """Tell what the auction asks for."""
+        self._answer()
+        return self.auction
+
+    async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
+        """Draw the order's ticket."""
+        self._answer()
+        ref = _ref(order_id)
+        if (kept := self._tickets.get(ref)) is None:
+            if self.refuses:
+                return NoTicket(self.refuses)
+            kept = _Kept(
+                text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
+                state=TicketState.OFFERED,
+                cost=quote.pool_fee + quote.channel.self_chan_balance,
+            )
+            self._tickets[ref] = kept
+            self._save()
+        self._lose()
+        if kept.state is TicketState.CANCELLED:
+            return NoTicket("the ticket was cancelled")
+        return Ticket(ref=ref, text=kept.text)
+
+    async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
+        """Tell where these tickets stand."""
+        self._answer()
+        return {
+            ref: Progress(
+                state=kept.state,
+                order_nonce=(
+                    hashlib.sha256(kept.text.encode()).hexdigest()
+                    if kept.state in {TicketState.SUBMITTED, TicketState.FILLED}
+                    else ""
+                ),
+                cost=Sats(kept.cost) if kept.state is TicketState.FILLED else None,
+            )
+            for ref in refs
+            if (kept := self._tickets.get(ref)) is not None
+        }
+
+    async def withdraw(self, order_id: str, ref: str) -> bool:
+        """Cancel the order's ticket."""
+        self._answer()
+        kept = self._tickets.get(ref or _ref(order_id))
+        if kept is None:
+            return True
+        if kept.state is not TicketState.FILLED:
+            self._become(kept, TicketState.CANCELLED)
+        self._lose()
+        return kept.state is TicketState.CANCELLED
+
+    def _answer(self) -> None:
+        if self.away:
+            raise MarketAway(retry_after_s=5)
+
+    def _lose(self) -> None:
+        if self.answers_lost:
+            self.answers_lost -= 1
+            raise MarketAway(retry_after_s=5)
+
+    # What buyers and sellers do.
+
+    def tickets(self) -> dict[str, TicketState]:
+        """Give every ticket that was made, by its ref."""
+        return {ref: kept.state for ref, kept in self._tickets.items()}
+
+    def register(self, text: str) -> bool:
+        """Register a ticket, as a buyer's daemon does; False when it is none."""
+        return self._step(text, TicketState.OFFERED, TicketState.SUBMITTED)
+
+    def match(self, text: str) -> bool:
+        """Fill a registered ticket; False when there is none such."""
+        return self._step(text, TicketState.SUBMITTED, TicketState.FILLED)
+
+    def drop(self, text: str) -> bool:
+        """Cancel a ticket behind the platform's back."""
+        return self._step(text, TicketState.OFFERED, TicketState.CANCELLED)
+
+    def _step(self, text: str, before: TicketState, after: TicketState) -> bool:
+        for kept in self._tickets.values():
+            if kept.text == text and kept.state is before:
+                self._become(kept, after)
+                return True
+        return False
+
+    def _become(self, kept: _Kept, state: TicketState) -> None:
+        kept.state = state
+        self._save()
+
+    def _save(self) -> None:
+        if self._file is None:
+            return
+        draft = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(self._tickets))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._file)
+
+
+def _ref(order_id: str) -> str:
+    return hashlib.sha256(order_id.encode()).hexdigest()[:16]

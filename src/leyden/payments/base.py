@@ -1,0 +1,54 @@
+"""How we are paid.
+
+Calls about money have three answers: yes, no, and not known. Not known is the
+exception TreasuryAway, so that nobody can take it for one of the other two; whoever
+gets it asks again. Every method may be called any number of times.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from leyden.domain.payments import PaymentRequest, Sighting
+from leyden.domain.units import Sats
+
+
+class Payments(Protocol):
+    """A treasury: it takes Lightning payments into hold invoices, and coins."""
+
+    async def request(
+        self, order_id: str, sats: Sats, *, lives: timedelta
+    ) -> PaymentRequest:
+        """Make an invoice and an address for an order.
+
+        The second call for the same order and sum finds the same invoice.
+        """
+        ...
+
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+        """Tell how these stand: each one's invoice, and every output to its address.
+
+        An output that is not told of is not there (any more).
+        """
+        ...
+
+    async def settle(self, request: PaymentRequest) -> bool:
+        """Take a held Lightning payment. False: it is not held any more.
+
+        True once it is ours, however often it is called.
+        """
+        ...
+
+    async def cancel(self, request: PaymentRequest) -> bool:
+        """Hand a held payment back, or close an invoice that nobody paid.
+
+        False: it was settled before, the money is ours.
+        """
+        ...
+
+    def watch(self) -> AsyncGenerator[Sighting, None]:
+        """Tell of payments as they come: each may come twice, and some not at all.
+
+        What came while nobody watched has to be looked for. Ends with TreasuryAway.
+        """
+        ...

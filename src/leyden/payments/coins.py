@@ -1,0 +1,99 @@
+"""What the treasury's wallet has on the chain, by address.
+
+Everything is listed once; after that only the newest blocks are, as deep as any
+reorganisation may go, and what waits for a block.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from leyden.domain.payments import Outpoint, Output
+from leyden.domain.units import Sats
+from leyden.payments.treasury import Treasury
+
+_WINDOW = 144
+_FRESH_S = 0.25
+
+
+@dataclass(frozen=True)
+class _Coin:
+    address: str
+    sats: Sats
+    height: int  # 0 while no block has it
+
+
+class Coins:
+    """Every output that was ever paid to the wallet, with its depth."""
+
+    def __init__(self, treasury: Treasury) -> None:
+        self._treasury = treasury
+        self._coins: dict[Outpoint, _Coin] = {}
+        self._at: defaultdict[str, set[Outpoint]] = defaultdict(set)
+        self._tip = 0
+        self._listed_at = float("-inf")
+        self._listing = asyncio.Lock()
+
+    def at(self, address: str) -> list[Output]:
+        """Give the outputs to an address."""
+        return [self._output(each) for each in sorted(self._at.get(address, ()))]
+
+    def recent(self) -> list[Output]:
+        """Give the outputs that may still change."""
+        return [
+            self._output(outpoint)
+            for outpoint, coin in self._coins.items()
+            if not coin.height or coin.height > self._tip - _WINDOW
+        ]
+
+    async def refresh(self, *, at_most_s: float = _FRESH_S) -> None:
+        """List what may have changed, unless that was done this very moment."""
+        async with self._listing:
+            if time.monotonic() - self._listed_at < at_most_s:
+                return
+            began = time.monotonic()
+            tip = int((await self._treasury.call("GET", "/v1/getinfo"))["block_height"])
+            # A chain that has become shorter by more than the window: list it all.
+            known = self._tip if tip > self._tip - _WINDOW else 0
+            start = max(0, known - _WINDOW)
+            told = await self._treasury.call(
+                "GET", f"/v1/transactions?start_height={start}&end_height=-1"
+            )
+            self._forget_from(start)
+            for transaction in told["transactions"]:
+                self._keep(transaction)
+            self._tip = tip
+            self._listed_at = began
+
+    def _forget_from(self, height: int) -> None:
+        changeable = [
+            outpoint
+            for outpoint, coin in self._coins.items()
+            if not coin.height or coin.height >= height
+        ]
+        for outpoint in changeable:
+            self._at[self._coins.pop(outpoint).address].discard(outpoint)
+
+    def _keep(self, transaction: dict[str, Any]) -> None:
+        height = transaction["block_height"]
+        for output in transaction["output_details"]:
+            if not output["is_our_address"]:
+                continue
+            outpoint = Outpoint(
+                str(transaction["tx_hash"]), int(output["output_index"])
+            )
+            self._coins[outpoint] = _Coin(
+                output["address"], Sats(int(output["amount"])), max(height, 0)
+            )
+            self._at[output["address"]].add(outpoint)
+
+    def _output(self, outpoint: Outpoint) -> Output:
+        coin = self._coins[outpoint]
+        return Output(
+            outpoint=outpoint,
+            address=coin.address,
+            sats=coin.sats,
+            confirmations=max(self._tip - coin.height + 1, 1) if coin.height else 0,
+        )

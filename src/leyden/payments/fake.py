@@ -1,0 +1,229 @@
+"""A treasury in memory, with a chain of its own and hands to pay with.
+
+It keeps the contract of `Payments` to the letter, unpleasant parts included: what
+happens while nobody watches is not told later, and an answer can get lost on its way
+back although the thing was done.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from leyden.domain.payments import (
+    Invoice,
+    InvoiceState,
+    Outpoint,
+    Output,
+    PaymentRequest,
+    Sighting,
+)
+from leyden.domain.units import Sats
+from leyden.errors import TreasuryAway
+
+
+class PaymentFailed(Exception):
+    """The payer keeps the money."""
+
+
+@dataclass
+class _Block:
+    outputs: list[Output] = field(default_factory=list)
+
+
+class FakePayments:
+    """Invoices, addresses and blocks that live as long as the test."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.answers_lost = 0  # so many of the next answers never arrive
+        self.listeners = 0
+        self.requests: dict[str, PaymentRequest] = {}  # by payment hash
+        self.invoices: dict[str, Invoice] = {}
+        self._blocks: list[_Block] = []
+        self._mempool: list[Output] = []
+        self._watchers: list[asyncio.Queue[Sighting | None]] = []
+        self._transactions = 0
+
+    # What the platform asks.
+
+    async def request(
+        self,
+        order_id: str,
+        sats: Sats,
+        *,
+        lives: timedelta,  # noqa: ARG002  here they live as long as they must
+    ) -> PaymentRequest:
+        """Make an invoice and an address, or find the ones that were made."""
+        self._answer()
+        payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
+        request = PaymentRequest(
+            order_id=order_id,
+            sats=sats,
+            onchain_address=f"bcrt1q{payment_hash[:38]}",
+            lightning_invoice=f"lnbcrt{sats}n1{payment_hash[:50]}",
+            payment_hash=payment_hash,
+        )
+        if payment_hash not in self.requests:
+            self.requests[payment_hash] = request
+            self.invoices[payment_hash] = Invoice(
+                payment_hash=payment_hash, state=InvoiceState.OPEN
+            )
+        self._lose()
+        return request
+
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+        """Tell of each one's invoice and outputs."""
+        self._answer()
+        found: list[Sighting] = []
+        for request in requests:
+            missing = Invoice(
+                payment_hash=request.payment_hash, state=InvoiceState.MISSING
+            )
+            found.append(self.invoices.get(request.payment_hash, missing))
+            found += [
+                output
+                for output in self.outputs()
+                if output.address == request.onchain_address
+            ]
+        return found
+
+    async def settle(self, request: PaymentRequest) -> bool:
+        """Take what is held."""
+        self._answer()
+        invoice = self.invoices[request.payment_hash]
+        if invoice.state is InvoiceState.ACCEPTED:
+            self._become(invoice, InvoiceState.SETTLED)
+        self._lose()
+        return self.invoices[request.payment_hash].state is InvoiceState.SETTLED
+
+    async def cancel(self, request: PaymentRequest) -> bool:
+        """Hand back what is held, or close what nobody paid."""
+        self._answer()
+        invoice = self.invoices.get(request.payment_hash)
+        if invoice is None:
+            return True
+        if invoice.state in {InvoiceState.OPEN, InvoiceState.ACCEPTED}:
+            self._become(invoice, InvoiceState.CANCELLED)
+        self._lose()
+        return self.invoices[request.payment_hash].state is InvoiceState.CANCELLED
+
+    async def watch(self) -> AsyncGenerator[Sighting, None]:
+        """Tell of what happens from now on."""
+        self._answer()
+        queue = self.subscribe()
+        self.listeners += 1
+        try:
+            while (sighting := await queue.get()) is not None:
+                yield sighting
+            raise TreasuryAway(retry_after_s=5)
+        finally:
+            self.listeners -= 1
+            self._watchers.remove(queue)
+
+    def _answer(self) -> None:
+        if self.away:
+            raise TreasuryAway(retry_after_s=5)
+
+    def _lose(self) -> None:
+        if self.answers_lost:
+            self.answers_lost -= 1
+            raise TreasuryAway(retry_after_s=5)
+
+    # What the world does.
+
+    def subscribe(self) -> asyncio.Queue[Sighting | None]:
+        """Hear all that is told from now on, one by one."""
+        queue: asyncio.Queue[Sighting | None] = asyncio.Queue()
+        self._watchers.append(queue)
+        return queue
+
+    def go_away(self) -> None:
+        """Stop answering, and end every watch."""
+        self.away = True
+        for queue in self._watchers:
+            queue.put_nowait(None)
+
+    def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        """Pay over Lightning, as lnd takes it: never less, at most twice as much."""
+        invoice = self.invoices[request.payment_hash]
+        amount = request.sats if sats is None else sats
+        if invoice.state is not InvoiceState.OPEN:
+            raise PaymentFailed(f"the invoice is {invoice.state}")
+        if not request.sats <= amount <= 2 * request.sats:
+            raise PaymentFailed("the amount is refused")
+        self._become(replace(invoice, sats=Sats(amount)), InvoiceState.ACCEPTED)
+
+    def time_out(self, request: PaymentRequest) -> None:
+        """Hand back what is held, as lnd does before its time lock runs out."""
+        invoice = self.invoices[request.payment_hash]
+        if invoice.state is InvoiceState.ACCEPTED:
+            self._become(invoice, InvoiceState.CANCELLED)
+
+    def send(self, address: str, sats: int, *, txid: str | None = None) -> Outpoint:
+        """Send coins; they wait for a block."""
+        self._transactions += 1
+        txid = txid or hashlib.sha256(b"%d" % self._transactions).hexdigest()
+        outpoint = Outpoint(txid, 0)
+        self._mempool.append(
+            Output(outpoint=outpoint, address=address, sats=Sats(sats), confirmations=0)
+        )
+        self._tell(outpoint)
+        return outpoint
+
+    def replace(self, outpoint: Outpoint, *, sats: int) -> Outpoint:
+        """Send a waiting payment anew with another fee: another transaction wins."""
+        (lost,) = (each for each in self._mempool if each.outpoint == outpoint)
+        self._mempool.remove(lost)
+        return self.send(lost.address, sats)
+
+    def mine(self, count: int = 1) -> None:
+        """Put what waits into a block, and more blocks on top."""
+        for _ in range(count):
+            self._blocks.append(_Block(self._mempool))
+            self._mempool = []
+        for output in self.outputs():
+            self._tell(output.outpoint)
+
+    def reorganise(self, depth: int, *, drop: Sequence[Outpoint] = ()) -> None:
+        """Undo blocks; what they held waits again, except what is dropped for good."""
+        undone = self._blocks[len(self._blocks) - depth :]
+        del self._blocks[len(self._blocks) - depth :]
+        self._mempool = [
+            output
+            for block in undone
+            for output in block.outputs
+            if output.outpoint not in drop
+        ] + self._mempool
+        for output in self.outputs():
+            self._tell(output.outpoint)
+
+    def outputs(self) -> list[Output]:
+        """Give every output, with its confirmations."""
+        mined = [
+            replace(output, confirmations=len(self._blocks) - height)
+            for height, block in enumerate(self._blocks)
+            for output in block.outputs
+        ]
+        return mined + self._mempool
+
+    def received(self) -> int:
+        """Add up the treasury's own books: settled invoices and mined outputs."""
+        return sum(
+            invoice.sats
+            for invoice in self.invoices.values()
+            if invoice.state is InvoiceState.SETTLED
+        ) + sum(output.sats for output in self.outputs() if output.confirmations)
+
+    def _become(self, invoice: Invoice, state: InvoiceState) -> None:
+        changed = replace(invoice, state=state)
+        self.invoices[invoice.payment_hash] = changed
+        for queue in self._watchers:
+            queue.put_nowait(changed)
+
+    def _tell(self, outpoint: Outpoint) -> None:
+        for output in self.outputs():
+            if output.outpoint == outpoint:
+                for queue in self._watchers:
+                    queue.put_nowait(output)

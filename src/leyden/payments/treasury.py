@@ -1,0 +1,115 @@
+"""The treasury's lnd: any lnd, by its host, its certificate and a macaroon.
+
+The macaroon needs no more than
+    lncli bakemacaroon invoices:read invoices:write address:write onchain:read info:read
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from leyden.errors import NodeAway, NodeRefused, TreasuryAway
+from leyden.lnd.client import Lnd
+from leyden.lnd.states import Address
+
+_RETRY_AFTER_S = 5
+_LONGEST_LINE = 16 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How the treasury is reached; the files are read when they are needed."""
+
+    host: str
+    port: int
+    certificate: Path
+    macaroon: Path
+
+
+class Treasury:
+    """Calls the treasury; it need not be there yet, nor stay as it is.
+
+    When it does not answer, its certificate is read anew for the next call: it may
+    have been renewed, or be there only now.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._session: aiohttp.ClientSession | None = None
+        self._lnd: Lnd | None = None
+
+    async def call(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Call once; NodeRefused with lnd's own reason, TreasuryAway without answer."""
+        lnd, macaroon = await self._connected()
+        try:
+            return await lnd.call(method, path, body, macaroon=macaroon)
+        except NodeAway as error:
+            raise await self._away(error) from error
+
+    async def stream(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Give what it tells until it ends; TreasuryAway when it breaks off."""
+        lnd, macaroon = await self._connected()
+        try:
+            async for told in lnd.stream(method, path, body, macaroon=macaroon):
+                yield told
+        except NodeRefused as error:
+            raise refused(error) from error
+        except NodeAway as error:
+            raise await self._away(error) from error
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        self._lnd = None
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _connected(self) -> tuple[Lnd, str]:
+        try:
+            macaroon = self._access.macaroon.read_bytes().hex()
+            if self._lnd is None:
+                self._lnd = await self._connect()
+        except (OSError, ssl.SSLError) as error:
+            raise TreasuryAway(
+                f"the treasury's files cannot be read: {type(error).__name__}",
+                retry_after_s=_RETRY_AFTER_S,
+            ) from None
+        return self._lnd, macaroon
+
+    async def _connect(self) -> Lnd:
+        access = self._access
+        tls = await asyncio.to_thread(
+            ssl.create_default_context, cafile=access.certificate
+        )
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                # One connection for each stream: no more than there are open orders.
+                connector=aiohttp.TCPConnector(limit=0),
+                read_bufsize=_LONGEST_LINE,
+                trust_env=False,
+            )
+        address = Address(host=access.host, port=access.port, name=access.host)
+        return Lnd(self._session, address, tls)
+
+    async def _away(self, error: NodeAway) -> TreasuryAway:
+        self._lnd = None
+        return TreasuryAway(
+            f"the treasury does not answer: {error.message}",
+            retry_after_s=_RETRY_AFTER_S,
+        )
+
+
+def refused(error: NodeRefused) -> TreasuryAway:
+    """Say that a call was refused for a reason that is not ours: locked, starting."""
+    return TreasuryAway(
+        f"the treasury refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
+    )

@@ -1,0 +1,88 @@
+"""Claims: locked files that say which program holds a place.
+
+The lock (flock) belongs to the program through a file it inherited, so that it ends
+with the program however that ends; the pid inside says who it is.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from leyden.errors import SetupError
+from leyden.processes.identity import Identity, become
+
+# A claim is locked before its pid is written; what lies between takes milliseconds.
+_NAMED_WITHIN_S = 5.0
+_LOOK_AGAIN_S = 0.002
+
+
+def holder(claim: Path) -> Identity | None:
+    """Give the program that holds a claim; None when nobody does."""
+    try:
+        file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    deadline = time.monotonic() + _NAMED_WITHIN_S
+    try:
+        while not _locked(file):
+            if (found := _named(file)) is not None:
+                return found
+            _refuse_late(claim, deadline)
+            time.sleep(_LOOK_AGAIN_S)  # only while someone starts it at this moment
+    finally:
+        os.close(file)
+    return None
+
+
+async def take(claim: Path) -> int | Identity:
+    """Lock the claim and give the file, emptied; or give who holds it."""
+    deadline = time.monotonic() + _NAMED_WITHIN_S
+    while True:
+        file = os.open(claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if _locked(file):
+            os.ftruncate(file, 0)
+            return file
+        found = _named(file)
+        os.close(file)
+        if found is not None:
+            return found
+        _refuse_late(claim, deadline)
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _named(file: int) -> Identity | None:
+    """Give the process whose pid is in the claim, if it truly has the claim open."""
+    pid = os.pread(file, 32, 0).strip()
+    if not pid.isdigit():
+        return None
+    # The pid may be of a run long past, and be a stranger's by now.
+    return become(int(pid)) if _has_open(int(pid), file) else None
+
+
+def _has_open(pid: int, file: int) -> bool:
+    wanted = os.fstat(file)
+    with contextlib.suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(link.stat(), wanted):
+                    return True
+    return False
+
+
+def _refuse_late(claim: Path, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise SetupError(
+            f"{claim} is locked by a process that did not give its name; "
+            f"`fuser {claim}` shows it"
+        )

@@ -1,0 +1,97 @@
+"""How a program ends: waited for, asked to, made to.
+
+Everything goes through a pidfd that was compared with the identity after it was opened,
+so that nothing here can ever mean another process with the same pid.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal as signals
+
+from leyden.processes.identity import Identity, identify, start_of
+
+# Nothing survives SIGKILL for long, unless the disk below it hangs.
+_KILLED_WITHIN_S = 10.0
+# Exit codes of children, kept for those who ask after the child was reaped.
+_MOST_CODES = 1024
+_codes: dict[Identity, int] = {}
+
+
+async def exited(identity: Identity) -> int | None:
+    """Wait for the end; give the exit code (minus the signal), or None if not ours.
+
+    Asking again, or asking after the end, gives the same answer at once.
+    """
+    pidfd = _open(identity)
+    if pidfd is not None:
+        try:
+            await _readable(pidfd)
+        finally:
+            os.close(pidfd)
+    _reap(identity)
+    return _codes.get(identity)
+
+
+def signal(identity: Identity, number: int) -> bool:
+    """Send a signal to this very run; False when it has ended."""
+    pidfd = _open(identity)
+    if pidfd is None:
+        return False
+    try:
+        signals.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(pidfd)
+    return True
+
+
+async def stop(identity: Identity, *, grace_s: float) -> int | None:
+    """End it: ask, wait for the grace, then kill. Does nothing when it has ended."""
+    signal(identity, signals.SIGTERM)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(grace_s):
+            return await exited(identity)
+    signal(identity, signals.SIGKILL)
+    async with asyncio.timeout(_KILLED_WITHIN_S):
+        return await exited(identity)
+
+
+def _open(identity: Identity) -> int | None:
+    """Open a pidfd that is certainly this run's; None when it has ended."""
+    try:
+        pidfd = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return None
+    # Looked at after the opening: if the pid still is this run, the pidfd is too.
+    if identify(identity.pid) != identity:
+        os.close(pidfd)
+        return None
+    return pidfd
+
+
+async def _readable(pidfd: int) -> None:
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(pidfd, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(pidfd)
+
+
+def _reap(identity: Identity) -> None:
+    """Take the exit code of a child that ended; the first to come keeps it for all."""
+    try:
+        if start_of(identity.pid) != identity.started:
+            return
+        found = os.waitid(os.P_PID, identity.pid, os.WEXITED | os.WNOHANG)
+    except OSError:
+        return
+    if found is None:
+        return
+    by_itself = found.si_code == os.CLD_EXITED
+    _codes[identity] = found.si_status if by_itself else -found.si_status
+    while len(_codes) > _MOST_CODES:
+        del _codes[next(iter(_codes))]

@@ -1,0 +1,73 @@
+"""The few words of shell between our fork and the program.
+
+The child tells its pid itself, before it becomes the program: were we to write it after
+the fork, being killed in between would leave a program that nobody knows. Limits are
+set here too, because code of ours between fork and exec could deadlock on a lock that
+another thread held.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SHELL = "/bin/sh"
+# Becomes another user on the way. Were Python to do so, it would have to fork in
+# earnest: 2 ms of processor and 18 ms on a busy machine, where 0.1 ms do.
+_SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
+# $1 is the limits, the rest the program; stdout is the claim until the exec.
+_SCRIPT = (
+    'set -e; for limit in $1; do ulimit "-${limit%=*}" "${limit#*=}"; done; shift; '
+    'echo $$; exec "$@" >&2'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the kernel lets the program have; None leaves a limit as it is."""
+
+    open_files: int | None = None
+    address_space: int | None = None  # bytes
+    data: int | None = None  # bytes
+    core: int | None = 0  # a core dump of a wallet is a wallet
+
+    def words(self) -> str:
+        """Write them as the shell's ulimit wants them: letters, and KiB for memory."""
+        values = {
+            "n": self.open_files,
+            "c": self.core,
+            "v": self.address_space and self.address_space // 1024,
+            "d": self.data and self.data // 1024,
+        }
+        return " ".join(f"{k}={v}" for k, v in values.items() if v is not None)
+
+
+def through_shell(argv: Sequence[str], limits: Limits) -> list[str]:
+    """Give the command that limits itself, tells its pid and becomes the program."""
+    return [_SHELL, "-c", _SCRIPT, "sh", limits.words(), *argv]
+
+
+def can_become_others() -> bool:
+    """Tell whether this machine has what `as_user` takes."""
+    return _SETPRIV is not None
+
+
+def as_user(argv: Sequence[str], uid: int, gid: int) -> list[str]:
+    """Give the command that becomes that user, for good, and then the program."""
+    who = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs"]
+    return [_SETPRIV or "setpriv", *who, "--", *argv]
+
+
+def still_shell(pid: int) -> bool:
+    """Tell whether a process is the shell that has not become its program yet."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if not line:  # the kernel is just exchanging the programs; or it is a zombie
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
+            return not fields.startswith((b" Z", b" X"))
+    except OSError:
+        return False
+    words = line.split(b"\0")
+    if _SETPRIV is not None and words[0] == _SETPRIV.encode():
+        return words[4:6] == [b"--no-new-privs", b"--"]
+    return words[:3] == [_SHELL.encode(), b"-c", _SCRIPT.encode()]

@@ -1,0 +1,103 @@
+"""Starting a program apart from us."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from leyden.errors import SetupError
+from leyden.processes.claims import take
+from leyden.processes.identity import Identity, become, start_of
+from leyden.processes.shell import (
+    Limits,
+    as_user,
+    can_become_others,
+    still_shell,
+    through_shell,
+)
+
+__all__ = ["Limits", "spawn"]
+
+# What a program inherits unless told otherwise: our own environment holds secrets.
+_HARMLESS = ("HOME", "LANG", "PATH", "TZ")
+_LOOK_AGAIN_S = 0.001
+
+
+async def spawn(
+    argv: Sequence[str],
+    *,
+    log: Path,
+    claim: Path | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    uid: int | None = None,
+    gid: int | None = None,
+) -> Identity:
+    """Start a program apart from us, or give the one that holds the claim already.
+
+    The answer is an identity also when the program ended at once: exited() tells its
+    code, and the log why.
+    """
+    program = argv[0]
+    if not os.access(program, os.X_OK):
+        raise SetupError(f"{program} is not there or cannot be run")
+    if uid is not None and can_become_others():
+        argv, uid, gid = as_user(argv, uid, uid if gid is None else gid), None, None
+    held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)
+    if isinstance(held, Identity):
+        return held
+    try:
+        pid = _start(
+            through_shell(argv, limits or Limits()),
+            held=held,
+            claimed=claim is not None,
+            log=log,
+            cwd=cwd,
+            env=env,
+            uid=uid,
+            gid=gid,
+        )
+    finally:
+        os.close(held)
+    while still_shell(pid):  # noqa: ASYNC110  another program tells no event
+        await asyncio.sleep(_LOOK_AGAIN_S)
+    # A zombie of ours stays until we reap it, so its start can still be read.
+    return become(pid) or Identity(pid, start_of(pid), program)
+
+
+def _start(
+    argv: Sequence[str],
+    *,
+    held: int,
+    claimed: bool,
+    log: Path,
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    uid: int | None,
+    gid: int | None,
+) -> int:
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    if env is None:
+        env = {name: os.environ[name] for name in _HARMLESS if name in os.environ}
+    try:
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=held,
+            stderr=output,
+            cwd=cwd,
+            env=env,
+            pass_fds=(held,) if claimed else (),
+            start_new_session=True,
+            umask=0o077,
+            user=uid,
+            group=gid,
+            extra_groups=None if uid is None else (),
+        )
+    finally:
+        os.close(output)
+    # We reap it through its pidfd; Popen must neither do so nor complain that it runs.
+    child.returncode = 0
+    return child.pid

@@ -1,0 +1,109 @@
+"""Where nodes run: what is asked of whoever runs them.
+
+A runtime keeps at most one lnd per node, whatever happens to the program that asks; it
+knows nothing of owners, orders or databases. What it does twice has been done once.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.nodes import Node
+from leyden.domain.observations import Observation
+from leyden.lnd.home import Tls
+
+Tell = Callable[[str, Observation], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outfit:
+    """What an lnd is started with beside what the node itself says."""
+
+    settings: NodeSettings = field(repr=False)  # whole, secrets included
+    tls: Tls
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """How far a start has come: to save before going on."""
+
+    host: str  # where its lnd is going to serve
+    process: str = ""  # what runs now; "" is nothing yet
+    revision: int = 0  # the node's revision it was started with
+
+
+class Runtime(Protocol):
+    """Runs nodes."""
+
+    def start(self, node: Node, outfit: Outfit) -> AsyncGenerator[Checkpoint, None]:
+        """Start the node's lnd, and say how far it is after each step.
+
+        Left at any step and begun again it comes to the same end. An lnd that runs
+        already is given as it is, with the revision it was started with.
+        """
+        ...
+
+    async def stop(self, node: Node) -> None:
+        """End the node's lnd gracefully, and wait until it has ended."""
+        ...
+
+    async def remove(self, node: Node) -> None:
+        """Remove everything that is kept for the node; its lnd has ended before."""
+        ...
+
+    async def observe(self, node: Node) -> Observation:
+        """Say what is known of the process that the node names.
+
+        From then on `watch` hears what becomes of it: this is how processes are
+        adopted that an earlier run of ours has started.
+        """
+        ...
+
+    def watch(self, tell: Tell) -> None:
+        """Call `tell` with a node's id for each thing that is seen from now on."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What is new in a node's folder since the last look."""
+
+    channel_backup: bytes | None = None  # None: it is the one from before
+    complaints: tuple[str, ...] = ()  # lnd's own lines about blocks out of order
+
+
+NOTHING_NEW = Found()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What a node takes of its machine."""
+
+    memory: int = 0  # bytes in RAM
+    cpu_s: float = 0.0  # since its lnd was started
+    disk: int = 0  # bytes
+
+
+class Homes(Protocol):
+    """What lnd leaves in a node's folder; nothing here is changed but macaroons."""
+
+    async def log(self, node: Node, lines: int) -> list[str]:
+        """Give the last lines of lnd's log."""
+        ...
+
+    async def channel_backup(self, node: Node) -> bytes | None:
+        """Give lnd's own backup of its channels, if it has written one."""
+        ...
+
+    def look(self, node: Node) -> Found:
+        """Say what is new; cheap enough to be asked of every node all the time."""
+        ...
+
+    async def sweep(self, node: Node) -> tuple[str, ...]:
+        """Remove macaroons that lie about in clear, and name them."""
+        ...
+
+    async def usage(self, node: Node) -> Usage:
+        """Say what the node takes."""
+        ...

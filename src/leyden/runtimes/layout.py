@@ -1,0 +1,48 @@
+"""Where everything of a node is on this machine.
+
+ROOT/<node id>/           0711
+├── claim                 locked by the lnd that runs: there is never a second one
+├── output.log            what lnd prints when it cannot log
+└── lnd/                  0700  lnd's own folder (lnd/home.py), its own user's
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.domain.nodes import Network, Node
+from leyden.lnd.chains import Backend, Chain
+from leyden.runtimes.seats import Seats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ground:
+    """Which chain a network of the API stands for, and where its blocks come from."""
+
+    chain: Chain
+    backend: Backend
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """Where everything of a node is on this machine."""
+
+    root: Path
+    seats: Seats
+    grounds: Mapping[Network, Ground]
+
+    def folder(self, node: Node) -> Path:
+        """Give the folder that is ours."""
+        return self.root / node.id
+
+    def claim(self, node: Node) -> Path:
+        """Give the file that its lnd holds locked."""
+        return self.root / node.id / "claim"
+
+    def output(self, node: Node) -> Path:
+        """Give the file with what lnd prints."""
+        return self.root / node.id / "output.log"
+
+    def home(self, node: Node) -> Path:
+        """Give the folder that is lnd's."""
+        return self.root / node.id / "lnd"

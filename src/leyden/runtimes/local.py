@@ -1,0 +1,240 @@
+"""Nodes as processes of this machine: one lnd each, apart from us and from each other.
+
+An lnd outlives us: it has a session of its own, and is found again by its claim. What
+becomes of it is seen through its state stream and a pidfd; nothing polls.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from leyden import processes
+from leyden.domain.nodes import Node
+from leyden.domain.observations import Observation, State
+from leyden.domain.versions import Version
+from leyden.errors import Conflict
+from leyden.lnd import endings, home
+from leyden.lnd.options import Options
+from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
+from leyden.processes import Identity
+from leyden.runtimes.base import Checkpoint, Outfit, Tell
+from leyden.runtimes.layout import Layout
+
+_REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
+_MOST_OUTPUT: Final = 1 << 20
+_AGAIN_S: Final = 1.0
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What is known of one process, and what listens to it."""
+
+    seen: Observation
+    stream: Watch
+    ending: "asyncio.Task[None]"
+
+    def drop(self) -> None:
+        self.stream.close()
+        self.ending.cancel()
+
+
+class LocalRuntime:
+    """Runs nodes on this machine."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        binary: Callable[[Version], Awaitable[Path]],
+        trusts: ssl.SSLContext,
+        cors_origins: tuple[str, ...] = (),
+        grace_s: float = 600,
+    ) -> None:
+        self._layout = layout
+        self._seats = layout.seats
+        self._binary = binary
+        self._trusts = trusts
+        self._cors_origins = cors_origins
+        self._grace_s = grace_s
+        self._watched: dict[str, _Watched] = {}
+        self._tell: Tell = lambda _, __: None
+        layout.root.mkdir(mode=0o711, parents=True, exist_ok=True)
+
+    async def start(
+        self, node: Node, outfit: Outfit
+    ) -> AsyncGenerator[Checkpoint, None]:
+        """Make the node's folder and start lnd in it, or give the lnd that runs there.
+
+        1. Whoever holds the claim is the node's lnd, and all there is to do.
+        2. Write the folder: where it is and what is in it follows from the node alone,
+           so that there is nothing to save, and doing it again mends it.
+        3. Start lnd; from the fork on the claim is its, whatever becomes of us.
+        4. Listen to it.
+        """
+        host = self._seats.host(node)
+        running = processes.holder(self._layout.claim(node))
+        new = running is None
+        if running is None:
+            lnd = await self._binary(node.version)
+            self._make_home(node, outfit, host)
+            running = await self._spawn(node, lnd)
+        self._follow(node, running, new=new)
+        yield Checkpoint(
+            host=host, process=_written(running), revision=_revision(running)
+        )
+
+    async def stop(self, node: Node) -> None:
+        """Ask lnd to end, wait as long as the grace is, then end it."""
+        await processes.stop(_read(node.process), grace_s=self._grace_s)
+        if watched := self._watched.get(node.id):
+            await asyncio.wait([watched.ending])  # so that the end has been seen
+
+    async def remove(self, node: Node) -> None:
+        """Remove the node's folder; refused while an lnd runs in it."""
+        if processes.holder(self._layout.claim(node)) is not None:
+            raise Conflict(f"node {node.id}: its lnd runs")
+        self._forget(node.id)
+        with contextlib.suppress(FileNotFoundError):
+            await asyncio.to_thread(shutil.rmtree, self._layout.folder(node))
+
+    async def observe(self, node: Node) -> Observation:
+        """Say what is known of the process; listen to it from now on if it lives."""
+        watched = self._watched.get(node.id)
+        if watched is None or watched.seen.process != node.process:
+            running = _read(node.process)
+            if not processes.alive(running):
+                return self._gone(node, node.process, code=None)
+            watched = self._follow(node, running)
+        return watched.seen
+
+    def watch(self, tell: Tell) -> None:
+        """Tell of each state and each end from now on."""
+        self._tell = tell
+
+    def close(self) -> None:
+        """Stop listening; the nodes go on."""
+        for node_id in list(self._watched):
+            self._forget(node_id)
+
+    def _make_home(self, node: Node, outfit: Outfit, host: str) -> None:
+        folder = self._layout.folder(node)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
+        ground = self._layout.grounds[node.network]
+        options = Options(
+            version=node.version,
+            chain=ground.chain,
+            backend=ground.backend,
+            rest_listen=(f"{host}:{self._seats.rest_port}",),
+            rpc_listen=(f"{host}:{self._seats.grpc_port}",),
+            domain=node.api_endpoint,
+            cors_origins=self._cors_origins,
+        )
+        home.write(
+            self._layout.home(node),
+            outfit.settings,
+            options,
+            tls=outfit.tls,
+            owner=self._seats.owner(node),
+        )
+
+    async def _spawn(self, node: Node, lnd: Path) -> Identity:
+        lnd_home, output = self._layout.home(node), self._layout.output(node)
+        with contextlib.suppress(FileNotFoundError):
+            if output.stat().st_size > _MOST_OUTPUT:
+                output.unlink()  # thousands of crashes ago is of no use to anybody
+        share, owner = self._seats.shares[node.type], self._seats.owner(node)
+        return await processes.spawn(
+            [str(lnd), f"--lnddir={lnd_home}"],
+            log=output,
+            claim=self._layout.claim(node),
+            cwd=lnd_home,
+            env={
+                "HOME": str(lnd_home),
+                _REVISION: str(node.revision),
+                **share.environment,
+            },
+            limits=share.limits,
+            uid=None if owner is None else owner.uid,
+            gid=None if owner is None else owner.gid,
+        )
+
+    def _follow(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
+        process = _written(running)
+        watched = self._watched.get(node.id)
+        if watched is not None:
+            if watched.seen.process == process:
+                return watched
+            watched.drop()
+        address = Address(
+            self._seats.host(node), self._seats.rest_port, node.api_endpoint
+        )
+
+        def said(state: State) -> None:
+            self._see(node.id, Observation(process=process, state=state))
+
+        watched = _Watched(
+            seen=Observation(process=process),
+            stream=Watch(
+                address, self._trusts, said, opens_after_s=OPENS_AFTER_S if new else 0
+            ),
+            ending=asyncio.create_task(self._await_end(node, running)),
+        )
+        self._watched[node.id] = watched
+        return watched
+
+    async def _await_end(self, node: Node, running: Identity) -> None:
+        code = await _exited(running)
+        self._watched[node.id].stream.close()
+        self._see(node.id, self._gone(node, _written(running), code=code))
+
+    def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:
+        file = home.log_file(
+            self._layout.home(node), self._layout.grounds[node.network].chain
+        )
+        asked = endings.was_asked(endings.last_words(file), code)
+        return Observation(process=process, alive=False, asked=asked)
+
+    def _see(self, node_id: str, seen: Observation) -> None:
+        self._watched[node_id].seen = seen
+        self._tell(node_id, seen)
+
+    def _forget(self, node_id: str) -> None:
+        if watched := self._watched.pop(node_id, None):
+            watched.drop()
+
+
+async def _exited(running: Identity) -> int | None:
+    """Wait for the end, also while too many files are open to be told of it."""
+    while True:
+        try:
+            return await processes.exited(running)
+        except OSError:
+            await asyncio.sleep(_AGAIN_S)
+
+
+def _written(running: Identity) -> str:
+    return f"{running.pid} {running.started} {running.exe}"
+
+
+def _read(process: str) -> Identity:
+    pid, started, exe = process.split(" ", 2)
+    return Identity(int(pid), started, exe)
+
+
+def _revision(running: Identity) -> int:
+    """Give the revision an lnd was started with; 0 of one that is gone meanwhile."""
+    try:
+        environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return 0
+    for each in environment:
+        name, _, value = each.partition(b"=")
+        if name == _REVISION.encode() and value.isdigit():
+            return int(value)
+    return 0

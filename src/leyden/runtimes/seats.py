@@ -1,0 +1,86 @@
+"""What each node has for itself on this machine: an address, a user, a share.
+
+All of it follows from the node's slot, so nothing has to be handed out or taken back.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.nodes import Node, Type
+from leyden.errors import SetupError
+from leyden.lnd.home import Owner
+from leyden.processes import Limits
+
+MIB: Final = 1 << 20
+# lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
+LEAST_MEMORY: Final = 400 * MIB
+_OTHERS_MAY_PASS: Final = 0o001
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """What a node may use of the machine."""
+
+    memory: int  # bytes
+    open_files: int = 4096
+
+    def __post_init__(self) -> None:
+        if self.memory < LEAST_MEMORY:
+            raise SetupError(
+                f"a node needs at least {LEAST_MEMORY // MIB} MiB of memory: "
+                "lnd takes that much to unlock its wallet"
+            )
+
+    @property
+    def limits(self) -> Limits:
+        """Give what the kernel holds it to; memory is lnd's own to keep within."""
+        return Limits(open_files=self.open_files)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Tell Go's collector to work harder long before the memory is gone."""
+        return {"GOMEMLIMIT": f"{self.memory * 9 // 10}B"}
+
+
+SHARES: Final[Mapping[Type, Share]] = {
+    Type.STANDARD: Share(memory=1024 * MIB),
+    Type.PROFESSIONAL: Share(memory=4096 * MIB, open_files=16_384),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seats:
+    """How slots become addresses and users."""
+
+    network: ipaddress.IPv4Network  # of loopback; two installations share none
+    rest_port: int = 18_080
+    grpc_port: int = 18_009
+    first_uid: int | None = None  # None: nodes run as whoever we are
+    shares: Mapping[Type, Share] = field(default_factory=lambda: SHARES)
+
+    def host(self, node: Node) -> str:
+        """Give the node's address, where nobody else listens."""
+        if not 0 < node.slot < self.network.num_addresses - 1:
+            raise SetupError(f"{self.network} has no address for node {node.slot}")
+        return str(self.network.network_address + node.slot)
+
+    def owner(self, node: Node) -> Owner | None:
+        """Give the node's own user, where each has one."""
+        if self.first_uid is None:
+            return None
+        return Owner(uid=self.first_uid + node.slot, gid=self.first_uid + node.slot)
+
+
+def can_be_reached(path: Path) -> bool:
+    """Tell whether any user may pass through all the folders down to here."""
+    folders = [path.absolute(), *path.absolute().parents]
+    return all(folder.stat().st_mode & _OTHERS_MAY_PASS for folder in folders)
+
+
+def may_give_users() -> bool:
+    """Tell whether we can start programs as somebody else."""
+    return os.geteuid() == 0

@@ -1,0 +1,1 @@
+"""What the product does: one function per thing that can happen."""

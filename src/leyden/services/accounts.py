@@ -1,0 +1,164 @@
+"""Organizations, people and API keys: made by operators, used by everyone."""
+
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+
+from argon2 import PasswordHasher
+
+from leyden.domain.accounts import (
+    ApiKey,
+    Membership,
+    Organization,
+    Person,
+    Principal,
+    Role,
+    check_email,
+    check_name,
+    new_id,
+    parse_scopes,
+)
+from leyden.domain.keys import hint, is_key, write_key
+from leyden.errors import Conflict, Malformed, Unauthorized
+from leyden.services.platform import Platform
+
+_KEY_DIGEST = "API key"
+_SHORTEST_PASSWORD = 10
+
+
+async def create_organization(
+    platform: Platform, name: str, *, actor: str
+) -> Organization:
+    """Make an organization; Taken when there is one of that name."""
+    organization = Organization(
+        id=new_id(),
+        name=check_name(name, what="name"),
+        created=platform.clock(),
+    )
+    async with platform.database.transaction() as tx:
+        await tx.accounts.add(organization)
+        await tx.audit.add(
+            at=organization.created,
+            actor=actor,
+            action="organization created",
+            subject=organization.id,
+            organization_id=organization.id,
+            name=organization.name,
+        )
+    return organization
+
+
+async def create_user(
+    platform: Platform,
+    email: str,
+    *,
+    password: str | None,
+    organization_id: str,
+    role: Role,
+    actor: str,
+) -> Person:
+    """Make a person who belongs to an organization; Taken when the address is known."""
+    now = platform.clock()
+    person = Person(id=new_id(), email=check_email(email), created=now)
+    digest = digest_password(password) if password is not None else None
+    async with platform.database.transaction() as tx:
+        await tx.accounts.get(organization_id)
+        await tx.accounts.add_person(person, password=digest)
+        await tx.accounts.join(
+            Membership(
+                organization_id=organization_id,
+                user_id=person.id,
+                role=role,
+                created=now,
+            )
+        )
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="user created",
+            subject=person.id,
+            organization_id=organization_id,
+            role=role,
+        )
+    return person
+
+
+def digest_password(password: str) -> str:
+    """Digest a person's password, slowly on purpose."""
+    if len(password) < _SHORTEST_PASSWORD:
+        raise Malformed(f"password: must have at least {_SHORTEST_PASSWORD} characters")
+    return PasswordHasher().hash(password)
+
+
+async def create_key(
+    platform: Platform,
+    organization_id: str,
+    *,
+    name: str,
+    scopes: Iterable[str],
+    expires: datetime | None,
+    actor: str,
+) -> tuple[ApiKey, str]:
+    """Make an API key, and give it with its text, which nobody can see again."""
+    now = platform.clock()
+    if expires is not None and expires <= now:
+        raise Malformed("expires: must be in the future")
+    text = write_key(secrets.token_bytes(32))
+    key = ApiKey(
+        id=new_id(),
+        organization_id=organization_id,
+        name=check_name(name, what="name"),
+        hint=hint(text),
+        scopes=parse_scopes(scopes),
+        created=now,
+        expires=expires,
+        last_used=None,
+        revoked=None,
+    )
+    most = platform.settings.keys_per_organization
+    async with platform.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)  # two at once must not both be the last
+        if await tx.keys.count_live(organization_id, now=now) >= most:
+            raise Conflict(f"an organization has at most {most} live keys; revoke one")
+        await tx.keys.add(key, digest=_digest(platform, text))
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="key created",
+            subject=key.id,
+            organization_id=organization_id,
+            name=key.name,
+            scopes=",".join(sorted(key.scopes)),
+        )
+    return key, text
+
+
+async def revoke_key(
+    platform: Platform, organization_id: str, key_id: str, *, actor: str
+) -> None:
+    """End a key, at once and everywhere; NotFound when there is no live one."""
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        await tx.keys.revoke(organization_id, key_id, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="key revoked",
+            subject=key_id,
+            organization_id=organization_id,
+        )
+
+
+async def authenticate(platform: Platform, text: str, *, now: datetime) -> Principal:
+    """Tell on whose behalf a key speaks; Unauthorized when it is not a live one."""
+    if not is_key(text):
+        raise Unauthorized
+    digest = _digest(platform, text)
+    principal = await platform.database.reader.keys.speaker(digest, now=now)
+    if principal is None:
+        raise Unauthorized
+    return principal
+
+
+def _digest(platform: Platform, text: str) -> bytes:
+    return platform.sealer.digest(text.encode(), purpose=_KEY_DIGEST)

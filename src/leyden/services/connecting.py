@@ -1,0 +1,45 @@
+"""How a node is reached from outside."""
+
+import base64
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from leyden.domain.nodes import Node
+from leyden.services.fleet import Fleet
+from leyden.services.nodes import certificate, get
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """The way to a node; whoever goes it brings a macaroon of his own."""
+
+    node: Node
+    rest_url: str
+    grpc_address: str
+    lndconnect: str
+    hosts_line: str
+    certificate: bytes = field(repr=False)  # PEM, up to the root
+
+
+async def connect(fleet: Fleet, organization_id: str, node_id: str) -> Way:
+    """Show the way to a node.
+
+    `lndconnect` carries the certificate that wallets have to trust, and no macaroon.
+    The hosts line is for machines whose resolver does not know the name.
+    """
+    node = await get(fleet, organization_id, node_id)
+    chain = await certificate(fleet, organization_id, node_id)
+    doors, name = fleet.rules.doors, node.api_endpoint
+    last = x509.load_pem_x509_certificates(chain)[-1].public_bytes(Encoding.DER)
+    told = quote(base64.urlsafe_b64encode(last).decode().rstrip("="))
+    return Way(
+        node=node,
+        rest_url=f"https://{name}:{doors.rest}",
+        grpc_address=f"{name}:{doors.grpc}",
+        lndconnect=f"lndconnect://{name}:{doors.grpc}?cert={told}",
+        hosts_line=f"{doors.host} {name}",
+        certificate=chain,
+    )

@@ -1,0 +1,112 @@
+"""How a node comes to be: one transaction, and the rest follows from it."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from leyden.domain import node_settings, versions
+from leyden.domain.nodes import Action, Network, Node, Type, check_name
+from leyden.errors import Malformed, Stale, Taken
+from leyden.services import outfitting
+from leyden.services.fleet import NODE, Fleet
+from leyden.services.housekeeping import announce_update
+from leyden.services.nodes import theirs
+from leyden.storage.nouns import Nouns
+
+SUFFIX = "N"  # at the end of a node's id
+
+_NOT_FOR_A_LABEL = re.compile(r"[^a-z0-9]+")
+_LONGEST_WORDS = 40
+# Of 65,000 slots nearly all are free; with 10,000 taken one in six guesses is wrong.
+_GUESSES = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """What somebody asks for who wants a node."""
+
+    name: str
+    network: Network
+    type: Type
+    version: str | None
+    settings: object  # as it came; checked here
+
+
+async def create(
+    fleet: Fleet,
+    organization_id: str,
+    wish: Wish,
+    *,
+    key: uuid.UUID,
+    actor: str,
+    now: datetime,
+) -> Node:
+    """Make a node, and let it be started.
+
+    The second time with the same key it gives the node that the first time made.
+    """
+    rules = fleet.rules
+    name = check_name(wish.name)
+    if wish.network not in rules.networks:
+        raise Malformed(f"network: {wish.network} is not offered here")
+    settings = node_settings.parse(wish.settings, webhooks=rules.webhooks)
+    version = versions.choose(wish.version, rules.catalogue)
+    node_id = f"{key}{SUFFIX}"
+    async with fleet.database.transaction() as tx:
+        node = Node(
+            id=node_id,
+            organization_id=organization_id,
+            name=name,
+            network=wish.network,
+            type=wish.type,
+            version=version,
+            settings=node_settings.without_secrets(settings),
+            api_endpoint=_endpoint(name, node_id, rules.domain),
+            slot=await _free_slot(tx, key, rules.slots),
+            created=now,
+            due=now,
+        )
+        if not await tx.nodes.add(node):
+            return await _made_before(tx, node)
+        await tx.outfits.add(outfitting.new(fleet, node, settings))
+        await tx.commands.add(node.id, Action.CREATE, at=now, actor=actor)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="node created",
+            subject=node.id,
+            organization_id=organization_id,
+            name=name,
+            version=str(version),
+        )
+        await announce_update(fleet, tx, node, now=now)
+        await announce_update(fleet, tx, node, now=now)
+        await tx.tasks.put(NODE, node.id, due=now)
+    return node
+
+
+def _endpoint(name: str, node_id: str, domain: str) -> str:
+    """Give a name that says which node it is, and that no other ever has."""
+    words = _NOT_FOR_A_LABEL.sub("-", name.lower())[:_LONGEST_WORDS].strip("-")
+    first, second, *_ = node_id.lower().split("-")
+    unique = f"{first}{second}"
+    return f"{words}-{unique}.{domain}" if words else f"node-{unique}.{domain}"
+
+
+async def _free_slot(tx: Nouns, key: uuid.UUID, slots: int) -> int:
+    for guess in range(_GUESSES):
+        # Another stride than 1, so that neighbours do not queue up behind each other.
+        slot = 1 + (key.int + guess * 7_919) % slots
+        if await tx.nodes.is_free(slot):
+            return slot
+    raise Stale("no free slot was found")
+
+
+async def _made_before(tx: Nouns, node: Node) -> Node:
+    made = await tx.nodes.find(node.id)
+    if made is not None:
+        return theirs(made, node.organization_id)
+    if await tx.nodes.find_by_name(node.organization_id, node.name) is not None:
+        raise Taken(f"name: there is a node named {node.name!r} already")
+    raise Stale("another node was given the slot or the endpoint meanwhile")

@@ -1,0 +1,249 @@
+"""An organization's money: its credit, its coupons, its ledger, its account with us."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum, auto
+
+from leyden.domain import ledger
+from leyden.domain.coupons import Coupon, new_coupon_id
+from leyden.domain.ledger import Entry, What
+from leyden.domain.units import EVERY_SAT, Sats
+from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
+from leyden.storage.database import Database
+from leyden.storage.ledger import Written
+
+GUESSES_PER_HOUR = 20
+_GUESSING = timedelta(hours=1)
+_LONGEST_NOTE = 500
+_MOST_COUPONS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """What an organization has, and what it owes."""
+
+    credit: Sats
+    owed: Sats
+
+    @property
+    def balance(self) -> Sats:
+        """Credit less debts; below zero when it owes more than it has."""
+        return Sats(self.credit - self.owed)
+
+
+async def balance(database: Database, organization_id: str) -> Balance:
+    """Tell what the organization has and owes."""
+    of = database.reader.ledger.balance
+    return Balance(
+        credit=await of(ledger.credit(organization_id)),
+        owed=Sats(
+            -await of(ledger.owed(organization_id))
+            - await of(ledger.receivable(organization_id))
+        ),
+    )
+
+
+async def history(
+    database: Database,
+    organization_id: str,
+    *,
+    before: int | None = None,
+    most: int,
+) -> list[Written]:
+    """Give the organization's entries, newest first."""
+    return await database.reader.ledger.page(organization_id, before=before, most=most)
+
+
+async def coupons(database: Database, organization_id: str) -> list[Coupon]:
+    """Give the organization's coupons, used and unused."""
+    return await database.reader.coupons.list_(organization_id)
+
+
+async def redeem(
+    database: Database,
+    organization_id: str,
+    coupon_id: str,
+    *,
+    now: datetime,
+    guesses: int = GUESSES_PER_HOUR,
+) -> tuple[Sats, Sats]:
+    """Turn a coupon into credit; give the credit there is now, and its worth.
+
+    A wrong coupon, somebody else's, and one that was claimed are all NotFound. Who
+    guesses too often has to wait, whatever they send.
+    """
+    start = now - _GUESSING
+    async with database.transaction() as tx:
+        guessed = await tx.coupons.guesses(organization_id, start=start)
+        if guessed and guessed[0] >= guesses:
+            wait = guessed[1] + _GUESSING - now
+            raise TooMany(
+                "too many wrong coupons; wait before you try another",
+                retry_after_s=max(1, int(wait.total_seconds())),
+            )
+        sats = await tx.coupons.claim(coupon_id, organization_id, now=now)
+        if sats is None:
+            await tx.coupons.guessed(organization_id, now=now, start=start)
+        else:
+            entry = Entry(
+                key=f"coupon:{coupon_id}",
+                what=What.COUPON,
+                source=ledger.PROMO,
+                target=ledger.credit(organization_id),
+                sats=sats,
+                organization_id=organization_id,
+            )
+            await tx.ledger.append([entry], at=now)
+            credit = await tx.ledger.balance(ledger.credit(organization_id))
+    if sats is None:
+        raise NotFound
+    return credit, sats
+
+
+async def issue_coupons(
+    database: Database,
+    *,
+    sats: int,
+    count: int,
+    organization_id: str | None,
+    expires: datetime | None,
+    note: str,
+    actor: str,
+    now: datetime,
+) -> list[Coupon]:
+    """Make coupons: for one organization, or each for the first one who comes."""
+    _check_sats(sats)
+    _check_note(note)
+    if not 1 <= count <= _MOST_COUPONS:
+        raise Malformed(f"count: must be from 1 to {_MOST_COUPONS}")
+    if expires is not None and expires <= now:
+        raise Malformed("expires: must lie ahead")
+    issued = [
+        Coupon(
+            id=new_coupon_id(),
+            sats=Sats(sats),
+            organization_id=organization_id,
+            created=now,
+            expires=expires,
+            note=note,
+        )
+        for _ in range(count)
+    ]
+    async with database.transaction() as tx:
+        if organization_id is not None:
+            await tx.accounts.get(organization_id)
+        await tx.coupons.add(issued)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="coupons issued",
+            subject=organization_id or "anyone",
+            organization_id=organization_id,
+            sats=sats,
+            count=count,
+            note=note,
+        )
+    return issued
+
+
+class Correction(StrEnum):
+    """What an operator may set right."""
+
+    CREDIT = auto()  # give credit
+    DEBIT = auto()  # take credit
+    REFUND = auto()  # credit was paid out, outside the platform
+    SETTLED = auto()  # a debt was paid, outside the platform
+
+
+async def correct(
+    database: Database,
+    organization_id: str,
+    correction: Correction,
+    *,
+    sats: int,
+    reason: str,
+    actor: str,
+    key: str,
+    now: datetime,
+) -> Balance:
+    """Set an organization's money right, with a reason; under one key only once."""
+    _check_sats(sats)
+    _check_note(reason)
+    if not reason.strip():
+        raise Malformed("reason: a correction needs one")
+    credit = ledger.credit(organization_id)
+    async with database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
+        debt = ledger.owed(organization_id)
+        if correction is Correction.SETTLED and -await tx.ledger.balance(debt) < sats:
+            raise Conflict("the organization does not owe as much")
+        what, source, target = {
+            Correction.CREDIT: (What.CORRECTION, ledger.CORRECTIONS, credit),
+            Correction.DEBIT: (What.CORRECTION, credit, ledger.CORRECTIONS),
+            Correction.REFUND: (What.REFUND, credit, ledger.REFUNDED),
+            Correction.SETTLED: (What.CORRECTION, ledger.CORRECTIONS, debt),
+        }[correction]
+        entry = Entry(
+            key=f"correction:{key}",
+            what=what,
+            source=source,
+            target=target,
+            sats=Sats(sats),
+            organization_id=organization_id,
+            actor=actor,
+            note=reason,
+        )
+        try:
+            written = await tx.ledger.append([entry], at=now)
+        except Stale:
+            raise Conflict("the organization does not have as much credit") from None
+        if written:
+            await tx.audit.add(
+                at=now,
+                actor=actor,
+                action=f"money corrected: {correction}",
+                subject=organization_id,
+                organization_id=organization_id,
+                sats=sats,
+                reason=reason,
+            )
+    return await balance(database, organization_id)
+
+
+async def open_account(
+    database: Database,
+    organization_id: str,
+    *,
+    most_owed: int | None,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Let an organization pay later, up to a limit; None ends that."""
+    if most_owed is not None and not 0 <= most_owed <= EVERY_SAT:
+        raise Malformed("limit: must be a sum of satoshis")
+    async with database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
+        if most_owed is None:
+            await tx.corporate_accounts.end(organization_id)
+        else:
+            await tx.corporate_accounts.set_limit(
+                organization_id, Sats(most_owed), since=now
+            )
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="corporate account set",
+            subject=organization_id,
+            organization_id=organization_id,
+            most_owed=most_owed,
+        )
+
+
+def _check_sats(sats: int) -> None:
+    if not 1 <= sats <= EVERY_SAT:
+        raise Malformed("amount: must be a sum of satoshis above 0")
+
+
+def _check_note(note: str) -> None:
+    if len(note) > _LONGEST_NOTE:
+        raise Malformed(f"note: must have at most {_LONGEST_NOTE} characters")

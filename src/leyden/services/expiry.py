@@ -1,0 +1,67 @@
+"""Unpaid orders end on time, and nobody pays into an invoice that has lost its order.
+
+The time is an absolute one, fixed when the order was made: a clock that is set back
+revives nothing, and one that jumps ahead ends no order that has been paid.
+"""
+
+import structlog
+
+from leyden.domain.orders import Event, Order, Status
+from leyden.domain.payments import Invoice, InvoiceState
+from leyden.services.desk import Desk
+from leyden.services.holding import end
+from leyden.services.outputs import detected
+from leyden.services.settlement import payment_seen
+from leyden.services.shop import Due, Shop
+from leyden.services.sweep import look_for
+
+log = structlog.get_logger()
+
+
+async def lapse(shop: Shop, due: Due) -> None:
+    """End an order that was not paid in time; look for its payment first.
+
+    A payment that is seen but not confirmed yet stops the clock.
+    """
+    order = await shop.database.reader.orders.get(due.key)
+    if order.status is not Status.WAITING_PAYMENT:
+        return
+    now = shop.clock()
+    if now >= order.expires:
+        await look_for(shop, [order])
+    async with due.transaction() as tx:
+        desk = await Desk.laid(tx, [due.key], now=now, with_outputs=True)
+        order = desk.order(due.key)
+        if order.status is not Status.WAITING_PAYMENT:
+            await due.done(tx)
+        elif now < order.expires:
+            await due.again(tx, due=order.expires)
+        elif now < order.expires + shop.rules.detected_waits and _is_coming(
+            desk, order
+        ):
+            await due.again(tx, due=now + shop.rules.sweep_every)
+        else:
+            end(desk, order, Event.LAPSED)
+            await desk.written(tx)
+            await due.done(tx)
+
+
+def _is_coming(desk: Desk, order: Order) -> bool:
+    return desk.holds(order) + detected(desk, order) >= order.total_fee
+
+
+async def close_invoice(shop: Shop, due: Due) -> None:
+    """Cancel a Lightning invoice that is wanted no more, handing back what is held."""
+    order = await shop.database.reader.orders.get(due.key)
+    request = order.payment_request
+    if request is None or order.promised or order.invoice is InvoiceState.SETTLED:
+        return
+    if await shop.payments.cancel(request):
+        seen = [Invoice(payment_hash=order.payment_hash, state=InvoiceState.CANCELLED)]
+    else:
+        # It was taken after all: the money is ours, and becomes credit.
+        log.warning("a payment came in as its invoice was closed", order=order.id)
+        told = await shop.payments.look([request])
+        seen = [each for each in told if isinstance(each, Invoice)]
+    for sighting in seen:
+        await payment_seen(shop, sighting, now=shop.clock())

@@ -1,0 +1,64 @@
+"""The fleet: what running nodes takes, wired by app.py and handed down."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from leyden.domain.node_moves import KEPT
+from leyden.domain.nodes import Network
+from leyden.domain.times import Clock
+from leyden.domain.versions import OFFERED, Catalogue
+from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.gateway.base import Gateway
+from leyden.gateway.certificates import Authority
+from leyden.runtimes.base import Homes, Runtime
+from leyden.services.starts import Starts
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """Where the outside finds nodes, and where the gateway finds them."""
+
+    host: str = "127.0.0.1"  # the gateway's own address, for people's hosts files
+    rest: int = 8080
+    grpc: int = 10_009
+    node_rest: int = 18_080  # what each lnd listens on, at an address of its own
+    node_grpc: int = 18_009
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How the fleet is run."""
+
+    service_version: str = "0.1.0"
+    domain: str = "nodes.localhost"  # a node's endpoint is a name below it
+    networks: frozenset[Network] = frozenset({Network.TESTNET})
+    slots: int = 65_000
+    doors: Doors = field(default_factory=Doors)
+    catalogue: Catalogue = OFFERED
+    webhooks: Allowed = USUAL
+    data_kept: timedelta = KEPT
+    look_every: timedelta = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """All nodes of an installation, and what keeps them."""
+
+    database: Database
+    sealer: Sealer
+    runtime: Runtime
+    homes: Homes
+    gateway: Gateway
+    authority: Authority
+    clock: Clock
+    starts: Starts
+    rules: Rules = field(default_factory=Rules)
+
+
+# Kinds of tasks. The key is the node's id, or EVERYTHING.
+NODE = "node"
+ROUTES = "routes"
+HOUSEKEEPING = "housekeeping"
+EVERYTHING = "all"

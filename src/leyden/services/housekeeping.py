@@ -1,0 +1,121 @@
+"""Looking after what lnds leave in their folders, and telling owners what is new."""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from leyden.domain import versions
+from leyden.domain.nodes import Node, Status
+from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
+from leyden.services import backups, webhooks
+from leyden.services.fleet import Fleet
+from leyden.services.shop import Due
+from leyden.storage.nouns import Nouns
+
+log = structlog.get_logger()
+
+# Nobody else waits for longer than these few take: 15 µs each.
+_AT_A_TIME: Final = 50
+# A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
+# may leave some is not worth a walk through every folder more often.
+_SWEEP_EVERY: Final = timedelta(minutes=10)
+
+
+class Housekeeping:
+    """Looks at every node that runs, and remembers what it saw: looking is cheap."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._known: dict[str, Node] = {}
+        self._swept: dict[str, tuple[Status, str, datetime]] = {}
+
+    async def look(self, work: Due) -> None:
+        """Look once at every node, and come back later."""
+        await self._refresh()
+        for number, node in enumerate(list(self._known.values()), start=1):
+            if node.has_process:
+                await self._look_at(node)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        async with work.transaction() as tx:
+            due = self._fleet.clock() + self._fleet.rules.look_every
+            await work.again(tx, due=due)
+
+    async def _refresh(self) -> None:
+        nodes = self._fleet.database.reader.nodes
+        editions = await nodes.editions()
+        for node_id in self._known.keys() - editions.keys():
+            del self._known[node_id]
+            self._swept.pop(node_id, None)
+        for node_id, edition in editions.items():
+            known = self._known.get(node_id)
+            if known is None or known.edition != edition:
+                self._known[node_id] = await nodes.get(node_id)
+
+    async def _look_at(self, node: Node) -> None:
+        found = self._fleet.homes.look(node)
+        if found.channel_backup is not None:
+            await backups.keep_channels(self._fleet, node, found.channel_backup)
+        if found.complaints:
+            await _tell_of_blocks(self._fleet, node, found.complaints[0])
+        now = self._fleet.clock()
+        last = self._swept.get(node.id)
+        if (
+            last is None
+            or last[:2] != (node.status, node.process)
+            or now - last[2] >= _SWEEP_EVERY
+        ):
+            self._swept[node.id] = (node.status, node.process, now)
+            await _sweep(self._fleet, node, now)
+
+
+async def tell_of_updates(fleet: Fleet) -> None:
+    """Tell owners whose nodes could run something newer; once for each version."""
+    now = fleet.clock()
+    for node in await fleet.database.reader.nodes.all_():
+        if update_for(fleet, node) is not None and node.settings.webhook:
+            async with fleet.database.transaction() as tx:
+                await announce_update(fleet, tx, node, now=now)
+
+
+async def announce_update(
+    fleet: Fleet, tx: Nouns, node: Node, *, now: datetime
+) -> None:
+    """Announce what the node could be updated to, if there is anything."""
+    if (event := update_for(fleet, node)) is not None:
+        await webhooks.announce(tx, node, [event], now=now)
+
+
+def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
+    """Say what the node could be updated to."""
+    newer = versions.newest_for(node.version, fleet.rules.catalogue)
+    if newer is None:
+        return None
+    return UpdateAvailable(
+        lnd_version=str(newer), service_version=fleet.rules.service_version
+    )
+
+
+async def _tell_of_blocks(fleet: Fleet, node: Node, line: str) -> None:
+    log.warning("node %s: its blocks come out of order", node.id)
+    async with fleet.database.transaction() as tx:
+        event = BlocksOutOfOrder(line)
+        await webhooks.announce(tx, node, [event], now=fleet.clock())
+
+
+async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
+    swept = await fleet.homes.sweep(node)
+    if not swept:
+        return
+    log.warning("node %s: macaroons lay there in clear", node.id, number=len(swept))
+    async with fleet.database.transaction() as tx:
+        await tx.audit.add(
+            at=now,
+            actor="platform",
+            action="macaroons removed",
+            subject=node.id,
+            organization_id=node.organization_id,
+            number=len(swept),
+        )

@@ -1,0 +1,70 @@
+"""Nodes: listed, and read by those whose they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leyden.domain import node_settings
+from leyden.domain.nodes import Listed, Node, Stamp
+from leyden.errors import NotFound
+from leyden.services import outfitting
+from leyden.services.fleet import Fleet
+from leyden.storage.commands import Command
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class View:
+    """A node as its owner sees it."""
+
+    node: Node
+    settings: dict[str, object]
+    history: Sequence[Command]
+
+
+async def list_(fleet: Fleet, organization_id: str) -> list[Listed]:
+    """Give an organization's nodes, oldest first."""
+    return await fleet.database.reader.nodes.list_(organization_id)
+
+
+async def stamps(fleet: Fleet, organization_id: str) -> list[Stamp]:
+    """Give the stamps of an organization's nodes, oldest first."""
+    return await fleet.database.reader.nodes.stamps(organization_id)
+
+
+async def stamp(fleet: Fleet, organization_id: str, node_id: str) -> Stamp:
+    """Give the stamp of all that `view` gives; NotFound where that refuses."""
+    return await fleet.database.reader.nodes.stamp(organization_id, node_id)
+
+
+async def view(fleet: Fleet, organization_id: str, node_id: str) -> View:
+    """Give a node with its settings, as they are shown, and what was asked of it."""
+    reader = fleet.database.reader
+    node = theirs(await reader.nodes.find(node_id), organization_id)
+    sealed = await reader.outfits.get(node_id)
+    return View(
+        node=node,
+        settings=node_settings.show(
+            outfitting.whole_settings(fleet, node, sealed),
+            webhook_secret=outfitting.webhook_secret(fleet, sealed),
+        ),
+        history=await reader.commands.list_(node_id),
+    )
+
+
+async def get(fleet: Fleet, organization_id: str, node_id: str) -> Node:
+    """Give a node of this organization; NotFound when it is not theirs, or gone."""
+    found = await fleet.database.reader.nodes.find(node_id)
+    return theirs(found, organization_id)
+
+
+def theirs(node: Node | None, organization_id: str) -> Node:
+    """Give the node if it is there and this organization's; we never say which."""
+    if node is None or node.organization_id != organization_id or node.is_gone:
+        raise NotFound
+    return node
+
+
+async def certificate(fleet: Fleet, organization_id: str, node_id: str) -> bytes:
+    """Give what a client needs to trust the node: its chain, up to the root, PEM."""
+    await get(fleet, organization_id, node_id)
+    sealed = await fleet.database.reader.outfits.get(node_id)
+    return fleet.authority.trusted(sealed.certificate)

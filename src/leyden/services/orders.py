@@ -1,0 +1,228 @@
+"""Ordering a channel: quote, create, look, cancel."""
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from leyden.domain import ledger, pricing
+from leyden.domain.ledger import Entry, What
+from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import Channel, Quote
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed, NotFound, OverLimit, Stale
+from leyden.services.desk import Desk
+from leyden.services.holding import end, if_all_is_held
+from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
+from leyden.storage.nouns import Nouns
+
+SUFFIX = "FO"
+
+# Asked again within this, the quote on record is as good as a new one.
+_FRESH = timedelta(minutes=1)
+_FIRST_LOOK_S = 0.002
+_SLOWEST_LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Cover:
+    """Who pays for an order: credit first, then a corporate account, then the buyer."""
+
+    credit_used: Sats
+    charged: Sats
+
+
+async def quote(
+    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+) -> tuple[Quote, Sats]:
+    """Price the channel, and tell how much credit would be used for it.
+
+    The price holds for ten minutes.
+    """
+    priced = await _price(shop, channel)
+    reader = shop.database.reader
+    found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
+    if found is None or found[0] != priced:
+        async with shop.database.transaction() as tx:
+            await tx.quotes.keep(organization_id, priced, quoted=now)
+    credit = await reader.ledger.balance(ledger.credit(organization_id))
+    return priced, min(credit, priced.total_fee)
+
+
+async def _price(shop: Shop, channel: Channel) -> Quote:
+    return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
+
+
+async def create(
+    shop: Shop,
+    organization_id: str,
+    order_id: str,
+    channel: Channel,
+    *,
+    now: datetime,
+) -> Order:
+    """Make an order, and a way to pay for what neither credit nor account covers.
+
+    The second call with the same id gives the order that the first one made. Two
+    orders that spend the same credit at once are kept apart by the lock on the
+    organization's row: the later one sees what the earlier one left, and asks for
+    more. No order is made that cannot be paid: the invoice comes first.
+    """
+    if (made := await shop.database.reader.orders.find(order_id)) is not None:
+        return _own(made, organization_id)
+    # Kept for a minute longer than it holds: it is not written anew each time.
+    since = now - shop.rules.quote_holds - _FRESH
+    found = await shop.database.reader.quotes.find(
+        organization_id, channel, since=since
+    )
+    priced = found[0] if found else await _price(shop, channel)
+    cover = await _cover(shop.database.reader, organization_id, priced)
+    order = Order(
+        id=order_id,
+        organization_id=organization_id,
+        status=Status.WAITING_PAYMENT,
+        created=now,
+        expires=now + shop.rules.order_lives,
+        quote=priced,
+        credit_used=cover.credit_used,
+        charged=cover.charged,
+    )
+    if order.to_be_paid:
+        request = await shop.payments.request(
+            order_id, order.to_be_paid, lives=shop.rules.order_lives
+        )
+        order = replace(
+            order,
+            onchain_address=request.onchain_address,
+            lightning_invoice=request.lightning_invoice,
+            payment_hash=request.payment_hash,
+            invoice=InvoiceState.OPEN,
+        )
+    async with shop.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
+        if await _cover(tx, organization_id, priced) != cover:
+            raise Stale("credit was spent meanwhile")
+        if not await tx.orders.add(order):
+            return _own(await tx.orders.get(order_id), organization_id)
+        await tx.ledger.append(_covering(order), at=now)
+        if order.to_be_paid:
+            await tx.tasks.put(EXPIRY, order.id, due=order.expires)
+            return order
+        desk = await Desk.laid(tx, [order.id], now=now)
+        order = if_all_is_held(desk, order)
+        await desk.written(tx)
+        return order
+
+
+async def _cover(tx: Nouns, organization_id: str, priced: Quote) -> Cover:
+    credit = await tx.ledger.balance(ledger.credit(organization_id))
+    credit_used = min(credit, priced.total_fee)
+    rest = Sats(priced.total_fee - credit_used)
+    limit = await tx.corporate_accounts.limit(organization_id)
+    if limit is None or not rest:
+        return Cover(credit_used, Sats(0))
+    owed = -await tx.ledger.balance(ledger.owed(organization_id))
+    if owed + rest > limit:
+        raise OverLimit
+    return Cover(credit_used, rest)
+
+
+def _covering(order: Order) -> list[Entry]:
+    return [
+        Entry(
+            key=f"order:{order.id}:{what}",
+            what=what,
+            source=source,
+            target=ledger.held(order.id),
+            sats=sats,
+            organization_id=order.organization_id,
+            order_id=order.id,
+        )
+        for what, source, sats in (
+            (
+                What.CREDIT_USED,
+                ledger.credit(order.organization_id),
+                order.credit_used,
+            ),
+            (What.CHARGED, ledger.owed(order.organization_id), order.charged),
+        )
+        if sats
+    ]
+
+
+def _own(order: Order, organization_id: str) -> Order:
+    if order.organization_id != organization_id:
+        raise NotFound
+    return order
+
+
+async def get(shop: Shop, organization_id: str, order_id: str) -> Order:
+    """Give the organization's order; NotFound for anybody else's."""
+    return _own(await shop.database.reader.orders.get(order_id), organization_id)
+
+
+async def ticketed(shop: Shop, order: Order) -> Order:
+    """Wait a while for the ticket of an order that is paid for already."""
+    until = time.monotonic() + shop.rules.answer_waits.total_seconds()
+    pause_s = _FIRST_LOOK_S
+    while order.status is Status.CREATING and time.monotonic() < until:
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, _SLOWEST_LOOK_S)
+        order = await shop.database.reader.orders.get(order.id)
+    return order
+
+
+def open_ticket(shop: Shop, order: Order) -> str:
+    """Give the ticket in the clear, for its organization's eyes; "" before there is."""
+    if order.sealed_ticket is None:
+        return ""
+    purpose = ticket_purpose(order.id)
+    return shop.sealer.open(order.sealed_ticket, purpose=purpose).decode()
+
+
+async def list_(
+    shop: Shop,
+    organization_id: str,
+    *,
+    before: tuple[datetime, str] | None = None,
+    most: int,
+) -> list[Order]:
+    """Give the organization's orders, newest first."""
+    return await shop.database.reader.orders.page(
+        organization_id, before=before, most=most
+    )
+
+
+async def cancel(
+    shop: Shop, organization_id: str, order_id: str, *, now: datetime
+) -> Order:
+    """Give the order up; what was paid for it becomes credit.
+
+    The second call answers the same and moves nothing. A ticket is cancelled in the
+    market first, and only if the market says so the order is cancelled.
+    """
+    order = await get(shop, organization_id, order_id)
+    if order.status is Status.CANCELLED:
+        return order
+    advance(order, Event.CANCELLED)  # or refuse, before anything is touched
+    if order.status in {Status.CREATED, Status.SUBMITTED} and not (
+        await shop.market.withdraw(order.id, order.ticket_ref)
+    ):
+        async with shop.database.transaction() as tx:
+            await tx.tasks.put(TICKETS, EVERYTHING, due=now)
+        raise NotAllowed("the order was filled meanwhile and cannot be cancelled")
+    async with shop.database.transaction() as tx:
+        desk = await Desk.laid(tx, [order_id], now=now)
+        current = desk.order(order_id)
+        if current.status is Status.CANCELLED:
+            return current
+        if current.status is not order.status:
+            raise Stale("the order moved while it was cancelled")
+        if current.status is Status.FAILED:
+            # Everything was given back when it failed.
+            cancelled = desk.move(advance(current, Event.CANCELLED))
+        else:
+            cancelled = end(desk, current, Event.CANCELLED)
+        await desk.written(tx)
+        return cancelled

@@ -1,0 +1,154 @@
+"""Payments on the chain: counted once they lie deep enough, taken back if it does.
+
+Outputs to an order's address add up. What the order still lacks is held for it, the
+rest is credit. Nothing here does I/O.
+"""
+
+from dataclasses import replace
+
+import structlog
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, What
+from leyden.domain.orders import TICKETED, Order, Status
+from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
+from leyden.domain.units import Sats
+from leyden.services.desk import Desk
+from leyden.services.holding import give, hold, if_all_is_held, reopen
+from leyden.services.shop import Rules
+
+log = structlog.get_logger()
+
+_COUNTS = {OutputState.BOOKED, OutputState.BURIED}
+
+
+def seen(desk: Desk, order: Order, output: Output, rules: Rules) -> None:
+    """Book the output, take its booking back, or leave it as it is."""
+    known = desk.output(output.outpoint)
+    if known is None:
+        if output.confirmations == GONE or output.sats <= 0:
+            return
+        known = desk.keep(
+            KnownOutput(
+                outpoint=output.outpoint,
+                order_id=order.id,
+                sats=output.sats,
+                state=OutputState.SEEN,
+                seen=desk.now,
+            )
+        )
+    if known.sats != output.sats:
+        log.error("the treasury tells another story of an output", order=order.id)
+        return
+    match becomes(order, known, output, rules):
+        case OutputState.BOOKED if known.state not in _COUNTS:
+            _book(desk, order, known)
+        case (OutputState.SEEN | OutputState.GONE) as state if known.state in _COUNTS:
+            _take_back(desk, order, known, state)
+        case state if state is not known.state:
+            desk.keep(replace(known, state=state))
+
+
+def becomes(
+    order: Order, known: KnownOutput, output: Output, rules: Rules
+) -> OutputState:
+    """Say how far an output has come, from how deep it lies."""
+    depth = output.confirmations
+    needed = rules.confirmations.needed(max(order.to_be_paid, output.sats))
+    if depth == GONE:
+        return OutputState.GONE
+    if known.state in _COUNTS:
+        # Once it counts it does so as long as any block has it.
+        if depth < 1:
+            return OutputState.SEEN
+        buried = depth >= rules.buried or known.state is OutputState.BURIED
+        return OutputState.BURIED if buried else OutputState.BOOKED
+    return OutputState.BOOKED if depth >= needed else OutputState.SEEN
+
+
+def _book(desk: Desk, order: Order, known: KnownOutput) -> None:
+    lacking = 0
+    if order.status is Status.WAITING_PAYMENT:
+        lacking = max(order.total_fee - desk.holds(order), 0)
+    to_order = Sats(min(known.sats, lacking))
+    booked = desk.keep(
+        replace(
+            known,
+            state=OutputState.BOOKED,
+            bookings=known.bookings + 1,
+            to_order=to_order,
+        )
+    )
+    hold(
+        desk,
+        order,
+        to_order,
+        source=ledger.RECEIVED,
+        what=What.PAYMENT,
+        key=booked.key,
+    )
+    give(
+        desk,
+        order,
+        known.sats - to_order,
+        source=ledger.RECEIVED,
+        what=What.SURPLUS if to_order else What.LATE,
+        key=booked.key,
+    )
+    if_all_is_held(desk, order)
+
+
+def _take_back(
+    desk: Desk, order: Order, known: KnownOutput, state: OutputState
+) -> None:
+    """Book the reverse. What has been spent since becomes a receivable."""
+    log.warning("the chain took a payment back", order=order.id, of=str(known.outpoint))
+    desk.keep(replace(known, state=state))
+    key = f"{known.key}:reversed"
+    from_order = 0
+    if order.status in {Status.WAITING_PAYMENT, Status.CREATING}:
+        from_order = known.to_order
+    if from_order:
+        desk.post(
+            [
+                Entry(
+                    key=key,
+                    what=What.REVERSED,
+                    source=ledger.held(order.id),
+                    target=ledger.RECEIVED,
+                    sats=known.to_order,
+                    organization_id=order.organization_id,
+                    order_id=order.id,
+                )
+            ]
+        )
+    # The ticket is the buyer's: what paid for it cannot come out of credit they may
+    # have earned since, it is owed. All else became credit, and is taken from there.
+    owed = known.to_order if order.status in TICKETED else 0
+    credit = desk.balance(ledger.credit(order.organization_id))
+    for part, sats, available in (
+        ("order", owed, 0),
+        ("rest", known.sats - from_order - owed, credit),
+    ):
+        desk.post(
+            ledger.taken_back(
+                sats,
+                organization_id=order.organization_id,
+                available=available,
+                key=f"{key}:{part}",
+                order_id=order.id,
+            )
+        )
+    if (
+        order.status is Status.CREATING
+        and from_order
+        and desk.holds(order) < order.total_fee
+    ):
+        reopen(desk, order)
+
+
+def detected(desk: Desk, order: Order) -> Sats:
+    """Add up what is on its way to the order and does not count yet."""
+    seen_only = OutputState.SEEN
+    known = desk.outputs_of(order)
+    return Sats(sum(each.sats for each in known if each.state is seen_only))

@@ -1,0 +1,30 @@
+"""All that a request or a task may need, wired by app.py and handed down."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from leyden.domain.times import Clock
+from leyden.services.courier import Courier
+from leyden.services.fleet import Fleet
+from leyden.services.remembered import Remembered
+from leyden.services.shop import Shop
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """One running installation, seen from inside."""
+
+    settings: Settings
+    database: Database
+    sealer: Sealer
+    clock: Clock
+    shop: Shop | None = None  # where no channels are sold
+    fleet: Fleet | None = None  # where no nodes are run
+    courier: Courier | None = None  # where nobody is told of anything
+    # Answers as they were last sent, by what they are made of. Rendering a node takes
+    # ten times what it takes to see that it has not changed.
+    rendered: Remembered[msgspec.Raw] = field(default_factory=Remembered)

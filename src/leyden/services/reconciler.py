@@ -1,0 +1,138 @@
+"""Making nodes what they should be: one step at a time, each saved before the next.
+
+    1. Look at the node, and at the plan.
+    2. Do the one thing that is due; every step of it is saved as it is taken.
+    3. Write down what is seen afterwards.
+    4. End the task, or come back when the next thing is due: in the transaction that
+       looked last, so that nothing that is asked for meanwhile is forgotten.
+
+Killed anywhere, the next run finds what is there and goes on.
+"""
+
+from datetime import datetime
+
+import structlog
+
+from leyden.domain.node_moves import Step, plan
+from leyden.domain.nodes import Node, Status
+from leyden.domain.observations import (
+    Observation,
+    broke,
+    housed,
+    launched,
+    observe,
+)
+from leyden.errors import Refused, SetupError
+from leyden.runtimes.base import Checkpoint, Outfit
+from leyden.services import outfitting, webhooks
+from leyden.services.changes import change
+from leyden.services.fleet import Fleet
+from leyden.services.shop import Due
+
+log = structlog.get_logger()
+
+
+async def step(fleet: Fleet, work: Due) -> None:
+    """Take one node one step nearer; called again until there is nothing to do."""
+    node = await fleet.database.reader.nodes.find(work.key)
+    if node is None:
+        return
+    match plan(node, fleet.clock()):
+        case Step.START:
+            await _start(fleet, work, node)
+        case Step.STOP:
+            await fleet.runtime.stop(node)
+            await see(fleet, node.id, await fleet.runtime.observe(node))
+        case Step.REMOVE:
+            await _remove(fleet, work, node)
+            return
+        case Step.WAIT | Step.NOTHING:
+            pass
+    await _end(fleet, work)
+
+
+async def see(fleet: Fleet, node_id: str, seen: Observation) -> None:
+    """Take in what was seen of a node's lnd; the second time nothing happens."""
+    fleet.starts.see(node_id, seen)
+    now = fleet.clock()
+    node = await fleet.database.reader.nodes.find(node_id)
+    if node is None or observe(node, seen, now) == node:
+        return  # nothing new: no transaction for that
+    async with fleet.database.transaction() as tx:
+        before = await tx.nodes.lock(node_id)
+        await change(tx, before, observe(before, seen, now), now=now)
+
+
+async def _start(fleet: Fleet, work: Due, node: Node) -> None:
+    if node.status is not Status.PROVISIONING:  # where there is no wallet to unlock
+        await fleet.starts.enter(node.id)
+    try:
+        # The wait may have been long, and something else be wanted by now.
+        node = await fleet.database.reader.nodes.get(node.id)
+        if plan(node, fleet.clock()) is not Step.START:
+            fleet.starts.leave(node.id)
+            return
+        outfit = await _outfit(fleet, work, node)
+        async for checkpoint in fleet.runtime.start(node, outfit):
+            node = await _save(fleet, work, node.id, checkpoint)
+    except (OSError, SetupError, Refused) as error:
+        fleet.starts.leave(node.id)
+        log.warning("node %s: could not be started", node.id, why=str(error))
+        now = fleet.clock()
+        async with work.transaction() as tx:
+            before = await tx.nodes.lock(node.id)
+            await change(tx, before, broke(before, now=now), now=now)
+        return
+    except BaseException:
+        fleet.starts.leave(node.id)
+        raise
+    await see(fleet, node.id, await fleet.runtime.observe(node))
+
+
+async def _outfit(fleet: Fleet, work: Due, node: Node) -> Outfit:
+    """Open what the node is started with; a certificate past half its life is new."""
+    now = fleet.clock()
+    sealed = await fleet.database.reader.outfits.get(node.id)
+    if outfitting.is_renewable(sealed, now=now):
+        async with work.transaction() as tx:
+            await outfitting.renew(fleet, tx, node, now=now)
+        sealed = await fleet.database.reader.outfits.get(node.id)
+    return outfitting.opened(fleet, node, sealed)
+
+
+async def _save(fleet: Fleet, work: Due, node_id: str, checkpoint: Checkpoint) -> Node:
+    now = fleet.clock()
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node_id)
+        after = housed(before, host=checkpoint.host)
+        if checkpoint.process:
+            after = launched(
+                after,
+                process=checkpoint.process,
+                revision=checkpoint.revision,
+                now=now,
+            )
+        return await change(tx, before, after, now=now)
+
+
+async def _remove(fleet: Fleet, work: Due, node: Node) -> None:
+    await fleet.runtime.remove(node)
+    async with work.transaction() as tx:
+        await tx.backups.forget(node.id)
+        await webhooks.forget(tx, node.id)
+        await tx.nodes.vacate(node.id)
+        await work.done(tx)
+    log.info("node %s: its data is removed", node.id)
+
+
+async def _end(fleet: Fleet, work: Due) -> None:
+    now: datetime = fleet.clock()
+    async with work.transaction() as tx:
+        node = await tx.nodes.lock(work.key)
+        match plan(node, now):
+            case Step.NOTHING:
+                await work.done(tx)
+            case Step.WAIT:
+                await work.again(tx, due=node.due)
+            case Step.START | Step.STOP | Step.REMOVE:
+                await work.again(tx, due=now)

@@ -1,0 +1,50 @@
+"""Keeping the gateway's routes what the nodes say they should be."""
+
+from leyden.domain.nodes import Node, Wanted
+from leyden.gateway.routes import Address, Route
+from leyden.services.fleet import Doors, Fleet
+from leyden.services.shop import Due
+
+
+class Routes:
+    """The routes of all nodes; what did not change is not worked out again."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._known: dict[str, tuple[int, Route | None]] = {}
+
+    async def bring(self, work: Due) -> None:
+        """Bring the gateway up to date; until it takes them this is tried again."""
+        await self.apply()
+        async with work.transaction() as tx:
+            await work.done(tx)
+
+    async def apply(self) -> None:
+        """Give the gateway the routes as they are now."""
+        nodes = self._fleet.database.reader.nodes
+        editions = await nodes.editions()
+        for node_id in self._known.keys() - editions.keys():
+            del self._known[node_id]
+        for node_id, edition in editions.items():
+            known = self._known.get(node_id)
+            if known is None or known[0] != edition:
+                node = await nodes.get(node_id)
+                route = route_to(node, self._fleet.rules.doors)
+                self._known[node_id] = (node.edition, route)
+        routes = [route for _, route in self._known.values() if route is not None]
+        await self._fleet.gateway.apply(routes)
+
+
+def route_to(node: Node, doors: Doors) -> Route | None:
+    """Give the way to a node; None where nobody is to reach it."""
+    if node.wanted is Wanted.DELETED or not node.host:
+        return None
+    rest = Address(node.host, doors.node_rest)
+    grpc = Address(node.host, doors.node_grpc)
+    return Route(
+        node_id=node.id,
+        name=node.api_endpoint,
+        whitelist=node.settings.whitelist,
+        rest=rest if node.settings.rest else None,
+        grpc=grpc if node.settings.grpc else None,
+    )

@@ -1,0 +1,88 @@
+"""The shop: what selling channels takes, wired by app.py and handed down."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from leyden.domain.payments import Confirmations
+from leyden.domain.pricing import Terms
+from leyden.domain.times import Clock
+from leyden.market.base import Market
+from leyden.payments.base import Payments
+from leyden.storage.database import Database
+from leyden.storage.nouns import Nouns
+from leyden.storage.secrets import Sealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How the shop is run."""
+
+    terms: Terms = field(default_factory=Terms)
+    confirmations: Confirmations = field(default_factory=Confirmations)
+    quote_holds: timedelta = timedelta(minutes=10)
+    order_lives: timedelta = timedelta(minutes=60)
+    # A payment that is seen but not confirmed stops an order's clock, not for ever.
+    detected_waits: timedelta = timedelta(days=3)
+    # Confirmations after which the chain takes nothing back.
+    buried: int = 100
+    # How long to go on asking an auction that does not answer, with the buyer's money
+    # held. Far below the time lock of a held payment.
+    ticket_patience: timedelta = timedelta(minutes=30)
+    tickets_every: timedelta = timedelta(seconds=5)
+    sweep_every: timedelta = timedelta(minutes=1)
+    # How long the answer waits for the ticket of an order that is paid for already.
+    answer_waits: timedelta = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shop:
+    """One running shop, seen from inside."""
+
+    database: Database
+    sealer: Sealer
+    payments: Payments
+    market: Market
+    clock: Clock
+    rules: Rules = field(default_factory=Rules)
+
+
+class Due(Protocol):
+    """A task in hand: its key, and transactions that fail once someone else has it."""
+
+    @property
+    def key(self) -> str:
+        """What the task is about."""
+        ...
+
+    def transaction(self) -> AbstractAsyncContextManager[Nouns]:
+        """Change things, if the task is still ours."""
+        ...
+
+    async def check(self, tx: Nouns) -> None:
+        """Go on only if the task is still ours, in a transaction shared with others."""
+        ...
+
+    async def done(self, tx: Nouns) -> None:
+        """End the task in the transaction that made it so."""
+        ...
+
+    async def again(self, tx: Nouns, *, due: datetime) -> None:
+        """Go on later, in the transaction that decided so."""
+        ...
+
+
+# Kinds of tasks. The key is the order's id, or EVERYTHING.
+EXPIRY = "order expiry"
+TICKET = "ticket"
+CLOSING = "invoice closing"
+WITHDRAWAL = "ticket withdrawal"
+TICKETS = "tickets"
+SWEEP = "payments sweep"
+EVERYTHING = "all"
+
+
+def ticket_purpose(order_id: str) -> str:
+    """Name what a ticket is sealed for."""
+    return f"ticket of {order_id}"

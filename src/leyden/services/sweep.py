@@ -1,0 +1,57 @@
+"""Looking for payments that nobody told us of.
+
+What comes while the platform is down, or while the treasury's stream is, is not told
+again: lnd replays nothing from the start. So whatever may still change is looked up.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import GONE, Output, OutputState
+from leyden.services.settlement import payments_seen
+from leyden.services.shop import Due, Shop
+
+_BATCH = 100
+_MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
+
+
+async def look_for(shop: Shop, orders: Sequence[Order]) -> None:
+    """Ask the treasury how these orders' payments stand, and book what is new."""
+    requests = [order.payment_request for order in orders]
+    sightings = await shop.payments.look([each for each in requests if each])
+    told = {each.outpoint for each in sightings if isinstance(each, Output)}
+    known = await shop.database.reader.outputs.of_orders([each.id for each in orders])
+    addresses = {order.id: order.onchain_address for order in orders}
+    sightings += [
+        Output(
+            outpoint=each.outpoint,
+            address=addresses[each.order_id],
+            sats=each.sats,
+            confirmations=GONE,
+        )
+        for each in known
+        if each.state in _MAY_VANISH and each.outpoint not in told
+    ]
+    await payments_seen(shop, sightings, now=shop.clock())
+
+
+async def sweep(shop: Shop, due: Due) -> None:
+    """Look for the payments of all orders that may still get, or lose, one."""
+    async for batch in _may_change(shop):
+        await look_for(shop, batch)
+    async with due.transaction() as tx:
+        await tx.quotes.forget(until=shop.clock() - 2 * shop.rules.quote_holds)
+        await due.again(tx, due=shop.clock() + shop.rules.sweep_every)
+
+
+async def _may_change(shop: Shop) -> AsyncIterator[list[Order]]:
+    orders = shop.database.reader.orders
+    for status in (Status.WAITING_PAYMENT, Status.CREATING):
+        after = ""
+        while batch := await orders.in_status(status, after=after, most=_BATCH):
+            after = batch[-1].id
+            yield batch
+    after = ""
+    while ids := await shop.database.reader.outputs.watched(after=after, most=_BATCH):
+        after = ids[-1]
+        yield await orders.get_many(ids)

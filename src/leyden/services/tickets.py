@@ -1,0 +1,254 @@
+"""The ticket: made once, followed until it is filled, cancelled when nobody wants it.
+
+Making one, step by step; each step may be repeated, and a crash after any of them is
+made good by the next run:
+
+1. ask the market, which finds the ticket if it was made before;
+2. take the held Lightning payment, if that is how it was paid;
+3. in one transaction: book it, keep the ticket, the order is `created`.
+
+Where step 1 or 2 says no, all money goes back and the order is `failed`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, What
+from leyden.domain.orders import ENDED, Event, Order, Status, advance
+from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway, NotFound
+from leyden.services.desk import Desk
+from leyden.services.holding import end, give
+from leyden.services.invoices import keep_promise
+from leyden.services.settlement import until_not_stale
+from leyden.services.shop import WITHDRAWAL, Due, Shop, ticket_purpose
+from leyden.services.together import Together
+from leyden.storage.secrets import Sealer
+
+log = structlog.get_logger()
+
+_BATCH = 500
+
+
+@dataclass
+class _Looking:
+    """Somebody who wants to see an order."""
+
+    order_id: str
+    found: Order | None = None
+
+
+class TicketMaker:
+    """Makes tickets; those that are made at the same time are kept together."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+        self._looked = Together(self._look)
+        self._kept = Together(self._keep)
+
+    async def make(self, due: Due) -> None:
+        """Make the ticket of a paid order and take the payment; or give it all back."""
+        shop = self._shop
+        looking = _Looking(due.key)
+        await self._looked(looking)
+        if (order := looking.found) is None:
+            raise NotFound
+        if order.status is not Status.CREATING:
+            await _leave(shop, due)
+            return
+        ticket = await _offer(shop, order)
+        if isinstance(ticket, NoTicket):
+            log.warning("no ticket was made", order=order.id, why=ticket.why)
+            await _break(shop, due, order)
+        elif order.promised and not await _take(shop, order):
+            log.warning("the held payment is gone", order=order.id)
+            await _break(shop, due, order)
+        else:
+            await self._kept((due, ticket))
+
+    async def _look(self, looking: Sequence["_Looking"]) -> None:
+        found = await self._shop.database.reader.orders.get_many(
+            {each.order_id for each in looking}
+        )
+        by_id = {order.id: order for order in found}
+        for each in looking:
+            each.found = by_id.get(each.order_id)
+
+    async def _keep(self, made: Sequence[tuple[Due, Ticket]]) -> None:
+        """Book each payment and keep its ticket; the order is `created`."""
+        async with self._shop.database.transaction() as tx:
+            for due, _ in made:
+                await due.check(tx)
+            desk = await Desk.laid(
+                tx, [due.key for due, _ in made], now=self._shop.clock()
+            )
+            for due, ticket in made:
+                order = desk.order(due.key)
+                if order.status is Status.CREATING:
+                    _keep(desk, order, ticket, self._shop.sealer)
+                elif order.status in ENDED:
+                    desk.put(WITHDRAWAL, order.id)
+            await desk.written(tx)
+            for due, _ in made:
+                await due.done(tx)
+
+
+async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
+    try:
+        return await shop.market.offer(order.id, order.quote)
+    except MarketAway:
+        asked_since = order.paid_at or order.created
+        if shop.clock() - asked_since < shop.rules.ticket_patience:
+            raise
+        return NoTicket("the auction did not answer in time")
+
+
+async def _take(shop: Shop, order: Order) -> bool:
+    request = order.payment_request
+    return request is not None and await shop.payments.settle(request)
+
+
+def _keep(desk: Desk, order: Order, ticket: Ticket, sealer: Sealer) -> None:
+    if order.promised:
+        order = keep_promise(desk, order)
+    give(
+        desk,
+        order,
+        desk.holds(order) - order.total_fee,
+        source=ledger.held(order.id),
+        what=What.SURPLUS,
+        key=f"ticketed:{order.id}:surplus",
+    )
+    sealed = sealer.seal(ticket.text.encode(), purpose=ticket_purpose(order.id))
+    desk.move(
+        replace(
+            advance(order, Event.TICKETED),
+            sealed_ticket=sealed,
+            ticket_ref=ticket.ref,
+        )
+    )
+
+
+async def _break(shop: Shop, due: Due, order: Order) -> None:
+    """Give everything back; a held payment first, for it may have become ours."""
+    request = order.payment_request
+    handed_back = True
+    if order.promised and request is not None:
+        handed_back = await shop.payments.cancel(request)
+    async with due.transaction() as tx:
+        desk = await Desk.laid(tx, [due.key], now=shop.clock())
+        order = desk.order(due.key)
+        if order.status is Status.CREATING:
+            if order.promised and not handed_back:
+                order = keep_promise(desk, order)
+            end(desk, order, Event.BROKE)
+        await desk.written(tx)
+        await due.done(tx)
+
+
+async def _leave(shop: Shop, due: Due) -> None:
+    """Let the order go its other way; a ticket that was made for it is not wanted."""
+    async with due.transaction() as tx:
+        desk = await Desk.laid(tx, [due.key], now=shop.clock())
+        order = desk.order(due.key)
+        if order.status in ENDED and order.offered:
+            desk.put(WITHDRAWAL, order.id)
+        await desk.written(tx)
+        await due.done(tx)
+
+
+async def withdraw(shop: Shop, due: Due) -> None:
+    """Cancel the ticket of an order that has ended without it."""
+    order = await shop.database.reader.orders.get(due.key)
+    if order.status in ENDED - {Status.FILLED} and not await shop.market.withdraw(
+        order.id, order.ticket_ref
+    ):
+        log.error("a ticket was filled after its order had ended", order=order.id)
+
+
+async def follow(shop: Shop, due: Due) -> None:
+    """See how far the open tickets have come, for ever."""
+    reader = shop.database.reader.orders
+    for status in (Status.CREATED, Status.SUBMITTED):
+        after = ""
+        while batch := await reader.in_status(status, after=after, most=_BATCH):
+            after = batch[-1].id
+            await _follow(shop, batch)
+    async with due.transaction() as tx:
+        await due.again(tx, due=shop.clock() + shop.rules.tickets_every)
+
+
+async def _follow(shop: Shop, orders: Sequence[Order]) -> None:
+    told = await shop.market.progress([order.ticket_ref for order in orders])
+    for order in orders:
+        if (progress := told.get(order.ticket_ref)) is None:
+            log.error("the market does not know a ticket of ours", order=order.id)
+        elif _is_news(order, progress):
+            await ticket_moved(shop, order.id, progress)
+
+
+def _is_news(order: Order, progress: Progress) -> bool:
+    known = {
+        Status.CREATED: TicketState.OFFERED,
+        Status.SUBMITTED: TicketState.SUBMITTED,
+    }
+    return known.get(order.status) is not progress.state
+
+
+async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
+    """Move the order as far as its ticket has come."""
+
+    async def step() -> None:
+        async with shop.database.transaction() as tx:
+            desk = await Desk.laid(tx, [order_id], now=shop.clock())
+            order = desk.order(order_id)
+            if order.status in {Status.CREATED, Status.SUBMITTED}:
+                _moved(desk, order, progress)
+            await desk.written(tx)
+
+    await until_not_stale(step)
+
+
+def _moved(desk: Desk, order: Order, progress: Progress) -> None:
+    if progress.state is TicketState.CANCELLED:
+        log.warning("a ticket was cancelled in the market", order=order.id)
+        end(desk, order, Event.CANCELLED)
+        return
+    if progress.state is TicketState.OFFERED:
+        return
+    if order.status is Status.CREATED:
+        submitted = advance(order, Event.REGISTERED)
+        order = desk.move(replace(submitted, order_nonce=progress.order_nonce))
+    if progress.state is TicketState.FILLED:
+        _fill(desk, order, progress)
+
+
+def _fill(desk: Desk, order: Order, progress: Progress) -> None:
+    """Spend what was held: the auction's part, and ours."""
+    held = desk.holds(order)
+    quote = order.quote
+    cost = progress.cost
+    if cost is None:
+        cost = Sats(quote.pool_fee + quote.channel.self_chan_balance)
+    to_auction = min(max(cost, 0), held)
+    desk.post(
+        Entry(
+            key=f"matched:{order.id}:{target}",
+            what=what,
+            source=ledger.held(order.id),
+            target=target,
+            sats=Sats(sats),
+            organization_id=order.organization_id,
+            order_id=order.id,
+        )
+        for what, target, sats in (
+            (What.AUCTION, ledger.AUCTION, to_auction),
+            (What.EARNED, ledger.EARNED, held - to_auction),
+        )
+        if sats
+    )
+    desk.move(advance(order, Event.MATCHED))

@@ -1,0 +1,217 @@
+"""Proof that the books are right, and that nothing announced is forgotten.
+
+Every rule of money is looked at from the entries up. Each rule has the name that
+docs/concepts.md gives it. An empty list is the proof.
+
+    I1  all places together come to zero
+    I2  a balance that is kept is the sum of its entries
+    I3  no place is below zero that must not be
+    I4  a payment is booked once
+    I5  what is booked as received is what the treasury received
+    I6  an order holds what its state says, and what it held is all accounted for
+    I7  a coupon was claimed once, by whom it was for
+    I8  an order moved along the table of moves
+    I9  an order has one ticket, or none
+    I10 an event that waits has a task that will send it, or a receiver that is paused
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+from leyden.domain import ledger
+from leyden.domain.ledger import What
+from leyden.domain.orders import ENDED, MOVES, TICKETED, Order, Status
+from leyden.domain.payments import Invoice, InvoiceState, OutputState
+from leyden.payments.base import Payments
+from leyden.services.courier import WEBHOOKS
+from leyden.storage.database import Database
+from leyden.storage.ledger import Written
+
+_BATCH = 200
+_LEGAL = {(before, after) for (before, _), after in MOVES.items()}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A rule that does not hold, and where."""
+
+    rule: str
+    where: str
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        return f"{self.rule}: {self.where}"
+
+
+async def verify(database: Database, payments: Payments | None = None) -> list[Broken]:
+    """Check every rule; with a treasury, its books as well. Changes nothing."""
+    broken = [each async for each in _places(database)]
+    broken += [each async for each in _coupons(database)]
+    broken += [
+        Broken("I10", f"node {node_id} has webhooks that nothing will send")
+        for node_id in await database.reader.webhooks.stranded(WEBHOOKS)
+    ]
+    async for orders in _all_orders(database):
+        for order in orders:
+            broken += [each async for each in _order(database, order)]
+        if payments is not None:
+            broken += [each async for each in _treasury(database, payments, orders)]
+    return broken
+
+
+async def _places(database: Database) -> AsyncIterator[Broken]:
+    reader = database.reader.ledger
+    sums = await reader.sums()
+    if total := sum(sums.values()):
+        yield Broken("I1", f"all entries together come to {total} sat")
+    kept = await reader.kept_balances()
+    for place in sorted({*kept, *filter(_is_kept, sums)}):
+        if kept.get(place, 0) != sums.get(place, 0):
+            yield Broken(
+                "I2",
+                f"{place} is kept as {kept.get(place, 0)} sat, "
+                f"its entries come to {sums.get(place, 0)}",
+            )
+    for place, sats in sorted(sums.items()):
+        if sats < 0 and not ledger.may_go_below_zero(place):
+            yield Broken("I3", f"{place} is at {sats} sat")
+
+
+def _is_kept(place: str) -> bool:
+    return ":" in place
+
+
+async def _coupons(database: Database) -> AsyncIterator[Broken]:
+    paid_out = await database.reader.ledger.sums()
+    claimed = 0
+    after = ""
+    while batch := await database.reader.coupons.all_(after=after, most=_BATCH):
+        after = batch[-1].id
+        for coupon in batch:
+            if not coupon.claimed:
+                continue
+            claimed += coupon.sats
+            entry = await database.reader.ledger.find(f"coupon:{coupon.id}")
+            credit = ledger.credit(coupon.claimed_by or "")
+            if entry is None or (entry.entry.sats, entry.entry.target) != (
+                coupon.sats,
+                credit,
+            ):
+                yield Broken("I7", f"a claimed coupon is not in the books ({credit})")
+    if -paid_out.get(ledger.PROMO, 0) != claimed:
+        yield Broken(
+            "I7",
+            f"coupons gave {-paid_out.get(ledger.PROMO, 0)} sat, "
+            f"the claimed ones are worth {claimed}",
+        )
+
+
+async def _all_orders(database: Database) -> AsyncIterator[list[Order]]:
+    after = ""
+    while batch := await database.reader.orders.all_(after=after, most=_BATCH):
+        after = batch[-1].id
+        yield batch
+
+
+async def _order(database: Database, order: Order) -> AsyncIterator[Broken]:
+    entries = await database.reader.ledger.of_order(order.id)
+    for problem in _holding(order, entries):
+        yield Broken("I6", f"order {order.id}: {problem}")
+    moves = await database.reader.orders.moves(order.id)
+    if not _is_walk(order, moves):
+        yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
+    if (order.sealed_ticket is not None) != bool(order.ticket_ref):
+        yield Broken("I9", f"order {order.id} has half a ticket")
+    if order.status in TICKETED and order.sealed_ticket is None:
+        yield Broken("I9", f"order {order.id} is {order.status} without a ticket")
+    for known in await database.reader.outputs.of_order(order.id):
+        booked = sum(
+            (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
+            for each in entries
+            if each.entry.key.startswith(f"chain:{known.outpoint}#")
+        )
+        counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
+        if booked != (known.sats if counts else 0):
+            yield Broken("I4", f"output {known.outpoint} is booked as {booked} sat")
+
+
+def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
+    """Say what is wrong with what the order holds and where the rest went."""
+    place = ledger.held(order.id)
+    into: Counter[What] = Counter()
+    out: Counter[What] = Counter()
+    for each in entries:
+        if each.entry.target == place:
+            into[each.entry.what] += each.entry.sats
+        if each.entry.source == place:
+            out[each.entry.what] += each.entry.sats
+    holds = into.total() - out.total()
+    spent = out[What.EARNED] + out[What.AUCTION]
+    status = order.status
+    found = {
+        "its credit is not in the books": into[What.CREDIT_USED] != order.credit_used,
+        "its charge is not in the books": into[What.CHARGED] != order.charged,
+        f"it has ended and holds {holds} sat": status in ENDED and holds,
+        f"it is {status} and holds {holds} sat": (
+            status in TICKETED - ENDED and holds != order.total_fee
+        ),
+        f"it is being created with {holds} sat": (
+            status is Status.CREATING and holds < order.total_fee
+        ),
+        f"{spent} sat of it were spent": (
+            spent != (order.total_fee if status is Status.FILLED else 0)
+        ),
+        "its payment is still only promised": status in TICKETED and order.promised,
+    }
+    return [problem for problem, there in found.items() if there]
+
+
+def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
+    at = Status.WAITING_PAYMENT
+    for before, after in moves:
+        if before is not at or (before, after) not in _LEGAL:
+            return False
+        at = after
+    return at is order.status
+
+
+async def _treasury(
+    database: Database, payments: Payments, orders: list[Order]
+) -> AsyncIterator[Broken]:
+    requests = {
+        order.payment_hash: (order, request)
+        for order in orders
+        if (request := order.payment_request)
+    }
+    told = await payments.look([request for _, request in requests.values()])
+    outputs = {}
+    for seen in told:
+        if not isinstance(seen, Invoice):
+            outputs[seen.outpoint] = seen
+            continue
+        order, _ = requests[seen.payment_hash]
+        booked = sum(
+            each.entry.sats
+            for each in await database.reader.ledger.of_order(order.id)
+            if each.entry.source == ledger.RECEIVED
+            and each.entry.key.startswith(f"lightning:{seen.payment_hash}")
+        )
+        received = seen.sats if seen.state is InvoiceState.SETTLED else 0
+        if booked != received:
+            yield Broken(
+                "I5",
+                f"order {order.id}: {received} sat came over Lightning, "
+                f"{booked} are booked",
+            )
+    for order, _ in requests.values():
+        for known in await database.reader.outputs.of_order(order.id):
+            counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
+            there = outputs.pop(known.outpoint, None)
+            mined = there is not None and there.confirmations > 0
+            if counts and not mined:
+                yield Broken("I5", f"output {known.outpoint} is booked and not there")
+            if there is not None and there.sats != known.sats:
+                yield Broken("I5", f"output {known.outpoint} has another sum")
+    for outpoint in outputs:
+        yield Broken("I5", f"output {outpoint} was never seen")

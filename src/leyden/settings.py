@@ -1,0 +1,283 @@
+"""Every knob, once: its name, its default, and one sentence.
+
+A value comes from the environment (LEYDEN_<NAME>, or LEYDEN_<NAME>_FILE naming a file
+that holds it), else from a TOML file (HOME/leyden.toml, or LEYDEN_CONFIG), else it is
+the default. `leyden config` prints them all; docs/operating.md lists them.
+"""
+
+import ast
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import fields
+
+from leyden.errors import SetupError
+
+PREFIX = "LEYDEN_"
+# These are read by the commands themselves, before or beside the settings.
+BESIDE = frozenset(
+    {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
+    | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET"}
+)
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Seconds = Annotated[int, Meta(ge=1, le=10**9)]
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of one installation; the text below each is its sentence."""
+
+    # Where everything is
+    home: str = ".leyden"
+    """The folder that holds everything."""
+    database_url: str = ""
+    """sqlite:///PATH or postgresql://...; empty is HOME/leyden.db."""
+    secrets_file: str = ""
+    """The keys that seal what is stored; empty is HOME/secrets.json."""
+    own_binaries: str = ""
+    """Programs to use instead of building them: names or paths, comma between."""
+
+    # The API
+    api_host: str = "127.0.0.1"
+    """The address the API listens on."""
+    api_port: Port = 8000
+    """The port the API listens on."""
+    api_tls_certificate: str = ""
+    """A PEM chain to serve the API over TLS; empty is none."""
+    api_tls_key: str = ""
+    """The PEM key that belongs to api_tls_certificate."""
+    metrics_port: Port = 9464
+    """The loopback port of /metrics; 0 is none."""
+
+    # Nodes and the way to them
+    nodes_domain: str = "nodes.localhost"
+    """The domain below which every node has its name."""
+    gateway_host: str = "127.0.0.1"
+    """The address on which nodes are reached."""
+    gateway_rest_port: Port = 8080
+    """The port on which all nodes' REST is reached."""
+    gateway_grpc_port: Port = 10_009
+    """The port on which all nodes' gRPC is reached."""
+    gateway_balancers: str = ""
+    """Networks of load balancers that send a PROXY preamble, comma between."""
+    gateway_connections_per_source: Count = 200
+    """Connections that one address may have to all nodes together."""
+    gateway_connections_per_node: Count = 1000
+    """Connections that one node may have."""
+    envoy: str = ""
+    """An Envoy to use instead of the one that comes along."""
+    nodes_addresses: str = "127.64.0.0/16"
+    """The loopback network in which every node has an address."""
+    nodes_first_uid: Count = 0
+    """The first of the users that nodes run as; 0 is 200000 for root, else us."""
+    node_rest_port: Port = 18_080
+    """The port of each node's REST, at the node's own address."""
+    node_grpc_port: Port = 18_009
+    """The port of each node's gRPC, at the node's own address."""
+    node_stop_grace_s: Seconds = 600
+    """How long lnd may take to stop before it is ended."""
+    node_data_kept_s: Seconds = 604_800
+    """How long the data of a deleted node is kept."""
+
+    # Chains
+    testnet_chain: Literal["", "simnet", "regtest", "testnet4", "signet", "testnet"] = (
+        ""
+    )
+    """The chain that the API's testnet stands for; empty is no testnet."""
+    testnet_backend: Literal["btcd", "bitcoind", "neutrino"] = "btcd"
+    """Where nodes on testnet learn of blocks."""
+    testnet_rpc_host: str = ""
+    """HOST:PORT of the backend of testnet."""
+    testnet_rpc_user: str = ""
+    """The user at the backend of testnet."""
+    testnet_rpc_password: str = ""
+    """The password at the backend of testnet."""
+    testnet_rpc_certificate: str = ""
+    """The file with the certificate of testnet's btcd."""
+    testnet_peers: str = ""
+    """Peers that serve filters to neutrino on testnet, comma between."""
+    mainnet_backend: Literal["", "btcd", "bitcoind", "neutrino"] = ""
+    """Where nodes on mainnet learn of blocks; empty is no mainnet."""
+    mainnet_rpc_host: str = ""
+    """HOST:PORT of the backend of mainnet."""
+    mainnet_rpc_user: str = ""
+    """The user at the backend of mainnet."""
+    mainnet_rpc_password: str = ""
+    """The password at the backend of mainnet."""
+    mainnet_rpc_certificate: str = ""
+    """The file with the certificate of mainnet's btcd."""
+    mainnet_peers: str = ""
+    """Peers that serve filters to neutrino on mainnet, comma between."""
+    mainnet_fee_url: str = ""
+    """The fee estimator that neutrino on mainnet needs."""
+
+    # The private chain of `leyden up`
+    devnet_btcd_port: Port = 18_556
+    """The port of its btcd."""
+    devnet_treasury_peer_port: Port = 19_735
+    """The port on which the treasury's lnd meets its peers."""
+    devnet_treasury_grpc_port: Port = 11_009
+    """The port of the treasury's gRPC."""
+    devnet_treasury_rest_port: Port = 18_081
+    """The port of the treasury's REST."""
+
+    # Selling channels
+    treasury_host: str = ""
+    """HOST:PORT of the REST of the lnd that takes payments; empty sells nothing."""
+    treasury_certificate: str = ""
+    """The file with that lnd's certificate."""
+    treasury_macaroon: str = ""
+    """The file with a macaroon for invoices, addresses and looking at coins."""
+    market: Literal["", "simulated"] = ""
+    """Where channels are bought; simulated makes tickets that nobody can register."""
+    rate_bps: Count = 50
+    """The premium of a usual lease in hundredths of a percent."""
+    service_fee_base: Count = 1000
+    """What an order costs beside the channel, in satoshis."""
+    service_fee_ppm: Count = 1000
+    """And for each million satoshis of capacity."""
+    order_lives_s: Seconds = 3600
+    """How long an order waits for its payment."""
+    quote_holds_s: Seconds = 600
+    """How long a quote holds."""
+
+    # Webhooks
+    webhooks_over_http: bool = False
+    """Whether a webhook may be called without TLS."""
+    webhook_networks: str = ""
+    """Private networks that webhooks may be sent to all the same, comma between."""
+    webhook_forbidden_networks: str = ""
+    """Public networks that webhooks may not be sent to, our own ones say."""
+    webhook_ports: str = ""
+    """Ports that webhooks may be sent to; empty is 443, 8000-9999, or all over HTTP."""
+    webhook_authorities: str = ""
+    """A PEM file of authorities to trust beside the system's for receivers."""
+    webhook_deadline_s: Seconds = 15
+    """How long one attempt to deliver a webhook may take in all."""
+    webhook_retries_s: str = "5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400"
+    """The seconds between attempts to deliver a webhook, comma between."""
+    webhook_patience_s: Seconds = 432_000
+    """How long a receiver may take nothing before it is paused."""
+    webhook_old_secret_s: Seconds = 86_400
+    """How long a webhook secret that was replaced signs beside the new one."""
+    webhooks_kept_s: Seconds = 2_592_000
+    """How long webhooks are kept to be looked at and sent again."""
+
+    # Limits
+    requests_per_minute: Count = 600
+    """Requests a minute that one API key may make."""
+    failures_per_minute: Count = 20
+    """Refused keys a minute before an address has to wait."""
+    keys_per_organization: Count = 20
+    """Live API keys that one organization may have."""
+    answers_kept_s: Seconds = 86_400
+    """How long an Idempotency-Key keeps its answer."""
+
+    # The process
+    stop_grace_s: Seconds = 20
+    """How long requests may take to finish at a stop."""
+    log_format: Literal["text", "json"] = "text"
+    """How log lines look."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least important log lines that are written."""
+
+    @property
+    def home_path(self) -> Path:
+        """The home folder, absolute."""
+        return Path(self.home).expanduser().absolute()
+
+    @property
+    def database(self) -> str:
+        """The database's URL, the default filled in."""
+        return self.database_url or f"sqlite:///{self.home_path}/leyden.db"
+
+    @property
+    def secrets_path(self) -> Path:
+        """The file of keys, the default filled in."""
+        return Path(self.secrets_file or self.home_path / "secrets.json")
+
+
+def every_setting() -> Iterator[tuple[str, Any, str]]:
+    """List each setting's name, default and sentence, in order."""
+    # Python keeps no docstrings of attributes, but it keeps the source.
+    body = ast.parse(inspect.getsource(Settings)).body[0]
+    defaults = {field.name: field.default for field in fields(Settings)}
+    for setting, sentence in pairwise(getattr(body, "body", ())):
+        if isinstance(setting, ast.AnnAssign):
+            name = ast.unparse(setting.target)
+            yield name, defaults[name], ast.literal_eval(sentence.value)
+
+
+def load(environment: Mapping[str, str]) -> Settings:
+    """Read the settings; refuse a wrong or unknown one by its name, with the reason."""
+    given = _from_environment(environment)
+    home = Path(str(given.get("home", Settings().home))).expanduser()
+    file = Path(environment.get(f"{PREFIX}CONFIG", home / "leyden.toml"))
+    kept = _from_file(file, required=f"{PREFIX}CONFIG" in environment)
+    values: dict[str, object] = {}
+    types = get_type_hints(Settings, include_extras=True)
+    for name, value in {**kept, **given}.items():
+        try:
+            values[name] = msgspec.convert(value, types[name], strict=name not in given)
+        except msgspec.ValidationError as error:
+            where = f"{PREFIX}{name.upper()}" if name in given else str(file)
+            raise SetupError(f"{name}: {error} (from {where})") from None
+    settings = Settings(**values)  # type: ignore[arg-type]
+    if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
+        raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
+    return settings
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    names = {name for name, _, _ in every_setting()}
+    given = {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX)
+        if name in BESIDE:
+            continue
+        if name.lower() in names:
+            given[name.lower()] = value
+        elif name.endswith("_FILE") and name.removesuffix("_FILE").lower() in names:
+            given[name.removesuffix("_FILE").lower()] = _read(variable, value)
+        else:
+            raise SetupError(f"{variable}: {_unknown(name.lower(), names)}")
+    return given
+
+
+def _from_file(path: Path, *, required: bool) -> dict[str, object]:
+    try:
+        kept = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        if required:
+            raise SetupError(f"{PREFIX}CONFIG: {path} does not exist") from None
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SetupError(f"{path}: {error}") from None
+    names = {name for name, _, _ in every_setting()}
+    for name in kept:
+        if name not in names:
+            raise SetupError(f"{path}: {name}: {_unknown(name, names)}")
+    return kept
+
+
+def _read(variable: str, path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{variable}: {error}") from None
+
+
+def _unknown(name: str, names: set[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"there is no such setting; {hint}`leyden config` lists them"

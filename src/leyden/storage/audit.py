@@ -1,0 +1,73 @@
+"""Who did what, when; written in the transaction that did it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import bindparam, insert, select
+
+from leyden.domain.accounts import new_id
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run
+from leyden.storage.tables import audit
+
+_ADD = insert(audit)
+_LATEST = select(audit).order_by(audit.c.at.desc()).limit(bindparam("most"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One thing that somebody changed."""
+
+    at: datetime
+    actor: str
+    organization_id: str | None
+    action: str
+    subject: str
+    detail: Mapping[str, object]
+
+
+class Audit:
+    """The rows of audit; they are only ever added."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(
+        self,
+        *,
+        at: datetime,
+        actor: str,
+        action: str,
+        subject: str,
+        organization_id: str | None = None,
+        **detail: str | int | bool | None,
+    ) -> None:
+        """Note that the actor did this to the subject; never pass a secret."""
+        await self._run(
+            _ADD,
+            id=new_id(),
+            at=to_us(at),
+            actor=actor,
+            organization_id=organization_id,
+            action=action,
+            subject=subject,
+            detail=msgspec.json.encode(detail).decode(),
+        )
+
+    async def latest(self, *, most: int = 100) -> list[Line]:
+        """Give the latest lines, newest first."""
+        return [
+            Line(
+                at=from_us(at),
+                actor=actor,
+                organization_id=organization_id,
+                action=action,
+                subject=subject,
+                detail=msgspec.json.decode(detail),
+            )
+            for _, at, actor, organization_id, action, subject, detail in (
+                await self._run(_LATEST, most=most)
+            )
+        ]

@@ -1,0 +1,126 @@
+"""API keys: their digests, and what each may do."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+
+from sqlalchemy import bindparam, func, insert, or_, select, update
+
+from leyden.domain.accounts import ApiKey, Principal, Scope
+from leyden.domain.times import from_us, to_us
+from leyden.errors import NotFound
+from leyden.storage.statements import Row, Run
+from leyden.storage.tables import keys
+
+_shown = [column for column in keys.c if column.name != "digest"]
+_ADD = insert(keys)
+# Every request begins with this, so it reads no more than is needed.
+_SPEAKER = select(
+    keys.c.organization_id, keys.c.id, keys.c.scopes, keys.c.expires
+).where(keys.c.digest == bindparam("digest"), keys.c.revoked.is_(None))
+_LIST = (
+    select(*_shown)
+    .where(keys.c.organization_id == bindparam("organization_id"))
+    .order_by(keys.c.created)
+)
+_COUNT_LIVE = select(func.count()).where(
+    keys.c.organization_id == bindparam("organization_id"),
+    keys.c.revoked.is_(None),
+    or_(keys.c.expires.is_(None), keys.c.expires > bindparam("now")),
+)
+_REVOKE = (
+    update(keys)
+    .where(
+        keys.c.organization_id == bindparam("of"),
+        keys.c.id == bindparam("key_id"),
+        keys.c.revoked.is_(None),
+    )
+    .values(revoked=bindparam("now"))
+    .returning(keys.c.id)
+)
+_USED = (
+    update(keys)
+    .where(keys.c.id == bindparam("key_id"))
+    .values(last_used=bindparam("used"))
+)
+
+
+class Keys:
+    """The rows of api_key."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, key: ApiKey, *, digest: bytes) -> None:
+        """Keep a new key under its digest."""
+        await self._run(
+            _ADD,
+            id=key.id,
+            organization_id=key.organization_id,
+            name=key.name,
+            hint=key.hint,
+            digest=digest,
+            scopes=",".join(sorted(key.scopes)),
+            created=to_us(key.created),
+            expires=to_us(key.expires) if key.expires else None,
+            last_used=None,
+            revoked=None,
+        )
+
+    async def speaker(self, digest: bytes, *, now: datetime) -> Principal | None:
+        """Give on whose behalf the key with this digest speaks, if it is a live one."""
+        for *speaker, expires in await self._run(_SPEAKER, digest=digest):
+            if expires is None or to_us(now) < expires:
+                return _principal(*speaker)
+        return None
+
+    async def list_(self, organization_id: str) -> list[ApiKey]:
+        """Give an organization's keys, oldest first, the revoked ones too."""
+        rows = await self._run(_LIST, organization_id=organization_id)
+        return [_key(row) for row in rows]
+
+    async def count_live(self, organization_id: str, *, now: datetime) -> int:
+        """Count the keys that open something."""
+        rows = await self._run(
+            _COUNT_LIVE, organization_id=organization_id, now=to_us(now)
+        )
+        return int(rows[0][0])
+
+    async def revoke(self, organization_id: str, key_id: str, *, now: datetime) -> None:
+        """End a live key of this organization; NotFound when there is none such."""
+        if not await self._run(
+            _REVOKE, of=organization_id, key_id=key_id, now=to_us(now)
+        ):
+            raise NotFound
+
+    async def used(self, at: Mapping[str, datetime]) -> None:
+        """Note when each of these keys was last used."""
+        await self._run.many(
+            _USED,
+            [{"key_id": key_id, "used": to_us(when)} for key_id, when in at.items()],
+        )
+
+
+@lru_cache(maxsize=4096)
+def _principal(organization_id: str, key_id: str, scopes: str) -> Principal:
+    return Principal(organization_id, key_id, _scopes(scopes))
+
+
+@lru_cache(maxsize=64)
+def _scopes(words: str) -> frozenset[Scope]:
+    return frozenset(Scope(word) for word in words.split(","))
+
+
+def _key(row: Row) -> ApiKey:
+    id_, organization_id, name, hint, scopes, created, expires, used, revoked = row
+    return ApiKey(
+        id=id_,
+        organization_id=organization_id,
+        name=name,
+        hint=hint,
+        scopes=_scopes(scopes),
+        created=from_us(created),
+        expires=from_us(expires) if expires is not None else None,
+        last_used=from_us(used) if used is not None else None,
+        revoked=from_us(revoked) if revoked is not None else None,
+    )

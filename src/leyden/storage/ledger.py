@@ -1,0 +1,272 @@
+"""The ledger's entries, and the balances that must be known at once.
+
+Kept as a row beside the entries: what an organization or an order has, changed in the
+transaction of each entry. Added up when asked: the places that everyone shares.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import BigInteger, bindparam, func, or_, select, union_all, update
+from sqlalchemy.dialects.postgresql import insert
+
+from leyden.domain.ledger import Entry, What
+from leyden.domain.times import from_us, to_us
+from leyden.domain.units import Sats
+from leyden.errors import Stale, Violated
+from leyden.storage.statements import Row, Run, Value
+from leyden.storage.tables_money import balances, entries
+from leyden.storage.words import is_among, written_words
+
+_BELOW_ZERO = ("owed:", "receivable:")
+_KEPT = ("credit:", "held:", *_BELOW_ZERO)
+
+_entry = insert(entries).values(
+    {
+        name: bindparam(name)
+        for name in (
+            "key",
+            "at",
+            "what",
+            "source",
+            "target",
+            "sats",
+            "organization_id",
+            "order_id",
+            "actor",
+            "note",
+        )
+    }
+)
+_POST = _entry  # finding one of them there is a bug
+_ADD = _entry.on_conflict_do_nothing(index_elements=["key"]).returning(entries.c.id)
+_new = insert(balances).values(place=bindparam("place"), sats=bindparam("change"))
+_RAISE = _new.on_conflict_do_update(
+    index_elements=["place"], set_={"sats": balances.c.sats + _new.excluded.sats}
+)
+# A debt is paid back at most to nothing.
+_REPAY = (
+    update(balances)
+    .where(
+        balances.c.place == bindparam("at_place"),
+        balances.c.sats <= -bindparam("by", type_=BigInteger),
+    )
+    .values(sats=balances.c.sats + bindparam("by", type_=BigInteger))
+    .returning(balances.c.sats)
+)
+_LOWER = (
+    update(balances)
+    .where(
+        balances.c.place == bindparam("at_place"),
+        or_(
+            bindparam("below_zero", type_=BigInteger) == 1,
+            balances.c.sats >= bindparam("by", type_=BigInteger),
+        ),
+    )
+    .values(sats=balances.c.sats - bindparam("by", type_=BigInteger))
+    .returning(balances.c.sats)
+)
+# Only below what is there by a bug: whoever lowers it has locked what it is held for.
+_RELEASE = (
+    update(balances)
+    .where(balances.c.place == bindparam("at_place"))
+    .values(sats=balances.c.sats - bindparam("by", type_=BigInteger))
+)
+_BALANCE = select(balances.c.sats).where(balances.c.place == bindparam("place"))
+
+_BALANCES = select(balances).where(is_among(balances.c.place, "places"))
+_both_sides = union_all(
+    select(entries.c.target.label("place"), entries.c.sats),
+    select(entries.c.source.label("place"), (-entries.c.sats).label("sats")),
+).subquery()
+_SUMS = select(_both_sides.c.place, func.sum(_both_sides.c.sats)).group_by(
+    _both_sides.c.place
+)
+_KEPT_BALANCES = select(balances)
+_OF_ORDER = (
+    select(entries)
+    .where(entries.c.order_id == bindparam("order_id"))
+    .order_by(entries.c.id)
+)
+_FIND = select(entries).where(entries.c.key == bindparam("key"))
+_PAGE = (
+    select(entries)
+    .where(
+        entries.c.organization_id == bindparam("organization_id"),
+        entries.c.id < bindparam("before"),
+    )
+    .order_by(entries.c.id.desc())
+    .limit(bindparam("most", type_=BigInteger))
+)
+_NEWEST = 2**63 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """An entry as it stands in the ledger."""
+
+    number: int
+    at: datetime
+    entry: Entry
+
+
+class Ledger:
+    """The rows of entry and balance."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def append(self, written: Iterable[Entry], *, at: datetime) -> bool:
+        """Write entries that belong together, and change the balances they touch.
+
+        False, and nothing is written, when they are there already. Stale when a
+        place does not have what is to be taken from it.
+        """
+        changes: Counter[str] = Counter()
+        for number, entry in enumerate(written):
+            if not await self._add(entry, at):
+                if number:
+                    raise Violated(f"{entry.key} is in the ledger, its fellow was not")
+                return False
+            changes[entry.source] -= entry.sats
+            changes[entry.target] += entry.sats
+        # Always in the order of their names, so that no two wait for each other.
+        for place, change in sorted(changes.items()):
+            if change and place.startswith(_KEPT):
+                await self._change(place, change)
+        return True
+
+    async def post(self, written: Sequence[Entry], *, at: datetime) -> None:
+        """Write entries that cannot be there yet, all at once, and their balances.
+
+        Of what they take from a `held` place the caller has locked the order.
+        """
+        await self._run.many(_POST, [_row(entry, at) for entry in written])
+        changes: Counter[str] = Counter()
+        for entry in written:
+            changes[entry.source] -= entry.sats
+            changes[entry.target] += entry.sats
+        raised: list[dict[str, Value]] = []
+        released: list[dict[str, Value]] = []
+        others: list[tuple[str, int]] = []
+        # Always in the order of their names, so that no two wait for each other.
+        for place, change in sorted(changes.items()):
+            if not change or not place.startswith(_KEPT):
+                continue
+            if place.startswith("held:") and change < 0:
+                released.append({"at_place": place, "by": -change})
+            elif change > 0 and not place.startswith(_BELOW_ZERO):
+                raised.append({"place": place, "change": change})
+            else:
+                others.append((place, change))
+        for place, change in others:
+            await self._change(place, change)
+        await self._run.many(_RAISE, raised)
+        await self._run.many(_RELEASE, released)
+
+    async def _add(self, entry: Entry, at: datetime) -> bool:
+        return bool(await self._run(_ADD, **_row(entry, at)))
+
+    async def _change(self, place: str, change: int) -> None:
+        below_zero = place.startswith(_BELOW_ZERO)
+        if change < 0:
+            lowered = await self._run(
+                _LOWER, at_place=place, by=-change, below_zero=int(below_zero)
+            )
+            if lowered:
+                return
+            if not below_zero:
+                raise Stale(f"{place} has not the {-change} sat that are to be taken")
+        elif below_zero:
+            if not await self._run(_REPAY, at_place=place, by=change):
+                raise Stale(f"{place} is less than the {change} sat that repay it")
+            return
+        await self._run(_RAISE, place=place, change=change)
+
+    async def balances(self, places: Iterable[str]) -> dict[str, Sats]:
+        """Give what is in each of these places, as far as there is anything."""
+        rows = await self._run(_BALANCES, places=written_words(places))
+        return {place: Sats(sats) for place, sats in rows}
+
+    async def balance(self, place: str) -> Sats:
+        """Give what is in a place that is kept as a row."""
+        rows = await self._run(_BALANCE, place=place)
+        return Sats(rows[0][0]) if rows else Sats(0)
+
+    async def sums(self) -> dict[str, Sats]:
+        """Add up every entry, place by place."""
+        return {place: Sats(int(sats)) for place, sats in await self._run(_SUMS)}
+
+    async def kept_balances(self) -> dict[str, Sats]:
+        """Give every balance that is kept as a row."""
+        return {place: Sats(sats) for place, sats in await self._run(_KEPT_BALANCES)}
+
+    async def of_order(self, order_id: str) -> list[Written]:
+        """Give every entry about an order, the first one first."""
+        rows = await self._run(_OF_ORDER, order_id=order_id)
+        return [_written(row) for row in rows]
+
+    async def find(self, key: str) -> Written | None:
+        """Give the entry with this key, if it was written."""
+        rows = await self._run(_FIND, key=key)
+        return _written(rows[0]) if rows else None
+
+    async def page(
+        self, organization_id: str, *, before: int | None = None, most: int
+    ) -> list[Written]:
+        """Give an organization's entries, newest first, from before a number on."""
+        rows = await self._run(
+            _PAGE,
+            organization_id=organization_id,
+            before=_NEWEST if before is None else before,
+            most=most,
+        )
+        return [_written(row) for row in rows]
+
+
+def _row(entry: Entry, at: datetime) -> dict[str, Value]:
+    return {
+        "key": entry.key,
+        "at": to_us(at),
+        "what": entry.what,
+        "source": entry.source,
+        "target": entry.target,
+        "sats": entry.sats,
+        "organization_id": entry.organization_id,
+        "order_id": entry.order_id,
+        "actor": entry.actor,
+        "note": entry.note,
+    }
+
+
+def _written(row: Row) -> Written:
+    (
+        number,
+        key,
+        at,
+        what,
+        source,
+        target,
+        sats,
+        organization_id,
+        order_id,
+        actor,
+        note,
+    ) = row
+    return Written(
+        number=number,
+        at=from_us(at),
+        entry=Entry(
+            key=key,
+            what=What(what),
+            source=source,
+            target=target,
+            sats=Sats(sats),
+            organization_id=organization_id,
+            order_id=order_id,
+            actor=actor,
+            note=note,
+        ),
+    )

@@ -1,0 +1,58 @@
+"""All that can be remembered, noun by noun; the same for reading and for writing."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+from leyden.storage.accounts import Accounts
+from leyden.storage.answers import Answers
+from leyden.storage.audit import Audit
+from leyden.storage.backups import Backups
+from leyden.storage.commands import Commands
+from leyden.storage.corporate import CorporateAccounts
+from leyden.storage.coupons import Coupons
+from leyden.storage.deliveries import Deliveries
+from leyden.storage.keys import Keys
+from leyden.storage.ledger import Ledger
+from leyden.storage.nodes import Nodes
+from leyden.storage.orders import Orders
+from leyden.storage.outfits import Outfits
+from leyden.storage.outputs import Outputs
+from leyden.storage.quotes import Quotes
+from leyden.storage.receivers import Receivers
+from leyden.storage.statements import Run
+from leyden.storage.tasks import Tasks
+from leyden.storage.webhooks import Webhooks
+
+_Noun = TypeVar("_Noun")
+
+
+def _noun(kind: Callable[[Run], _Noun]) -> cached_property[_Noun]:
+    """Make a noun when it is first spoken of: a transaction knows two or three."""
+    return cached_property(lambda nouns: kind(nouns.run))
+
+
+class Nouns:
+    """What hangs on `tx` and on `database.reader`."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    accounts = _noun(Accounts)
+    answers = _noun(Answers)
+    audit = _noun(Audit)
+    backups = _noun(Backups)
+    commands = _noun(Commands)
+    corporate_accounts = _noun(CorporateAccounts)
+    coupons = _noun(Coupons)
+    deliveries = _noun(Deliveries)
+    keys = _noun(Keys)
+    ledger = _noun(Ledger)
+    nodes = _noun(Nodes)
+    orders = _noun(Orders)
+    outfits = _noun(Outfits)
+    outputs = _noun(Outputs)
+    quotes = _noun(Quotes)
+    receivers = _noun(Receivers)
+    tasks = _noun(Tasks)
+    webhooks = _noun(Webhooks)

@@ -1,0 +1,172 @@
+"""PostgreSQL, for more than one machine.
+
+READ COMMITTED with row locks and conditional updates; no reliance on SERIALIZABLE.
+A wake-up crosses machines as a NOTIFY inside the transaction that made work due.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import psycopg
+import structlog
+from psycopg import AsyncConnection, errors
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+from leyden.errors import DatabaseAway, Stale, Violated
+from leyden.storage.nouns import Nouns
+from leyden.storage.statements import Compiled, Row, Value, Wake
+
+_POOL_SIZE = 16
+_WAIT_FOR_CONNECTION_S = 4.0
+_CHANNEL = "leyden_due"
+_NOTIFY = "SELECT pg_notify(%s, %s)"
+_RECONNECT_S = 1.0
+
+log = structlog.get_logger()
+
+
+@contextlib.contextmanager
+def _translating() -> Iterator[None]:
+    """Say a foreign error in our own words, once."""
+    try:
+        yield
+    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+        raise Stale from error
+    except errors.IntegrityError as error:
+        raise Violated(str(error)) from error
+    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+        raise DatabaseAway(retry_after_s=5) from error
+
+
+class _Statements:
+    """Runs statements on one connection."""
+
+    def __init__(self, connection: AsyncConnection[Any], compiled: Compiled) -> None:
+        self._connection = connection
+        self._compiled = compiled
+        self.woken: set[str] = set()
+
+    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+        with _translating():
+            cursor = await self._connection.execute(*self._compiled(statement, values))
+            return await cursor.fetchall() if cursor.description else []
+
+    async def many(
+        self, statement: ClauseElement, values: Sequence[Mapping[str, Value]]
+    ) -> int:
+        if not values:
+            return 0
+        sql, _ = self._compiled(statement, values[0])
+        rows = [self._compiled(statement, each)[1] for each in values]
+        with _translating():
+            async with self._connection.cursor() as cursor:
+                await cursor.executemany(sql, rows)
+                return cursor.rowcount
+
+    def wake(self, kind: str) -> None:
+        self.woken.add(kind)
+
+
+class _Reading:
+    """Runs each statement on whichever connection is free."""
+
+    def __init__(
+        self, pool: AsyncConnectionPool[AsyncConnection[Any]], compiled: Compiled
+    ) -> None:
+        self._pool = pool
+        self._compiled = compiled
+
+    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+        with _translating():
+            async with self._pool.connection() as connection:
+                return await _Statements(connection, self._compiled)(
+                    statement, **values
+                )
+
+    async def many(
+        self,
+        statement: ClauseElement,  # noqa: ARG002  the protocol's
+        values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
+    ) -> int:
+        raise RuntimeError("the reader only reads")
+
+    def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
+        raise RuntimeError("the reader only reads")
+
+
+class PostgresDatabase:
+    """A pool of connections, and one more that listens."""
+
+    is_alone = False
+
+    def __init__(
+        self, url: str, pool: AsyncConnectionPool[AsyncConnection[Any]]
+    ) -> None:
+        self._url = url
+        self._pool = pool
+        self._compiled = Compiled(PGDialect_psycopg())  # type: ignore[no-untyped-call]
+        self.reader = Nouns(_Reading(pool, self._compiled))
+        self._listeners: list[Wake] = []
+        self._ear = asyncio.create_task(self._hear(), name="postgres listener")
+
+    @classmethod
+    async def open(cls, url: str) -> "PostgresDatabase":
+        """Connect; a database that is away is waited for at each use, not here."""
+        pool = AsyncConnectionPool(
+            url,
+            min_size=1,
+            max_size=_POOL_SIZE,
+            timeout=_WAIT_FOR_CONNECTION_S,
+            kwargs={"autocommit": True, "connect_timeout": 4},
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+        await pool.open()
+        return cls(url, pool)
+
+    def listen(self, wake: Wake) -> None:
+        """Call `wake` after each commit, here or on another machine, that says so."""
+        self._listeners.append(wake)
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Nouns]:
+        """Run the block in one transaction; conflicts show as Stale."""
+        with _translating():
+            async with (
+                self._pool.connection() as connection,
+                connection.transaction(),
+            ):
+                run = _Statements(connection, self._compiled)
+                yield Nouns(run)
+                if run.woken:
+                    kinds = "\n".join(sorted(run.woken))
+                    await connection.execute(_NOTIFY, (_CHANNEL, kinds))
+
+    async def _hear(self) -> None:
+        while True:
+            try:
+                async with await AsyncConnection.connect(
+                    self._url, autocommit=True
+                ) as connection:
+                    await connection.execute(f"LISTEN {_CHANNEL}")
+                    self._wake(None)  # what came while nobody listened
+                    async for heard in connection.notifies():
+                        self._wake(heard.payload.split("\n"))
+            except psycopg.Error as error:
+                log.warning("the database does not answer the listener", error=error)
+            await asyncio.sleep(_RECONNECT_S)
+
+    def _wake(self, kinds: Collection[str] | None) -> None:
+        for wake in self._listeners:
+            wake(kinds)
+
+    async def close(self) -> None:
+        """Finish what is under way and disconnect."""
+        self._ear.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._ear
+        await self._pool.close()

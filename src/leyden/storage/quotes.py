@@ -1,0 +1,90 @@
+"""The newest quote for each wish of an organization: its price holds for a while."""
+
+from datetime import datetime
+
+from sqlalchemy import bindparam, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from leyden.domain.pricing import Channel, Quote
+from leyden.domain.times import from_us, to_us
+from leyden.domain.units import Sats
+from leyden.storage.statements import Run
+from leyden.storage.tables_money import quotes
+
+_PRICES = (
+    "rate_bps",
+    "rate_fixed",
+    "service_fee",
+    "pool_fee",
+    "self_chan_balance_fee",
+)
+_new = insert(quotes).values(
+    {name: bindparam(name) for name in ("organization_id", "wish", "quoted", *_PRICES)}
+)
+_KEEP = _new.on_conflict_do_update(
+    index_elements=["organization_id", "wish"],
+    set_={name: _new.excluded[name] for name in ("quoted", *_PRICES)},
+)
+_FIND = select(quotes.c.quoted, *(quotes.c[name] for name in _PRICES)).where(
+    quotes.c.organization_id == bindparam("organization_id"),
+    quotes.c.wish == bindparam("wish"),
+    quotes.c.quoted > bindparam("since"),
+)
+_FORGET = delete(quotes).where(quotes.c.quoted <= bindparam("until"))
+
+
+class Quotes:
+    """The rows of quote."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def keep(
+        self, organization_id: str, quote: Quote, *, quoted: datetime
+    ) -> None:
+        """Keep the quote in place of the one before it."""
+        await self._run(
+            _KEEP,
+            organization_id=organization_id,
+            wish=_wish(quote.channel),
+            quoted=to_us(quoted),
+            rate_bps=quote.rate_bps,
+            rate_fixed=quote.rate_fixed,
+            service_fee=quote.service_fee,
+            pool_fee=quote.pool_fee,
+            self_chan_balance_fee=quote.self_chan_balance_fee,
+        )
+
+    async def find(
+        self, organization_id: str, channel: Channel, *, since: datetime
+    ) -> tuple[Quote, datetime] | None:
+        """Give what was quoted after `since` for this very wish, and when."""
+        rows = await self._run(
+            _FIND,
+            organization_id=organization_id,
+            wish=_wish(channel),
+            since=to_us(since),
+        )
+        if not rows:
+            return None
+        quoted, rate_bps, rate_fixed, service_fee, pool_fee, self_fee = rows[0]
+        quote = Quote(
+            channel=channel,
+            rate_bps=rate_bps,
+            rate_fixed=rate_fixed,
+            service_fee=Sats(service_fee),
+            pool_fee=Sats(pool_fee),
+            self_chan_balance_fee=Sats(self_fee),
+        )
+        return quote, from_us(quoted)
+
+    async def forget(self, *, until: datetime) -> None:
+        """Drop quotes that nobody can use any more."""
+        await self._run(_FORGET, until=to_us(until))
+
+
+def _wish(channel: Channel) -> str:
+    return (
+        f"{channel.capacity} {channel.self_chan_balance} "
+        f"{channel.lease_duration_blocks} {channel.node_tier} {channel.bps or 'going'}"
+    )

@@ -1,0 +1,133 @@
+"""The receivers of webhooks: where each is, its secrets, and how it is doing."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import bindparam, delete, select
+from sqlalchemy.dialects.postgresql import insert as insert_once
+
+from leyden.domain.deliveries import Pause
+from leyden.domain.times import from_us, to_us
+from leyden.errors import NotFound
+from leyden.storage.statements import Row, Run
+from leyden.storage.tables_nodes import nodes, outfits
+from leyden.storage.tables_webhooks import receivers
+
+# One look for all that a delivery takes; most receivers have no row of their own.
+_GET = (
+    select(
+        nodes.c.api_endpoint,
+        nodes.c.settings,
+        outfits.c.webhook_secret,
+        receivers.c.sealed_old_secret,
+        receivers.c.old_secret_until,
+        receivers.c.failing_since,
+        receivers.c.pause,
+    )
+    .select_from(nodes)
+    .join(outfits, outfits.c.node_id == nodes.c.id)
+    .outerjoin(receivers, receivers.c.node_id == nodes.c.id)
+    .where(nodes.c.id == bindparam("node_id"))
+)
+_health = insert_once(receivers).values(
+    node_id=bindparam("node_id"),
+    failing_since=bindparam("failing_since"),
+    pause=bindparam("pause"),
+)
+_SET_HEALTH = _health.on_conflict_do_update(
+    index_elements=["node_id"],
+    set_={
+        "failing_since": _health.excluded.failing_since,
+        "pause": _health.excluded.pause,
+    },
+)
+_old = insert_once(receivers).values(
+    node_id=bindparam("node_id"),
+    sealed_old_secret=bindparam("sealed"),
+    old_secret_until=bindparam("until"),
+)
+_KEEP_OLD_SECRET = _old.on_conflict_do_update(
+    index_elements=["node_id"],
+    set_={
+        "sealed_old_secret": _old.excluded.sealed_old_secret,
+        "old_secret_until": _old.excluded.old_secret_until,
+    },
+)
+_FORGET = delete(receivers).where(receivers.c.node_id == bindparam("node_id"))
+
+
+class _Settings(msgspec.Struct):
+    webhook: str
+
+
+_read_settings = msgspec.json.Decoder(_Settings).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receiver:
+    """A node's receiver."""
+
+    node_id: str
+    api: str
+    url: str
+    sealed_secret: bytes = field(repr=False)
+    sealed_old_secret: bytes | None = field(repr=False)
+    old_secret_until: datetime | None
+    failing_since: datetime | None
+    pause: Pause | None
+
+
+class Receivers:
+    """The rows of webhook_receiver."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def find(self, node_id: str) -> Receiver | None:
+        """Give a node's receiver, if there is such a node."""
+        rows = await self._run(_GET, node_id=node_id)
+        return _receiver(node_id, rows[0]) if rows else None
+
+    async def get(self, node_id: str) -> Receiver:
+        """Give a node's receiver, or NotFound."""
+        if (receiver := await self.find(node_id)) is None:
+            raise NotFound
+        return receiver
+
+    async def set_health(
+        self, node_id: str, *, failing_since: datetime | None, pause: Pause | None
+    ) -> None:
+        """Note how the receiver is doing."""
+        await self._run(
+            _SET_HEALTH,
+            node_id=node_id,
+            failing_since=to_us(failing_since) if failing_since else None,
+            pause=pause,
+        )
+
+    async def keep_old_secret(
+        self, node_id: str, sealed: bytes, *, until: datetime
+    ) -> None:
+        """Keep the secret that another has replaced."""
+        await self._run(
+            _KEEP_OLD_SECRET, node_id=node_id, sealed=sealed, until=to_us(until)
+        )
+
+    async def forget(self, node_id: str) -> None:
+        """Remember nothing of a node's receiver."""
+        await self._run(_FORGET, node_id=node_id)
+
+
+def _receiver(node_id: str, row: Row) -> Receiver:
+    api, settings, secret, old, until, failing_since, pause = row
+    return Receiver(
+        node_id=node_id,
+        api=api,
+        url=_read_settings(settings).webhook,
+        sealed_secret=secret,
+        sealed_old_secret=old,
+        old_secret_until=from_us(until) if until is not None else None,
+        failing_since=from_us(failing_since) if failing_since is not None else None,
+        pause=Pause(pause) if pause is not None else None,
+    )

@@ -1,0 +1,169 @@
+"""Secrets at rest, by how they are read: shown again -> sealed; looked up -> digest.
+
+A sealed value is an envelope: the value under a data key of its own, the data key
+under a sealing key that lives in a file outside the database. Rotating makes a new
+sealing key and wraps the data keys anew; the values themselves are not touched.
+
+    0x01 | sealing key's id, 4 | nonce, 12 | wrapped data key, 48 | nonce, 12 | value
+
+The purpose ("webhook secret of <node>") is bound to the value, so a sealed value
+that is moved to another row or column does not open.
+"""
+
+import base64
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from leyden.errors import SetupError
+
+_VERSION = b"\x01"
+_ID, _NONCE, _KEY, _TAG = 4, 12, 32, 16
+_WRAPPED_AT = 1 + _ID
+_VALUE_AT = _WRAPPED_AT + _NONCE + _KEY + _TAG
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keyring:
+    """The keys of one installation; the newest sealing key comes first."""
+
+    digesting: bytes
+    sealing: tuple[tuple[bytes, bytes], ...]  # (id, key)
+
+    @classmethod
+    def new(cls) -> "Keyring":
+        """Make the keys of a new installation."""
+        return cls(digesting=secrets.token_bytes(_KEY), sealing=(_new_key(),))
+
+    def with_new_key(self) -> "Keyring":
+        """Seal with a new key from now on; the old ones still open."""
+        return Keyring(digesting=self.digesting, sealing=(_new_key(), *self.sealing))
+
+    def only_newest(self) -> "Keyring":
+        """Forget the old keys, once nothing is sealed with them."""
+        return Keyring(digesting=self.digesting, sealing=self.sealing[:1])
+
+
+def _new_key() -> tuple[bytes, bytes]:
+    return secrets.token_bytes(_ID), secrets.token_bytes(_KEY)
+
+
+def load_keyring(path: Path) -> Keyring:
+    """Read the keys; refuse, with the next step, when they are not there or broken."""
+    try:
+        kept = json.loads(path.read_text())
+        return Keyring(
+            digesting=base64.b64decode(kept["digesting"]),
+            sealing=tuple(
+                (bytes.fromhex(each["id"]), base64.b64decode(each["key"]))
+                for each in kept["sealing"]
+            ),
+        )
+    except FileNotFoundError:
+        raise SetupError(
+            f"secrets_file: {path} does not exist; restore it from your backup, or "
+            "run `leyden migrate` on a new installation to make one"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SetupError(
+            f"secrets_file: {path} cannot be read ({type(error).__name__}); "
+            "restore it from your backup"
+        ) from None
+
+
+def save_keyring(path: Path, keyring: Keyring) -> None:
+    """Write the keys for the owner's eyes only, whole or not at all."""
+    kept = {
+        "digesting": base64.b64encode(keyring.digesting).decode(),
+        "sealing": [
+            {"id": id_.hex(), "key": base64.b64encode(key).decode()}
+            for id_, key in keyring.sealing
+        ],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump(kept, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+class Sealer:
+    """Seals, opens and digests with one installation's keys."""
+
+    def __init__(
+        self, keyring: Keyring, *, reload: Callable[[], Keyring] | None = None
+    ) -> None:
+        self._digesting = keyring.digesting
+        self._reload = reload
+        self._take(keyring)
+
+    def _take(self, keyring: Keyring) -> None:
+        self._newest, newest_key = keyring.sealing[0]
+        self._wrapping = {id_: AESGCM(key) for id_, key in keyring.sealing}
+        self._wrap = AESGCM(newest_key)
+
+    def seal(self, value: bytes, *, purpose: str) -> bytes:
+        """Close a value so that only this installation opens it, for this purpose."""
+        data_key = secrets.token_bytes(_KEY)
+        nonce = secrets.token_bytes(_NONCE)
+        sealed = AESGCM(data_key).encrypt(nonce, value, purpose.encode())
+        return self._wrapped(data_key) + nonce + sealed
+
+    def open(self, sealed: bytes, *, purpose: str) -> bytes:
+        """Open what was sealed for this purpose; anything else is a SetupError."""
+        try:
+            data_key = self._data_key(sealed)
+            nonce = sealed[_VALUE_AT : _VALUE_AT + _NONCE]
+            return AESGCM(data_key).decrypt(
+                nonce, sealed[_VALUE_AT + _NONCE :], purpose.encode()
+            )
+        except (InvalidTag, KeyError, ValueError):
+            what, _, _ = purpose.partition(" of ")
+            raise SetupError(
+                f"the {what} does not open with the keys in secrets_file: "
+                "is it the file that belongs to this database?"
+            ) from None
+
+    def sealed_anew(self, sealed: bytes) -> bytes:
+        """Wrap the data key with the newest key; the value stays as it is."""
+        try:
+            return self._wrapped(self._data_key(sealed)) + sealed[_VALUE_AT:]
+        except (InvalidTag, KeyError):
+            raise SetupError("a sealed value does not open with secrets_file") from None
+
+    def is_newest(self, sealed: bytes) -> bool:
+        """Tell whether the newest key wraps it already."""
+        return sealed[1:_WRAPPED_AT] == self._newest
+
+    def digest(self, value: bytes, *, purpose: str) -> bytes:
+        """Give the keyed digest by which a value is looked up."""
+        return hmac.digest(self._digesting, purpose.encode() + b"\0" + value, "sha256")
+
+    def _wrapped(self, data_key: bytes) -> bytes:
+        nonce = secrets.token_bytes(_NONCE)
+        return (
+            _VERSION + self._newest + nonce + self._wrap.encrypt(nonce, data_key, None)
+        )
+
+    def _data_key(self, sealed: bytes) -> bytes:
+        nonce = sealed[_WRAPPED_AT : _WRAPPED_AT + _NONCE]
+        id_ = sealed[1:_WRAPPED_AT]
+        if id_ not in self._wrapping and self._reload is not None:
+            self._take(self._reload())  # the keys were rotated while we ran
+        wrapping = self._wrapping[id_]
+        return wrapping.decrypt(nonce, sealed[_WRAPPED_AT + _NONCE : _VALUE_AT], None)

@@ -1,0 +1,212 @@
+"""SQLite, as fast as one file can be made durable.
+
+Statements run on the event loop itself: in WAL mode a reader never waits, and a
+point read (8 µs) is cheaper than a hop to a thread (60 µs). Only BEGIN, which may
+wait for another process, and COMMIT, which waits for the disk, go to a thread.
+
+Writers take turns. Turns that wait for one another share one fsync: each has a
+savepoint of its own, all are committed together, and each hears of its commit only
+then ("group commit": tens of thousands of durable steps a second instead of
+hundreds).
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+
+from leyden.errors import DatabaseAway, Violated
+from leyden.storage.nouns import Nouns
+from leyden.storage.statements import Compiled, Row, Value, Wake
+
+# Long enough for an operator's command beside the server, short enough for a caller.
+_BUSY_TIMEOUT_S = 4.0
+_LARGEST_GROUP = 256
+# The primary result codes that pass by themselves, or once there is room again.
+_AWAY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+}
+
+_inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
+
+
+def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Open the file the one way it is opened: WAL, FULL, foreign keys, no magic."""
+    connection = sqlite3.connect(
+        path, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    return connection
+
+
+@dataclass(eq=False)
+class _Turn:
+    """One writer's place in the queue."""
+
+    granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
+    durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
+
+
+class _Statements:
+    """Runs statements on one connection."""
+
+    def __init__(self, connection: sqlite3.Connection, compiled: Compiled) -> None:
+        self._connection = connection
+        self._compiled = compiled
+        self.woken: set[str] = set()
+
+    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+        try:
+            return self._connection.execute(
+                *self._compiled(statement, values)
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise _translated(error) from error
+
+    async def many(
+        self, statement: ClauseElement, values: Sequence[Mapping[str, Value]]
+    ) -> int:
+        if not values:
+            return 0
+        sql, _ = self._compiled(statement, values[0])
+        rows = [self._compiled(statement, each)[1] for each in values]
+        try:
+            return self._connection.executemany(sql, rows).rowcount
+        except sqlite3.Error as error:
+            raise _translated(error) from error
+
+    def wake(self, kind: str) -> None:
+        self.woken.add(kind)
+
+
+class SqliteDatabase:
+    """One file, one writing process; operators' commands may write beside it."""
+
+    is_alone = True
+
+    def __init__(self, path: Path) -> None:
+        self._compiled = Compiled(SQLiteDialect_pysqlite(paramstyle="named"))
+        self._reading = connect(path)
+        self._reading.execute("PRAGMA query_only=ON")
+        self.reader = Nouns(_Statements(self._reading, self._compiled))
+        self._writing = connect(path)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
+        self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
+        self._writer = asyncio.create_task(self._write(), name="sqlite writer")
+        self._listeners: list[Wake] = []
+
+    def listen(self, wake: Wake) -> None:
+        """Call `wake` after each commit of this process that made tasks due."""
+        self._listeners.append(wake)
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Nouns]:
+        """Wait for a turn, run the block, return once it is on disk."""
+        if _inside.get():
+            raise RuntimeError("a transaction inside a transaction would wait for ever")
+        turn = _Turn()
+        self._turns.put_nowait(turn)
+        run = _Statements(self._writing, self._compiled)
+        try:
+            await turn.granted
+            inside = _inside.set(True)
+            try:
+                self._writing.execute("SAVEPOINT step")
+                yield Nouns(run)
+                self._writing.execute("RELEASE step")
+            except BaseException:
+                self._writing.execute("ROLLBACK TO step")
+                self._writing.execute("RELEASE step")
+                raise
+            finally:
+                _inside.reset(inside)
+        except BaseException as error:
+            turn.finished.set_result(False)
+            if isinstance(error, sqlite3.Error):
+                raise _translated(error) from error
+            raise
+        turn.finished.set_result(True)
+        await turn.durable
+        if run.woken:
+            for wake in self._listeners:
+                wake(run.woken)
+
+    async def _write(self) -> None:
+        """Give turns, one at a time, and commit those that waited together at once."""
+        while turn := await self._turns.get():
+            try:
+                await self._in_thread("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                if not turn.granted.done():
+                    turn.granted.set_exception(_translated(error))
+                continue
+            turns = self._waiting(turn)
+            await self._commit([each for each in turns if await self._take(each)])
+
+    def _waiting(self, first: _Turn) -> list[_Turn]:
+        turns = [first]
+        while len(turns) < _LARGEST_GROUP and not self._turns.empty():
+            if (turn := self._turns.get_nowait()) is None:
+                self._turns.put_nowait(None)  # closing: after this group
+                break
+            turns.append(turn)
+        return turns
+
+    async def _take(self, turn: _Turn) -> bool:
+        if turn.granted.cancelled():
+            return False
+        if not self._writing.in_transaction:
+            # A full disk rolls everything back, the turns before this one included.
+            turn.granted.set_exception(DatabaseAway(retry_after_s=5))
+            return False
+        turn.granted.set_result(None)
+        return await turn.finished
+
+    async def _commit(self, landed: list[_Turn]) -> None:
+        try:
+            await self._in_thread("COMMIT")
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                await self._in_thread("ROLLBACK")
+            for turn in landed:
+                if not turn.durable.cancelled():
+                    turn.durable.set_exception(_translated(error))
+        else:
+            for turn in landed:
+                if not turn.durable.cancelled():
+                    turn.durable.set_result(None)
+
+    async def _in_thread(self, sql: str) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._writing.execute, sql)
+
+    async def close(self) -> None:
+        """Commit what is under way, fold the WAL in, let go of the file."""
+        self._turns.put_nowait(None)
+        await self._writer
+        self._thread.shutdown()
+        self._reading.close()
+        self._writing.close()
+
+
+def _translated(error: sqlite3.Error) -> Exception:
+    if isinstance(error, sqlite3.IntegrityError):
+        return Violated(str(error))
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _AWAY:
+        return DatabaseAway(retry_after_s=5)
+    return error

@@ -1,0 +1,148 @@
+"""Every table. A rule that can be a constraint is one, so that no program breaks it.
+
+Columns hold integers, text and bytes alone: times are microseconds since the epoch,
+sums are satoshis, enums are words under a CHECK, lists and objects are JSON text.
+Both drivers then give back the same plain values.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+SEALED = {"sealed": True}  # a column that `leyden secrets rotate` seals anew
+
+
+def one_of(column: str, words: "type[object] | tuple[str, ...]") -> CheckConstraint:
+    """Allow the column nothing but these words (or the values of this enum)."""
+    listed = ", ".join(f"'{word}'" for word in words)  # type: ignore[union-attr]
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
+
+
+organizations = Table(
+    "organization",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created", BigInteger, nullable=False),
+)
+
+users = Table(
+    "person",  # "user" is a reserved word in PostgreSQL
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("email", Text, nullable=False, unique=True),
+    Column("password", Text),  # argon2; NULL until one is chosen
+    Column("created", BigInteger, nullable=False),
+)
+
+memberships = Table(
+    "membership",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("user_id", ForeignKey("person.id"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    PrimaryKeyConstraint("organization_id", "user_id"),
+    one_of("role", ("owner", "admin", "developer", "billing", "viewer")),
+    Index("ix_membership_user_id", "user_id"),
+)
+
+keys = Table(
+    "api_key",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hint", Text, nullable=False),  # the first characters, to tell them apart
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("scopes", Text, nullable=False),  # words with a comma between
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
+    Column("last_used", BigInteger),
+    Column("revoked", BigInteger),
+    Index("ix_api_key_organization_id", "organization_id"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),  # key:<id>, user:<id> or operator:<login>
+    Column("organization_id", Text),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("detail", Text, nullable=False),  # JSON, never a secret
+    Index("ix_audit_organization_id_at", "organization_id", "at"),
+)
+
+answers = Table(
+    "saved_answer",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("key", LargeBinary, nullable=False),  # digest of the Idempotency-Key
+    Column("request", LargeBinary, nullable=False),  # digest of operation and body
+    Column("started", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),  # which process answers, while it does
+    Column("status", Integer),  # NULL while in flight
+    Column("body", LargeBinary, info=SEALED),  # an answer may hold a ticket
+    PrimaryKeyConstraint("organization_id", "key"),
+    Index("ix_saved_answer_expires", "expires"),
+)
+
+tasks = Table(
+    "task",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("due", BigInteger, nullable=False),
+    Column("lease", BigInteger, nullable=False),  # nobody else's until then
+    Column("fence", BigInteger, nullable=False),  # rises with every claim
+    Column("asked", BigInteger, nullable=False),  # rises with every put
+    Column("attempts", Integer, nullable=False),
+    PrimaryKeyConstraint("kind", "key"),
+    Index("ix_task_kind_due", "kind", "due"),
+)
+
+secrets = Table(
+    "secret_check",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),
+    CheckConstraint("id = 1", name="only_one"),
+)
+
+__all__ = [
+    "SEALED",
+    "answers",
+    "audit",
+    "keys",
+    "memberships",
+    "metadata",
+    "one_of",
+    "organizations",
+    "secrets",
+    "tasks",
+    "users",
+]

@@ -1,0 +1,218 @@
+"""The tables of orders and money. What must never be is refused here, by the database.
+
+A sum that everyone shares (what was received, what was earned) is not kept as a row:
+each payment would wait for it. It is added up when somebody asks.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from leyden.domain.ledger import What
+from leyden.domain.orders import ENDED, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import NodeTier
+from leyden.storage.tables import SEALED, metadata, one_of
+
+# SQLite numbers rows by itself only where the type is its own word for integer.
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+_PRICES = ("service_fee", "pool_fee", "self_chan_balance_fee")
+
+
+def _priced() -> list[Column[int] | Column[str]]:
+    return [
+        Column("capacity", BigInteger, nullable=False),
+        Column("self_chan_balance", BigInteger, nullable=False),
+        Column("lease_duration_blocks", Integer, nullable=False),
+        Column("node_tier", Text, nullable=False),
+        Column("bps", Integer),  # NULL took the going rate
+        Column("rate_bps", Integer, nullable=False),
+        Column("rate_fixed", BigInteger, nullable=False),
+        *(Column(price, BigInteger, nullable=False) for price in _PRICES),
+    ]
+
+
+orders = Table(
+    "channel_order",  # "order" is a reserved word
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    *_priced(),
+    Column("credit_used", BigInteger, nullable=False),
+    Column("charged", BigInteger, nullable=False),
+    Column("credit_refund", BigInteger, nullable=False),
+    Column("paid_at", BigInteger),
+    Column("onchain_address", Text, unique=True),
+    Column("lightning_invoice", Text),
+    Column("payment_hash", Text, unique=True),
+    Column("invoice_state", Text),
+    Column("accepted", BigInteger, nullable=False),  # paid on Lightning, and held
+    Column("offered", Integer, nullable=False),  # the market was asked for a ticket
+    Column("ticket_ref", Text, unique=True),  # one ticket, one order
+    Column("sealed_ticket", LargeBinary, info=SEALED),
+    Column("order_nonce", Text, nullable=False),
+    one_of("status", Status),
+    one_of("node_tier", NodeTier),
+    one_of("invoice_state", InvoiceState),
+    CheckConstraint(
+        "service_fee >= 0 AND pool_fee >= 0 AND self_chan_balance_fee >= 0",
+        name="no_fee_is_negative",
+    ),
+    CheckConstraint(
+        "credit_used >= 0 AND charged >= 0 AND "
+        f"credit_used + charged <= {' + '.join(_PRICES)}",
+        name="covered_at_most_once",
+    ),
+    CheckConstraint("credit_refund >= 0", name="refund_not_negative"),
+    CheckConstraint(
+        "(payment_hash IS NULL) = (onchain_address IS NULL)", name="both_rails_or_none"
+    ),
+    Index("ix_channel_order_organization_id", "organization_id", "created", "id"),
+)
+# What has not ended: few, however many have. One index for each, because neither
+# database sees that `status = 'created'` lies within a list of words.
+for _status in Status:
+    if _status not in ENDED:
+        _stands_there = orders.c.status == str(_status)
+        Index(
+            f"ix_channel_order_{_status}",
+            orders.c.id,
+            sqlite_where=_stands_there,
+            postgresql_where=_stands_there,
+        )
+
+moves = Table(
+    "order_move",
+    metadata,
+    Column("id", _NUMBER, primary_key=True),
+    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("before", Text, nullable=False),
+    Column("after", Text, nullable=False),
+    Index("ix_order_move_order_id", "order_id"),
+)
+
+entries = Table(
+    "entry",
+    metadata,
+    Column("id", _NUMBER, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),  # written once, for ever
+    Column("at", BigInteger, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("sats", BigInteger, nullable=False),
+    Column("organization_id", ForeignKey("organization.id")),
+    Column("order_id", ForeignKey("channel_order.id")),
+    Column("actor", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    one_of("what", What),
+    CheckConstraint("sats > 0", name="moves_something"),
+    CheckConstraint("source <> target", name="moves_somewhere"),
+    Index("ix_entry_organization_id", "organization_id", "id"),
+    Index("ix_entry_order_id", "order_id"),
+)
+
+balances = Table(
+    "balance",
+    metadata,
+    Column("place", Text, primary_key=True),
+    Column("sats", BigInteger, nullable=False),
+    CheckConstraint(
+        "sats >= 0 OR place LIKE 'owed:%' OR place LIKE 'receivable:%'",
+        name="credit_is_never_negative",
+    ),
+)
+
+coupons = Table(
+    "coupon",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("sats", BigInteger, nullable=False),
+    Column("organization_id", ForeignKey("organization.id")),  # NULL: the first one
+    Column("created", BigInteger, nullable=False),
+    Column("expires", BigInteger),
+    Column("note", Text, nullable=False),
+    Column("claimed_by", ForeignKey("organization.id")),
+    Column("claimed_at", BigInteger),
+    CheckConstraint("sats > 0", name="worth_something"),
+    CheckConstraint(
+        "(claimed_by IS NULL) = (claimed_at IS NULL)", name="claimed_by_someone"
+    ),
+    CheckConstraint(
+        "claimed_by IS NULL OR organization_id IS NULL OR claimed_by = organization_id",
+        name="claimed_by_its_owner",
+    ),
+    Index("ix_coupon_organization_id", "organization_id"),
+    Index("ix_coupon_claimed_by", "claimed_by"),
+)
+
+guesses = Table(
+    "coupon_guess",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("count", Integer, nullable=False),
+)
+
+corporate_accounts = Table(
+    "corporate_account",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), primary_key=True),
+    Column("most_owed", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    CheckConstraint("most_owed >= 0", name="limit_not_negative"),
+)
+
+quotes = Table(
+    "quote",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("wish", Text, nullable=False),  # the channel, in one line
+    Column("quoted", BigInteger, nullable=False),
+    Column("rate_bps", Integer, nullable=False),
+    Column("rate_fixed", BigInteger, nullable=False),
+    *(Column(price, BigInteger, nullable=False) for price in _PRICES),
+    PrimaryKeyConstraint("organization_id", "wish"),
+    Index("ix_quote_quoted", "quoted"),
+)
+
+outputs = Table(
+    "chain_output",
+    metadata,
+    Column("txid", Text, nullable=False),
+    Column("vout", Integer, nullable=False),
+    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
+    Column("sats", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("seen", BigInteger, nullable=False),
+    Column("bookings", Integer, nullable=False),  # how often it was booked
+    Column("to_order", BigInteger, nullable=False),  # of the last booking
+    PrimaryKeyConstraint("txid", "vout"),
+    one_of("state", ("seen", "booked", "buried", "gone")),
+    CheckConstraint("to_order >= 0 AND to_order <= sats", name="part_of_the_whole"),
+    Index("ix_chain_output_order_id", "order_id"),
+)
+# What may still change: few, however many are buried.
+_is_watched = outputs.c.state.in_(["seen", "booked"])
+Index(
+    "ix_chain_output_watched",
+    outputs.c.order_id,
+    sqlite_where=_is_watched,
+    postgresql_where=_is_watched,
+)
+
+# That entries are only ever added, triggers see to: they are made by the migration.

@@ -1,0 +1,133 @@
+"""The tables of nodes, and of what is kept for their owners."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from leyden.domain.nodes import (
+    Action,
+    Network,
+    PurchasedType,
+    PurchaseStatus,
+    Status,
+    Type,
+    Wanted,
+)
+from leyden.storage.tables import SEALED, metadata, one_of
+
+# SQLite numbers rows by itself only where the type is its own word for integer.
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+nodes = Table(
+    "node",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("network", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("api_endpoint", Text, nullable=False, unique=True),  # also after the end
+    Column("slot", Integer, unique=True),  # NULL once nothing is left of the node
+    Column("created", BigInteger, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("wanted", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("process", Text, nullable=False),
+    Column("launched", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("launched_at", BigInteger),
+    Column("crashes", Integer, nullable=False),
+    Column("due", BigInteger, nullable=False),
+    Column("purchased_type", Text, nullable=False),
+    Column("purchase_status", Text, nullable=False),
+    Column("expires", BigInteger),
+    Column("edition", BigInteger, nullable=False),
+    Column("settings", Text, nullable=False),  # JSON, without the secrets
+    one_of("network", Network),
+    one_of("type", Type),
+    one_of("status", Status),
+    one_of("wanted", Wanted),
+    one_of("purchased_type", PurchasedType),
+    one_of("purchase_status", PurchaseStatus),
+    CheckConstraint("launched <= revision", name="launched_what_there_was"),
+    CheckConstraint(
+        "status <> 'deleting' OR wanted = 'deleted'", name="deleting_is_wanted"
+    ),
+    CheckConstraint(
+        "slot IS NOT NULL OR (wanted = 'deleted' AND process = '')",
+        name="has_a_slot_while_it_lives",
+    ),
+    Index("ix_node_organization_id", "organization_id", "created", "id"),
+)
+_there = nodes.c.wanted != "deleted"
+Index(
+    "uq_node_name",
+    nodes.c.organization_id,
+    nodes.c.name,
+    unique=True,
+    sqlite_where=_there,
+    postgresql_where=_there,
+)
+
+outfits = Table(
+    "node_outfit",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("sealed_settings", LargeBinary, nullable=False, info=SEALED),
+    Column("webhook_secret", LargeBinary, nullable=False, info=SEALED),
+    Column("certificate", LargeBinary, nullable=False),  # the chain, PEM
+    Column("certificate_until", BigInteger, nullable=False),
+    Column("key", LargeBinary, nullable=False, info=SEALED),
+)
+
+commands = Table(
+    "node_command",
+    metadata,
+    Column("id", _NUMBER, primary_key=True),
+    Column("node_id", ForeignKey("node.id"), nullable=False),
+    Column("action", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+    one_of("action", Action),
+    Index("ix_node_command_node_id", "node_id", "id"),
+)
+
+seeds = Table(
+    "node_seed",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("created", BigInteger, nullable=False),
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),
+)
+
+macaroons = Table(
+    "node_macaroon",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),
+    PrimaryKeyConstraint("node_id", "name"),
+)
+
+channel_backups = Table(
+    "node_channel_backup",
+    metadata,
+    Column("id", _NUMBER, primary_key=True),
+    Column("node_id", ForeignKey("node.id"), nullable=False),
+    Column("taken", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # encrypted by lnd itself
+    UniqueConstraint("node_id", "digest"),
+)

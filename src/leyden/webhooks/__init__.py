@@ -1,0 +1,1 @@
+"""How we call out."""

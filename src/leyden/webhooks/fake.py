@@ -1,0 +1,52 @@
+"""Receivers that answer as they are told to, for tests of everything above them."""
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from leyden.domain.deliveries import Answer
+
+OK = Answer(status=200)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """One event as a receiver got it."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class FakeSender:
+    """Delivers in memory.
+
+    `answers` says what each URL answers from now on; the others answer 200. A
+    function is asked each time and may wait, or fail as real code would.
+    """
+
+    answers: dict[str, Answer | Callable[[Received], Awaitable[Answer]]] = field(
+        default_factory=dict
+    )
+    received: list[Received] = field(default_factory=list)
+
+    @contextlib.asynccontextmanager
+    async def open(self, url: str) -> AsyncIterator["FakeLine"]:
+        """Open a line to a receiver that exists in `answers` alone."""
+        yield FakeLine(self, url)
+
+
+@dataclass
+class FakeLine:
+    """A line that remembers what was said."""
+
+    sender: FakeSender
+    url: str
+
+    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Note the event and answer as told."""
+        event = Received(url=self.url, headers=dict(headers), body=body)
+        self.sender.received.append(event)
+        answer = self.sender.answers.get(self.url, OK)
+        return answer if isinstance(answer, Answer) else await answer(event)

@@ -1,0 +1,29 @@
+"""One installation for all stories; it takes half a minute to come up."""
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.acceptance.town import Town
+
+
+@pytest.fixture(scope="session")
+def open_folder() -> Iterator[Path]:
+    """A folder that other users may pass through, so that nodes can have their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def town(open_folder: Path) -> AsyncIterator[Town]:
+    cache = Path.home() / ".cache" / "leyden" / "daemons"
+    if not list(cache.glob("lnd-0.20.2-*/bin/lnd")):
+        pytest.skip("no lnd here: `leyden daemons build` makes one")
+    town = Town(open_folder)
+    await town.up()
+    yield town
+    await town.down()

@@ -1,0 +1,214 @@
+"""Nodes that nobody has to unlock: real lnd, real webhooks, and `leyden unlocker`."""
+
+import asyncio
+import base64
+import logging
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from leyden import processes
+from leyden.errors import NodeAway
+from leyden.processes import Identity
+from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Town, free_port
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("town"),
+]
+
+log = logging.getLogger(__name__)
+
+# lnd's resident memory on a private chain, and its peak while it opens a wallet.
+RESTING_MIB, UNLOCKING_MIB = 110, 400
+
+
+async def answers(node: Owned) -> bool:
+    with suppress(NodeAway):
+        return bool(await node.call("GET", "/v1/state"))
+    return False
+
+
+class Care:
+    """An unlocker on the customer's machine, and the nodes in its care."""
+
+    def __init__(self, town: Town, folder: Path) -> None:
+        self.town = town
+        self.folder = folder
+        self.nodes: list[Owned] = []
+        self.port = free_port()
+        self._said = folder / "said"
+
+    async def create(self, number: int) -> None:
+        """Make nodes with wallets, and note for each what unlocking it takes."""
+        (self.folder / "password").write_bytes(base64.b64decode(PASSWORD))
+        listed = ""
+        for n in range(number):
+            node = await self.town.create(
+                f"kept light {n}",
+                settings={"webhook": f"http://127.0.0.1:{self.port}/{n}"},
+            )
+            self.nodes.append(node)
+            shown = await self.town.of(node, "GET", "")
+            (self.folder / f"{n}.secret").write_text(
+                shown["settings"]["webhook_secret"] + "\n"
+            )
+            certificate = await self.town.of(node, "GET", "/cert")
+            (self.folder / f"{n}.pem").write_bytes(
+                base64.b64decode(certificate["tls_cert"])
+            )
+            gateway = self.town.facts["gateway"]
+            listed += (
+                f'[[node]]\napi = "{node.endpoint}"\nsecret_file = "{n}.secret"\n'
+                f'password_file = "password"\nca_file = "{n}.pem"\n'
+                f'connect = "{gateway["host"]}:{gateway["rest_port"]}"\n'
+            )
+            await self.town.says(node, "waiting_init")
+            await self.town.until("it can be reached", partial(answers, node))
+            await node.init()
+        (self.folder / "nodes.toml").write_text(listed)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the unlocker until the end of the block."""
+        with self._said.open("ab") as said:
+            unlocker = await asyncio.create_subprocess_exec(
+                LEYDEN,
+                "unlocker",
+                "--config",
+                str(self.folder / "nodes.toml"),
+                "--listen",
+                f"127.0.0.1:{self.port}",
+                stdout=said,
+                stderr=said,
+            )
+        try:
+            yield
+        finally:
+            unlocker.send_signal(signal.SIGTERM)
+            assert await unlocker.wait() == 0, self.said()
+
+    def said(self) -> str:
+        """Give what it printed."""
+        return self._said.read_text()
+
+    async def all_say(self, status: str) -> None:
+        """Wait until every node is in this state."""
+        for node in self.nodes:
+            await self.town.says(node, status)
+
+    def process(self, node: Owned) -> Identity:
+        """Give the node's lnd."""
+        found = processes.holder(self.town.folder(node) / "claim")
+        assert found is not None
+        return found
+
+    async def delete(self) -> None:
+        """Clear away."""
+        for node in self.nodes:
+            await self.town.of(node, "DELETE", "")
+
+
+@pytest.mark.timeout(600)
+async def test_stopped_killed_or_restarted_it_comes_back_unlocked(
+    town: Town, tmp_path: Path
+) -> None:
+    care = Care(town, tmp_path)
+    await care.create(1)
+    (node,) = care.nodes
+    await town.says(node, "running")
+    async with care.running():
+        await town.of(node, "POST", "/stop")
+        await town.says(node, "stopped")
+        await town.of(node, "POST", "/start")
+        await town.says(node, "running")
+
+        crashed = care.process(node)
+        processes.signal(crashed, signal.SIGKILL)
+        await town.until("another lnd runs", lambda: another_runs(care, node, crashed))
+        await town.says(node, "running")
+
+        await town.of(node, "POST", "/restart")
+        await town.until("it is restarted", lambda: told(care, node, "unlocked", 3))
+        await town.says(node, "running")
+    await town.until("all is delivered", lambda: all_delivered(town, node))
+    page = await town.of(node, "GET", "/webhooks/deliveries")
+    statuses = [each["event"]["details"]["status"] for each in page["deliveries"]]
+    assert statuses.count("waiting_unlock") == 3
+    assert statuses.count("stopped") >= 2
+    assert not list(town.folder(node).rglob("*.macaroon")), "unlocked statelessly"
+    said = care.said()
+    assert base64.b64decode(PASSWORD).decode() not in said
+    await care.delete()
+
+
+async def another_runs(care: Care, node: Owned, before: Identity) -> bool:
+    found = processes.holder(care.town.folder(node) / "claim")
+    return found not in {None, before}
+
+
+async def told(care: Care, node: Owned, word: str, times: int) -> bool:
+    lines = re.findall(rf"{word} .*{re.escape(node.endpoint)}", care.said())
+    return len(lines) >= times
+
+
+async def all_delivered(town: Town, node: Owned) -> bool:
+    page = await town.of(node, "GET", "/webhooks/deliveries")
+    return all(
+        each["status"] in {"delivered", "superseded"} for each in page["deliveries"]
+    )
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("number", [3, pytest.param(20, marks=pytest.mark.long)])
+async def test_after_the_machine_went_down_all_come_back_unlocked_in_turns(
+    town: Town, tmp_path: Path, number: int
+) -> None:
+    care = Care(town, tmp_path)
+    await care.create(number)
+    await care.all_say("running")
+    await town.kill()
+    for node in care.nodes:  # and with the platform goes every node, as in a power cut
+        processes.signal(care.process(node), signal.SIGKILL)
+    memory = Memory(care)
+    async with care.running():
+        measuring = asyncio.create_task(memory.measure())
+        await town.up()
+        await care.all_say("running")
+        measuring.cancel()
+    processors = os.cpu_count() or 1
+    limit_mib = number * RESTING_MIB + 2 * processors * UNLOCKING_MIB
+    log.info("%s nodes took at most %s MiB of %s", number, memory.peak_mib, limit_mib)
+    assert 0 < memory.peak_mib < limit_mib
+    await care.delete()
+
+
+class Memory:
+    """The most that all nodes together have had."""
+
+    def __init__(self, care: Care) -> None:
+        self.peak_mib = 0
+        self._care = care
+
+    async def measure(self) -> None:
+        while True:
+            now_mib = sum(map(self._of, self._care.nodes))
+            self.peak_mib = max(self.peak_mib, now_mib)
+            await asyncio.sleep(0.05)
+
+    def _of(self, node: Owned) -> int:
+        found = processes.holder(self._care.town.folder(node) / "claim")
+        if found is None:
+            return 0
+        with suppress(OSError, ValueError):  # it may end while we look
+            status = Path(f"/proc/{found.pid}/status").read_text()
+            (kib,) = re.findall(r"VmRSS:\s+(\d+) kB", status)
+            return int(kib) // 1024
+        return 0

@@ -1,0 +1,299 @@
+"""What somebody does with a node, from the wish to the end: real lnd, real Envoy."""
+
+import asyncio
+import base64
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leyden import processes
+from leyden.errors import NodeAway, NodeRefused
+from tests.acceptance.town import SETTINGS, Owned, Refused, Town
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("town"),
+]
+
+CAPACITY = 1_000_000
+
+
+async def in_business(town: Town, node: Owned) -> None:
+    """Give the node money, and a channel to the treasury."""
+    address = (await node.call("GET", "/v1/newaddress"))["address"]
+    await town.run("dev", "fund", address, str(3 * CAPACITY))
+
+    async def funded() -> bool:
+        balance = await node.call("GET", "/v1/balance/blockchain")
+        return int(balance["confirmed_balance"]) >= 3 * CAPACITY
+
+    await town.until("the node has its money", funded)
+    treasury = await town.treasury("GET", "/v1/getinfo")
+    await node.call(
+        "POST",
+        "/v1/peers",
+        {
+            "addr": {
+                "pubkey": treasury["identity_pubkey"],
+                "host": town.facts["treasury"]["peer"],
+            },
+            "timeout": "10",
+        },
+    )
+    await node.call(
+        "POST",
+        "/v1/channels",
+        {
+            "node_pubkey_string": treasury["identity_pubkey"],
+            "local_funding_amount": str(CAPACITY),
+            "push_sat": str(CAPACITY // 4),
+        },
+    )
+    await town.run("dev", "mine", "6")
+    await town.until("the channel is active", lambda: has_channel(node))
+
+
+async def has_channel(node: Owned) -> bool:
+    channels = await node.call("GET", "/v1/channels")
+    return any(each["active"] for each in channels["channels"])
+
+
+async def curl(town: Town, node: Owned, path: str, *words: str) -> tuple[int, str]:
+    """Call a node as a shell would, trusting what GET cert said and nothing else."""
+    chain = town.home.parent / f"{node.id}.pem"
+    shown = await town.of(node, "GET", "/cert")
+    chain.write_bytes(base64.b64decode(shown["tls_cert"]))
+    gateway = town.facts["gateway"]
+    port = gateway["rest_port"]
+    command = await asyncio.create_subprocess_exec(
+        "/usr/bin/curl",
+        "--silent",
+        "--cacert",
+        str(chain),
+        "--resolve",
+        f"{node.endpoint}:{port}:{gateway['host']}",
+        *words,
+        f"https://{node.endpoint}:{port}{path}",
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await command.communicate()
+    return command.returncode or 0, output.decode()
+
+
+async def test_from_the_wish_to_the_end(town: Town) -> None:
+    began = time.monotonic()
+    node = await town.create("harbour light")
+    await town.says(node, "waiting_init")
+    assert time.monotonic() - began < 10
+
+    assert await curl(town, node, "/v1/state") == (0, '{"state":"NON_EXISTING"}')
+
+    await node.init()
+    await town.says(node, "running")
+    info = await node.call("GET", "/v1/getinfo")
+    assert info["alias"] == "harbour light"
+    assert info["color"] == "#ff9900"
+    assert info["version"].startswith("0.20.2-beta")
+    assert not list(town.folder(node).rglob("*.macaroon"))
+
+    await in_business(town, node)
+    bill = await town.treasury("POST", "/v1/invoices", {"value": "2100"})
+    paid = await node.call(
+        "POST",
+        "/v1/channels/transactions",
+        {"payment_request": bill["payment_request"], "amt": "2100"},
+    )
+    assert paid["payment_error"] == ""
+    assert paid["payment_preimage"]
+
+    ours = await node.call("POST", "/v1/invoices", {"value": "700", "memo": "oil"})
+    await town.treasury(
+        "POST",
+        "/v1/channels/transactions",
+        {"payment_request": ours["payment_request"]},
+    )
+    found = await node.call(
+        "GET", f"/v1/invoice/{base64.b64decode(ours['r_hash']).hex()}"
+    )
+    assert (found["state"], found["amt_paid_sat"]) == ("SETTLED", "700")
+
+    backup = await town.of(node, "GET", "/backup")
+    assert len(base64.b64decode(backup["channel_backup"])) > 50
+
+    assert (await town.of(node, "POST", "/stop"))["status"] == "stopping"
+    await town.says(node, "stopped")
+    with pytest.raises(NodeAway):
+        await node.call("GET", "/v1/state")
+
+    await town.of(node, "POST", "/start")
+    await town.says(node, "waiting_unlock")
+    with pytest.raises(NodeRefused):
+        await node.call("GET", "/v1/getinfo")
+    await node.unlock()
+    await town.says(node, "running")
+    await town.until("the channel is back", lambda: has_channel(node))
+
+    shown = await town.of(node, "GET", "")
+    history = [each["action"] for each in shown["command_history"]]
+    assert history == ["start", "stop", "create"]
+    lines = (await town.of(node, "GET", "/logs"))["lines"]
+    assert any("LTND" in line or "RPCS" in line for line in lines)
+    figures = await town.of(node, "GET", "/metrics")
+    assert figures["memory_bytes"] > 50 << 20
+    assert figures["bytes_out"] > 10_000
+
+    folder = town.folder(node)
+    assert (await town.of(node, "DELETE", ""))["status"] == "deleting"
+    await town.until("it is gone", lambda: is_gone(town, node))
+    assert processes.holder(folder / "claim") is None
+    with pytest.raises(NodeAway):
+        await node.call("GET", "/v1/state")
+    assert (folder / "lnd" / "data").exists(), "its data is kept for a while"
+
+
+async def is_gone(town: Town, node: Owned) -> bool:
+    try:
+        await town.of(node, "GET", "")
+    except Refused as refused:
+        return refused.status == 404
+    return False
+
+
+async def test_an_update_keeps_wallet_and_channels(town: Town) -> None:
+    node = await town.create("updated light", version="v0.20.1-beta")
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+    await in_business(town, node)
+    before = await node.call("GET", "/v1/getinfo")
+    assert before["version"].startswith("0.20.1-beta")
+    assert (await town.of(node, "GET", ""))["update_available"] is True
+
+    told = await town.of(node, "POST", "/update")
+    assert told["lnd_version"] == "v0.20.2-beta"
+    await town.says(node, "waiting_unlock")
+    await node.unlock()
+    await town.says(node, "running")
+    after = await node.call("GET", "/v1/getinfo")
+    assert after["version"].startswith("0.20.2-beta")
+    assert after["identity_pubkey"] == before["identity_pubkey"]
+    await town.until("the channel is back", lambda: has_channel(node))
+    with pytest.raises(Refused, match="409 node is already up to date"):
+        await town.of(node, "POST", "/update")
+    await town.of(node, "DELETE", "")
+
+
+async def test_the_newest_lnd_runs_but_has_lost_the_payment_call(town: Town) -> None:
+    node = await town.create("newest light", version="v0.21.2-beta")
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+    info = await node.call("GET", "/v1/getinfo")
+    assert info["version"].startswith("0.21.2-beta")
+    with pytest.raises(NodeRefused):
+        await node.call("POST", "/v1/channels/transactions", {"payment_request": "x"})
+    await town.of(node, "POST", "/restart")
+    await town.says(node, "waiting_unlock")
+    await node.unlock()
+    await town.says(node, "running")
+    await town.of(node, "DELETE", "")
+
+
+async def test_a_kill_of_ours_touches_no_node(town: Town) -> None:
+    node = await town.create("steady light")
+    await town.says(node, "waiting_init")
+    claim = town.folder(node) / "claim"
+    before = processes.holder(claim)
+    await town.kill()
+    assert await node.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
+    await town.up()
+    assert processes.holder(claim) == before
+    await node.init()
+    await town.says(node, "running")
+
+    await node.call("POST", "/v1/stop", {})
+    await town.says(node, "stopped")
+    await asyncio.sleep(2)  # longer than the first pause after a crash
+    await town.says(node, "stopped")
+    assert processes.holder(claim) is None
+
+    await town.of(node, "POST", "/start")
+    await town.says(node, "waiting_unlock")
+    crashed = processes.holder(claim)
+    assert crashed is not None
+    processes.signal(crashed, 9)
+    await town.says(node, "stopped")
+    await town.says(node, "waiting_unlock")
+    assert processes.holder(claim) not in {None, crashed}
+    await town.of(node, "DELETE", "")
+
+
+async def test_a_careless_unlock_leaves_no_macaroon_for_long(town: Town) -> None:
+    node = await town.create("careless light")
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+    await town.of(node, "POST", "/restart")
+    await town.says(node, "waiting_unlock")
+    await node.unlock(stateless=False)
+
+    async def left() -> bool:
+        return bool(list(town.folder(node).rglob("*.macaroon")))
+
+    async def swept() -> bool:
+        return not await left()
+
+    await town.until("lnd leaves them", left)
+    await town.until("they are removed", swept)
+    await town.of(node, "DELETE", "")
+
+
+async def test_settings_reach_lnd_and_switches_the_gateway(town: Town) -> None:
+    node = await town.create("dark light", settings={"whitelist": []})
+    await town.says(node, "waiting_init")
+    with pytest.raises(NodeAway):
+        await node.call("GET", "/v1/state")  # nobody is let in
+    await town.of(node, "POST", "/whitelist", {"whitelist": ["127.0.0.1"]})
+    await town.until("the owner is let in", lambda: answers(node))
+    await town.of(node, "POST", "/settings", {"rest": False})
+    await town.until("REST is off", lambda: is_silent(node))
+    await town.of(node, "POST", "/settings", {"rest": True, "alias": "harbour dark"})
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+    assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour dark"
+    await town.of(node, "DELETE", "")
+
+
+async def answers(node: Owned) -> bool:
+    try:
+        await node.call("GET", "/v1/state")
+    except NodeAway:
+        return False
+    return True
+
+
+async def is_silent(node: Owned) -> bool:
+    return not await answers(node)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start others' programs")
+async def test_each_node_is_a_user_of_its_own(town: Town) -> None:
+    nodes: list[Any] = [
+        await town.create(name, settings=SETTINGS) for name in ("one", "two")
+    ]
+    users = set()
+    for node in nodes:
+        await town.says(node, "waiting_init")
+        running = processes.holder(town.folder(node) / "claim")
+        assert running is not None
+        status = Path(f"/proc/{running.pid}/status").read_text()
+        users.add(next(line for line in status.splitlines() if line.startswith("Uid")))
+        await town.of(node, "DELETE", "")
+    assert len(users) == 2
+    assert not any("\t0\t" in user for user in users)

@@ -1,0 +1,200 @@
+"""The pages as their readers meet them: a fresh clone, an empty home, words as written.
+
+Only the cache of built daemons is warm. `up` runs in one terminal, and the rest in
+another, as the README says. The quickstart and the page of the API are tried on the
+same `up`; the quickstart's first and last block bring it up once more, and end it.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from leyden.daemons.build import default_cache
+
+ROOT = Path(__file__).parents[2]
+PORTS = (8000, 8080, 10_009, 9464, 18_556, 18_081, 11_009, 19_735)
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
+
+
+def commands() -> tuple[str, str, list[str]]:
+    """Give the README's two commands, and the blocks that follow."""
+    first, *others = blocks("README.md")
+    up, test = (line.partition("#")[0].strip() for line in first.strip().splitlines())
+    return up, test, others
+
+
+def blocks(page: str) -> list[str]:
+    """Give what a page tells its reader to type."""
+    return re.findall(r"```sh\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def typed(
+    lines: Iterable[str], folder: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Type lines into one shell, and see that none of them fails."""
+    done = subprocess.run(
+        ["bash", "-c", "set -euo pipefail\n" + "\n".join(lines)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fresh") / "leyden"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An empty home: no uv, no settings; the daemons that were built are there."""
+    home = tmp_path_factory.mktemp("home")
+    warm = default_cache(os.environ) / "daemons"
+    if warm.exists():
+        (home / ".cache" / "leyden").mkdir(parents=True)
+        (home / ".cache" / "leyden" / "daemons").symlink_to(warm)
+    kept = {"PATH", "LANG", "TMPDIR", "GOPROXY", "GOFLAGS", "CI"}
+    wanted = {name: value for name, value in os.environ.items() if name in kept}
+    for name in os.environ:  # how packages are reached here
+        if name.startswith(("PIP_", "UV_", "SSL_")):
+            wanted[name] = os.environ[name]
+    return {**wanted, "HOME": str(home)}
+
+
+@pytest.fixture(scope="module")
+def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
+    """The first terminal."""
+    for port in PORTS:
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0, (
+                f"port {port} is in use; this test needs the ports of the README"
+            )
+    command, _, _ = commands()
+    with (
+        (clone / "up.out").open("w") as said,
+        subprocess.Popen(
+            command.split(), cwd=clone, env=environment, stdout=said, stderr=said
+        ) as terminal,
+    ):
+        while "everything is up" not in (clone / "up.out").read_text():
+            assert terminal.poll() is None, (clone / "up.out").read_text()
+            time.sleep(0.2)
+        yield clone
+        terminal.send_signal(signal.SIGINT)
+        assert terminal.wait(60) == 0
+        first, *_, last = blocks("docs/quickstart.md")
+        typed([first, "kept=$(mktemp -d)", last], clone, environment)
+
+
+def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> None:
+    _, _, others = commands()
+    done = typed(others, up, environment)
+    assert '{"state":"NON_EXISTING"}' in done.stdout
+    assert "runs lnd 0.20.2-beta" in done.stdout
+
+
+def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) -> None:
+    _, *between, _ = blocks("docs/quickstart.md")
+    done = typed(between, up, environment)
+    assert "runs lnd 0.20.2-beta" in done.stdout
+    assert "\nsidecar1" in done.stdout
+    assert "the books are right" in done.stdout
+    assert '"message"' not in done.stdout
+
+
+def test_the_examples_of_the_api_work_as_written(
+    up: Path, environment: dict[str, str]
+) -> None:
+    done = typed(blocks("docs/api.md"), up, environment)
+    refused = re.findall(r'^{"message":"(.*)"}$', done.stdout, re.MULTILINE)
+    assert refused == ["node is already up to date", "not found"], "as the page says"
+
+
+def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:
+    kept = json.loads((up / ".leyden" / "dev.json").read_text())
+    assert (up / ".leyden" / "dev.json").stat().st_mode & 0o777 == 0o600
+    request = urllib.request.Request(
+        f"{kept['base_url']}/organizations/{kept['organization_id']}/nodes",
+        headers={"X-SERVICE-AUTH": kept["api_key"]},
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert set(json.load(answer)) == {"nodes"}
+
+
+def test_a_second_one_on_the_same_home_is_refused(
+    up: Path, environment: dict[str, str]
+) -> None:
+    again = subprocess.run(
+        ["./leyden", "up"],
+        cwd=up,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 1
+    assert "is in use by process" in again.stderr
+    assert again.stderr.count("\n") == 1
+
+
+def test_status_says_what_runs(up: Path, environment: dict[str, str]) -> None:
+    status = subprocess.run(
+        ["./leyden", "status", "--json"],
+        cwd=up,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(status.stdout)
+    assert found["api"] == "ready"
+    for daemon in ("gateway", "btcd", "treasury"):
+        assert found[daemon].startswith("running as")
+
+
+def _go() -> dict[str, str]:
+    """Where Go keeps what it has compiled: the daemons' cache, in another shape."""
+    names = ("GOCACHE", "GOMODCACHE")
+    go = shutil.which("go")
+    if go is None:
+        return {}
+    told = subprocess.run(
+        [go, "env", *names], capture_output=True, text=True, check=True
+    )
+    return dict(zip(names, told.stdout.split(), strict=True))
+
+
+def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> None:
+    """As written, but told by the environment to be brief: this is one of them."""
+    _, command, _ = commands()
+    brief = {**environment, "PYTEST_ADDOPTS": "-k test_accounts -p no:cacheprovider"}
+    brief |= _go()
+    done = subprocess.run(
+        command.split(),
+        cwd=clone,
+        env=brief,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "passed" in done.stdout

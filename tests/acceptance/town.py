@@ -1,0 +1,262 @@
+"""A whole installation, as `leyden up` makes it, and the hands of those who use it.
+
+town = Town(folder)
+await town.up()
+node = await town.create("harbour light")
+await town.says(node, "waiting_init")
+await node.call("GET", "/v1/state")        # through the gateway, by name
+await town.down()
+"""
+
+import asyncio
+import base64
+import json
+import os
+import random
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from leyden.lnd.client import Lnd, opened
+from leyden.lnd.states import Address, trusting
+
+LEYDEN = Path(sys.executable).parent / "leyden"
+UP_S = 120
+SAYS_S = 60
+PASSWORD = base64.b64encode(b"harbour light").decode()
+SETTINGS: dict[str, Any] = {
+    "autopilot": False,
+    "grpc": True,
+    "rest": True,
+    "keysend": True,
+    "whitelist": ["127.0.0.1"],
+    "alias": "harbour light",
+    "color": "#ff9900",
+}
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+class Refused(Exception):
+    """The platform said no."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status} {message}")
+        self.status = status
+
+
+@dataclass
+class Owned:
+    """A node in the hands of its owner, who talks to it through the gateway."""
+
+    id: str
+    endpoint: str
+    lnd: Lnd
+    macaroon: str = ""
+    seed: list[str] = field(default_factory=list)
+
+    async def call(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        return await self.lnd.call(method, path, body, macaroon=self.macaroon)
+
+    async def init(self) -> None:
+        """Make a wallet, statelessly."""
+        self.seed = (await self.call("GET", "/v1/genseed"))["cipher_seed_mnemonic"]
+        made = await self.call(
+            "POST",
+            "/v1/initwallet",
+            {
+                "wallet_password": PASSWORD,
+                "cipher_seed_mnemonic": self.seed,
+                "stateless_init": True,
+            },
+        )
+        self.macaroon = base64.b64decode(made["admin_macaroon"]).hex()
+
+    async def unlock(self, *, stateless: bool = True) -> None:
+        await self.call(
+            "POST",
+            "/v1/unlockwallet",
+            {"wallet_password": PASSWORD, "stateless_init": stateless},
+        )
+
+
+class Town:
+    """An installation with everything in it."""
+
+    def __init__(self, folder: Path) -> None:
+        dice = random.SystemRandom()
+        addresses = f"127.{dice.randint(16, 250)}.0.0/16"
+        self.home = folder / "home"
+        self._stack = AsyncExitStack()
+        self._session: aiohttp.ClientSession
+        self.platform: asyncio.subprocess.Process
+        self.environment = {
+            **{name: os.environ[name] for name in ("PATH", "HOME")},
+            "LEYDEN_HOME": str(self.home),
+            "LEYDEN_NODES_ADDRESSES": addresses,
+            "LEYDEN_METRICS_PORT": "0",
+            **{
+                f"LEYDEN_{name}_PORT": str(free_port())
+                for name in (
+                    "API",
+                    "GATEWAY_REST",
+                    "GATEWAY_GRPC",
+                    "DEVNET_BTCD",
+                    "DEVNET_TREASURY_PEER",
+                    "DEVNET_TREASURY_GRPC",
+                    "DEVNET_TREASURY_REST",
+                )
+            },
+        }
+        if "LEYDEN_CACHE" in os.environ:
+            self.environment["LEYDEN_CACHE"] = os.environ["LEYDEN_CACHE"]
+
+    async def up(self) -> None:
+        """Start it, or start it again; returns when everything is up."""
+        ready = self.home / "ready"
+        ready.unlink(missing_ok=True)
+        log = (self.home.parent / "up.log").open("ab")
+        self.platform = await asyncio.create_subprocess_exec(
+            LEYDEN,
+            "up",
+            env=self.environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        log.close()
+        async with asyncio.timeout(UP_S):
+            while not ready.exists():
+                assert self.platform.returncode is None, self.told()
+                await asyncio.sleep(0.1)
+        self.facts: dict[str, Any] = json.loads((self.home / "dev.json").read_text())
+        self._session = await self._stack.enter_async_context(aiohttp.ClientSession())
+
+    async def kill(self) -> None:
+        """End the platform as a power cut would; nodes and gateway live on."""
+        self.platform.send_signal(signal.SIGKILL)
+        await self.platform.wait()
+
+    async def down(self) -> None:
+        """End everything."""
+        await self._stack.aclose()
+        await self.run("down", "--nodes")
+        await self.platform.wait()
+
+    def told(self) -> str:
+        """Give what the platform printed."""
+        return (self.home.parent / "up.log").read_text()[-4000:]
+
+    async def run(self, *words: str) -> str:
+        """Run a `leyden` command."""
+        command = await asyncio.create_subprocess_exec(
+            LEYDEN,
+            *words,
+            env=self.environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await command.communicate()
+        assert command.returncode == 0, output.decode()
+        return output.decode()
+
+    async def api(self, method: str, path: str, body: object = None) -> Any:
+        """Call the platform's API with the first key."""
+        async with self._session.request(
+            method,
+            f"{self.facts['base_url']}{path}",
+            json=body,
+            headers={"X-SERVICE-AUTH": self.facts["api_key"]},
+        ) as answer:
+            content = await answer.json()
+            if answer.status != 200:
+                raise Refused(answer.status, content["message"])
+            return content
+
+    async def of(
+        self, node: Owned | None, method: str, path: str, body: object = None
+    ) -> Any:
+        """Call the API about a node, or about all of them."""
+        team = self.facts["organization_id"]
+        which = f"/{node.id}" if node else ""
+        return await self.api(method, f"/organizations/{team}/nodes{which}{path}", body)
+
+    async def create(self, name: str, **changes: Any) -> Owned:
+        """Make a node, and give it to its owner, who trusts what GET cert says."""
+        wish = {
+            "name": name,
+            "network": "testnet",
+            "type": "standard",
+            "settings": {**SETTINGS, **changes.pop("settings", {})},
+            **changes,
+        }
+        made = await self.of(None, "POST", "", wish)
+        node = Owned(made["node_id"], "", None)  # type: ignore[arg-type]
+        node.endpoint = (await self.of(node, "GET", ""))["api_endpoint"]
+        node.lnd = await self._stack.enter_async_context(
+            opened(
+                Address(
+                    self.facts["gateway"]["host"],
+                    self.facts["gateway"]["rest_port"],
+                    node.endpoint,
+                ),
+                await self.trusting(node),
+            )
+        )
+        return node
+
+    async def trusting(self, node: Owned) -> ssl.SSLContext:
+        shown = await self.of(node, "GET", "/cert")
+        return trusting(base64.b64decode(shown["tls_cert"]).decode())
+
+    async def says(self, node: Owned, status: str) -> None:
+        """Wait until the platform says that the node is in this state."""
+        shown = ""
+        try:
+            async with asyncio.timeout(SAYS_S):
+                while shown != status:
+                    shown = (await self.of(node, "GET", ""))["status"]
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(
+                f"{shown} instead of {status}\n{self.told()}"
+            ) from None
+
+    async def until(self, what: str, holds: Any, *, seconds: float = 60) -> None:
+        """Wait for something to come true."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not await holds():
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(f"never: {what}\n{self.told()}") from None
+
+    async def treasury(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Call the treasury's lnd."""
+        kept = self.facts["treasury"]
+        host, _, port = kept["rest"].rpartition(":")
+        tls = trusting(Path(kept["certificate"]).read_text())
+        macaroon = Path(kept["macaroon"]).read_bytes().hex()
+        async with opened(Address(host, int(port), "localhost"), tls) as lnd:
+            return await lnd.call(method, path, body, macaroon=macaroon)
+
+    def folder(self, node: Owned) -> Path:
+        """Give the folder in which the node lives."""
+        return self.home / "nodes" / node.id

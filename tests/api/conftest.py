@@ -1,0 +1,153 @@
+"""The API as its callers see it: Alice and Bob on one team, Charlie on another."""
+
+import json
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.operations import Operation
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Caller:
+    """Someone with an API key, or without."""
+
+    api: Api
+    key: str | None
+    organization_id: str
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+    async def get(self, path: str, **headers: str) -> Answer:
+        return await self.call("GET", path, headers=headers)
+
+    async def post(self, path: str, body: object, **headers: str) -> Answer:
+        return await self.call("POST", path, json.dumps(body).encode(), headers=headers)
+
+    async def delete(self, path: str, **headers: str) -> Answer:
+        return await self.call("DELETE", path, headers=headers)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Answer:
+        """Make one request through ASGI, as the server would."""
+        path, _, query = path.partition("?")
+        named = [(name.replace("_", "-"), value) for name, value in headers.items()]
+        sent = [*self.headers, *named]
+        if self.key is not None:
+            sent.append(("X-SERVICE-AUTH", self.key))
+        if body:
+            sent.append(("Content-Type", content_type))
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(n.lower().encode(), v.encode("latin-1")) for n, v in sent],
+            "client": ("127.0.0.1", 50_000),
+        }
+        answered: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            answered.append(message)
+
+        await self.api(scope, receive, send)
+        start, *rest = answered
+        return Answer(
+            status=start["status"],
+            headers={name.decode(): value.decode() for name, value in start["headers"]},
+            body=b"".join(message["body"] for message in rest),
+        )
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(requests_per_minute=10_000, failures_per_minute=10_000)
+
+
+@pytest.fixture
+def platform(db: Database, sealer: Sealer, settings: Settings) -> Platform:
+    return Platform(settings=settings, database=db, sealer=sealer, clock=lambda: NOW)
+
+
+@pytest.fixture
+def operations() -> tuple[Operation, ...]:
+    return OPERATIONS
+
+
+@pytest.fixture
+def api(platform: Platform, operations: tuple[Operation, ...]) -> Api:
+    return Api(platform, operations)
+
+
+async def _team(platform: Platform, name: str) -> str:
+    made = await accounts.create_organization(platform, name, actor="test")
+    return made.id
+
+
+async def _caller(api: Api, platform: Platform, organization_id: str) -> Caller:
+    _, text = await accounts.create_key(
+        platform,
+        organization_id,
+        name="test",
+        scopes=["node", "flow"],
+        expires=None,
+        actor="test",
+    )
+    return Caller(api, text, organization_id)
+
+
+@pytest.fixture
+async def alice(api: Api, platform: Platform) -> Caller:
+    """She owns it."""
+    return await _caller(api, platform, await _team(platform, "Harbour Light"))
+
+
+@pytest.fixture
+async def bob(api: Api, platform: Platform, alice: Caller) -> Caller:
+    """He is on her team, with a key of his own."""
+    return await _caller(api, platform, alice.organization_id)
+
+
+@pytest.fixture
+async def charlie(api: Api, platform: Platform) -> Caller:
+    """He is on another team: nothing of Alice's exists for him."""
+    return await _caller(api, platform, await _team(platform, "Other Shore"))
+
+
+@pytest.fixture
+def nobody(api: Api) -> Caller:
+    """A caller without a key."""
+    return Caller(api, None, "")

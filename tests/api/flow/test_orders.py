@@ -1,0 +1,90 @@
+"""The endpoints beside the contract: the orders, the balance and the ledger."""
+
+import pytest
+
+from tests.api.conftest import Caller
+from tests.api.flow.conftest import PRICE, World, ordered, status_of, until
+
+
+async def test_the_orders_come_newest_first_in_pages(
+    alice: Caller, bob: Caller, charlie: Caller, world: World
+) -> None:
+    made = []
+    for _ in range(5):
+        made.append(await ordered(alice))
+        world.later(seconds=1)
+    await ordered(charlie)
+    first = (await bob.get("/flow/orders?limit=2")).json()
+    assert first["orders"] == [made[4], made[3]]
+    second = (
+        await bob.get(f"/flow/orders?limit=2&cursor={first['next_cursor']}")
+    ).json()
+    assert second["orders"] == [made[2], made[1]]
+    last = (await bob.get(f"/flow/orders?cursor={second['next_cursor']}")).json()
+    assert last == {"orders": [made[0]], "next_cursor": ""}
+
+
+@pytest.mark.parametrize(
+    "query", ["cursor=x", "cursor=%00", "cursor=MTI", "limit=0", "limit=101", "a=1"]
+)
+async def test_a_wrong_query_is_refused(alice: Caller, query: str) -> None:
+    assert (await alice.get(f"/flow/orders?{query}")).status == 400
+
+
+@pytest.mark.parametrize("path", ["/flow/orders", "/flow/balance", "/flow/ledger"])
+async def test_without_a_key_nothing_is_told(nobody: Caller, path: str) -> None:
+    assert (await nobody.get(path)).status == 401
+
+
+async def test_the_ledger_tells_where_the_money_went(
+    alice: Caller, charlie: Caller, world: World
+) -> None:
+    await world.give_credit(alice, 700)
+    order = await ordered(alice)
+    world.pay(order)
+    await until(alice, order, "created")
+    await alice.post("/flow/cancel", {"order_id": order["order_id"]})
+    entries = (await alice.get("/flow/ledger")).json()["entries"]
+    shown = [
+        (each["what"], each["source"], each["target"], each["amount"])
+        for each in reversed(entries)
+    ]
+    assert shown == [
+        ("coupon", "promo", "credit", 700),
+        ("credit_used", "credit", "held", 700),
+        ("promise", "promised", "held", PRICE - 700),
+        ("payment", "received", "promised", PRICE - 700),
+        ("released", "held", "credit", PRICE),
+    ]
+    assert entries[0]["order_id"] == order["order_id"]
+    assert (await alice.get("/flow/balance")).json() == {
+        "balance": PRICE,
+        "credit": PRICE,
+    }
+    assert (await charlie.get("/flow/ledger")).json() == {
+        "entries": [],
+        "next_cursor": 0,
+    }
+
+
+async def test_the_ledger_comes_in_pages(alice: Caller, world: World) -> None:
+    for amount in range(1, 6):
+        await world.give_credit(alice, amount)
+    first = (await alice.get("/flow/ledger?limit=3")).json()
+    assert [each["amount"] for each in first["entries"]] == [5, 4, 3]
+    rest = (await alice.get(f"/flow/ledger?cursor={first['next_cursor']}")).json()
+    assert [each["amount"] for each in rest["entries"]] == [2, 1]
+    assert rest["next_cursor"] == 0
+
+
+async def test_where_nothing_is_sold_it_says_so(alice: Caller) -> None:
+    object.__setattr__(alice.api._platform, "shop", None)
+    answer = await alice.post("/flow/quote", {"capacity": 100_000})
+    assert answer.status == 503
+    assert answer.json() == {"message": "no channels are sold here"}
+
+
+async def test_an_order_is_told_as_it_stands(alice: Caller) -> None:
+    order = await ordered(alice)
+    (listed,) = (await alice.get("/flow/orders")).json()["orders"]
+    assert listed == await status_of(alice, order)

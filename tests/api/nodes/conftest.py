@@ -1,0 +1,101 @@
+"""A fleet behind the API: its lnds and its gateway are fakes, its work done by hand."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.api.conftest import Answer, Caller
+from tests.conftest import NOW
+from tests.services.yard import SETTINGS, Yard
+
+# base64 of "Salted__", a salt and ciphertext, as clients of such services write it.
+CIPHERTEXT = (
+    "U2FsdGVkX18fXfCSAuXDMxzUcLBjk7YhIfqVKZHFDYBbzfMo5lPkOVWD3mYbXGrN"
+    "hXJqgL0cR4w1bfqF2uB1mC0v3n9KqXyHcQ7yJXz8m4A="
+)
+FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+ITEM_FIELDS = {
+    "node_name": str,
+    "status": str,
+    "node_id": str,
+    "expires": str,
+    "created": str,
+    "type": str,
+    "purchased_type": str,
+    "purchase_status": str,
+    "api_endpoint": str,
+    "network": str,
+    "lnd_version": str,
+    "service_version": str,
+    "update_available": bool,
+}
+NEW_NODE: dict[str, Any] = {
+    "name": "harbour light",
+    "network": "testnet",
+    "type": "standard",
+    "settings": SETTINGS,
+}
+
+
+@pytest.fixture
+def db(sqlite_db: Database) -> Database:
+    """One database is enough here: what the services promise is shown on both."""
+    return sqlite_db
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+async def yard(
+    db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Yard]:
+    yard = Yard(db, sealer, authority)
+    yield yard
+    await yard.watching.close()
+
+
+@pytest.fixture
+def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: yard.now,
+        fleet=yard.fleet,
+    )
+
+
+@pytest.fixture
+def nodes(alice: Caller) -> str:
+    """The path of Alice's nodes."""
+    return f"/organizations/{alice.organization_id}/nodes"
+
+
+@pytest.fixture
+async def node(alice: Caller, nodes: str, yard: Yard) -> dict[str, Any]:
+    """A node of Alice's that waits for its wallet."""
+    made: dict[str, Any] = (await alice.post(nodes, NEW_NODE)).json()
+    await yard.work()
+    return made
+
+
+@pytest.fixture
+def path(nodes: str, node: dict[str, Any]) -> str:
+    """The path of that node."""
+    return f"{nodes}/{node['node_id']}"
+
+
+def refusal(answer: Answer) -> tuple[int, str]:
+    """Give the status and the message of a refusal, which has nothing else."""
+    content = answer.json()
+    assert list(content) == ["message"]
+    return answer.status, content["message"]

@@ -1,0 +1,71 @@
+from typing import Any
+
+from leyden.domain.node_settings import NAMES
+from leyden.domain.observations import State
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import ITEM_FIELDS
+from tests.services.yard import SETTINGS, Yard
+
+BOOLEANS = {
+    "autopilot",
+    "grpc",
+    "rest",
+    "keysend",
+    "wumbo",
+    "autocompaction",
+    "amp",
+    "wtclient",
+    "allowcircularroute",
+    "gccanceledinvoicesonstartup",
+    "gccanceledinvoicesonthefly",
+    "torskipproxyforclearnettargets",
+    "rpcmiddleware",
+    "optionscidalias",
+    "zeroconf",
+    "remotesigning",
+    "sphinx",
+}
+STRINGS = {
+    "alias",
+    "color",
+    "webhook",
+    "minchansize",
+    "maxchansize",
+    "defaultfeerate",
+    "basefee",
+    "maxpendingchannels",
+    "numgraphsyncpeers",
+    "remotesigninghost",
+    "remotesigningmacaroon",
+    "remotesigningcert",
+    "webhook_secret",
+}
+
+
+async def test_it_has_the_contracts_fields_and_no_other(
+    alice: Caller, path: str
+) -> None:
+    shown = (await alice.get(path)).json()
+    settings, history = shown.pop("settings"), shown.pop("command_history")
+    assert {name: type(value) for name, value in shown.items()} == ITEM_FIELDS
+    assert {name for name, value in settings.items() if value in (True, False)} == (
+        BOOLEANS
+    )
+    strings = {name for name, value in settings.items() if isinstance(value, str)}
+    assert strings == STRINGS
+    assert set(settings) - BOOLEANS - STRINGS == {"whitelist"}
+    assert set(settings) == {*NAMES, "sphinx", "webhook_secret"}
+    assert history == [{"action": "create", "time": "2026-03-01T12:00:00.000Z"}]
+
+
+async def test_settings_come_back_as_they_were_given(alice: Caller, path: str) -> None:
+    settings = (await alice.get(path)).json()["settings"]
+    assert {name: settings[name] for name in SETTINGS} == SETTINGS
+
+
+async def test_the_status_is_lnds(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    yard.runtime.say(node["node_id"], State.SERVER_ACTIVE)
+    await yard.settled()
+    assert (await alice.get(path)).json()["status"] == "running"

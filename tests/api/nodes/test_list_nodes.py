@@ -1,0 +1,51 @@
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE
+from tests.services.yard import Yard
+
+
+async def test_nobody_has_nodes_at_first(alice: Caller, nodes: str) -> None:
+    answer = await alice.get(nodes)
+    assert (answer.status, answer.json()) == (200, {"nodes": []})
+
+
+async def test_items_have_the_contracts_fields_and_no_settings(
+    alice: Caller, nodes: str, node: dict[str, Any]
+) -> None:
+    (item,) = (await alice.get(nodes)).json()["nodes"]
+    assert {name: type(value) for name, value in item.items()} == ITEM_FIELDS
+    endpoint = item.pop("api_endpoint")
+    assert endpoint.startswith("harbour-light-")
+    assert item == {
+        "node_name": "harbour light",
+        "status": "waiting_init",
+        "node_id": node["node_id"],
+        "expires": "never",
+        "created": "2026-03-01T12:00:00.000Z",
+        "type": "standard",
+        "purchased_type": "ondemand",
+        "purchase_status": "active",
+        "network": "testnet",
+        "lnd_version": "v0.20.2-beta",
+        "service_version": "0.1.0",
+        "update_available": False,
+    }
+
+
+async def test_nodes_come_oldest_first(alice: Caller, nodes: str, yard: Yard) -> None:
+    for name in ("pier", "quay", "mole"):
+        await alice.post(nodes, {**NEW_NODE, "name": name})
+        await yard.later(seconds=1)
+    found = (await alice.get(nodes)).json()["nodes"]
+    assert [each["node_name"] for each in found] == ["pier", "quay", "mole"]
+
+
+@pytest.mark.usefixtures("node")
+async def test_each_organization_sees_its_own(charlie: Caller) -> None:
+    his = f"/organizations/{charlie.organization_id}/nodes"
+    assert (await charlie.get(his)).json() == {"nodes": []}
+    await charlie.post(his, NEW_NODE)
+    assert len((await charlie.get(his)).json()["nodes"]) == 1

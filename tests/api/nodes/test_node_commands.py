@@ -1,0 +1,129 @@
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
+from tests.services.yard import Yard
+
+
+async def status(alice: Caller, path: str) -> str:
+    shown: str = (await alice.get(path)).json()["status"]
+    return shown
+
+
+async def test_stop_and_start_answer_the_list_item(
+    alice: Caller, path: str, yard: Yard
+) -> None:
+    for action, at_once, then in (
+        ("stop", "stopping", "stopped"),
+        ("start", "starting", "waiting_init"),
+        ("restart", "restarting", "waiting_init"),
+    ):
+        answer = await alice.call("POST", f"{path}/{action}")
+        assert answer.status == 200
+        item = answer.json()
+        assert {name: type(value) for name, value in item.items()} == ITEM_FIELDS
+        assert item["status"] == at_once
+        await yard.work()
+        assert await status(alice, path) == then
+    history = (await alice.get(path)).json()["command_history"]
+    actions = [each["action"] for each in history]
+    assert actions == ["restart", "start", "stop", "create"]
+
+
+@pytest.mark.parametrize("action", ["start", "stop", "restart"])
+async def test_an_empty_object_may_be_sent_along(
+    alice: Caller, path: str, yard: Yard, action: str
+) -> None:
+    if action == "start":
+        await alice.post(f"{path}/stop", {})
+        await yard.work()
+    assert (await alice.post(f"{path}/{action}", {})).status == 200
+
+
+async def test_what_the_state_does_not_allow_is_a_conflict(
+    alice: Caller, path: str, yard: Yard
+) -> None:
+    assert refusal(await alice.call("POST", f"{path}/start")) == (
+        409,
+        "a node that is waiting_init cannot be started",
+    )
+    await alice.call("POST", f"{path}/stop")
+    await yard.work()
+    for action, words in (("stop", "stopped"), ("restart", "restarted")):
+        assert refusal(await alice.call("POST", f"{path}/{action}")) == (
+            409,
+            f"a node that is stopped cannot be {words}",
+        )
+
+
+async def test_an_update_says_where_it_goes_and_goes_there_once(
+    alice: Caller, nodes: str, yard: Yard
+) -> None:
+    made = await alice.post(nodes, {**NEW_NODE, "version": "v0.20.1-beta"})
+    path = f"{nodes}/{made.json()['node_id']}"
+    await yard.work()
+    assert (await alice.call("POST", f"{path}/update")).json() == {
+        "node_id": made.json()["node_id"],
+        "lnd_version": "v0.20.2-beta",
+        "service_version": "0.1.0",
+    }
+    assert await status(alice, path) == "updating"
+    await yard.work()
+    assert await status(alice, path) == "waiting_init"
+    assert refusal(await alice.post(f"{path}/update", {})) == (
+        409,
+        "node is already up to date",
+    )
+    back = await alice.post(f"{path}/update", {"version": "v0.20.1-beta"})
+    assert back.status == 409
+    mute = await alice.call("POST", f"{path}/update", content_type="text/plain")
+    assert mute.status == 409, "there is nothing to be read"
+    typed = await alice.call("POST", f"{path}/update", b"{}", content_type="text/plain")
+    assert typed.status == 415
+    unknown = await alice.post(f"{path}/update", {"version": "v0.20.99-beta"})
+    assert unknown.status == 400
+
+
+async def test_a_deleted_node_is_gone_and_its_name_free(
+    alice: Caller, nodes: str, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    answer = await alice.delete(path)
+    assert (answer.status, answer.json()["status"]) == (200, "deleting")
+    assert (await alice.delete(path)).status == 409
+    await yard.work()
+    assert (await alice.get(path)).body == b'{"message":"not found"}'
+    assert (await alice.delete(path)).status == 404
+    assert (await alice.get(nodes)).json() == {"nodes": []}
+    again = await alice.post(nodes, NEW_NODE)
+    assert again.status == 200
+    assert again.json()["node_id"] != node["node_id"]
+
+
+async def test_settings_change_one_by_one_and_restart_where_they_must(
+    alice: Caller, path: str, yard: Yard
+) -> None:
+    answer = await alice.post(f"{path}/settings", {"rest": False})
+    assert answer.json()["settings"]["rest"] is False
+    assert answer.json()["status"] == "waiting_init"
+    answer = await alice.post(f"{path}/settings", {"alias": "harbour dark"})
+    assert answer.json()["settings"]["alias"] == "harbour dark"
+    assert answer.json()["settings"]["rest"] is False
+    assert answer.json()["status"] == "restarting"
+    await yard.work()
+    shown = (await alice.get(path)).json()
+    assert (await alice.post(f"{path}/settings", shown["settings"])).status == 200
+    assert await status(alice, path) == "waiting_init", "nothing was changed"
+
+
+@pytest.mark.parametrize(
+    "given", [{"alias": ""}, {"color": "red"}, {"zeroconf": True}, {"sphinx": 1}]
+)
+async def test_a_wrong_setting_changes_none(
+    alice: Caller, path: str, given: dict[str, Any]
+) -> None:
+    before = (await alice.get(path)).json()
+    answer = await alice.post(f"{path}/settings", {"rest": False, **given})
+    assert answer.status == 400
+    assert (await alice.get(path)).json() == before

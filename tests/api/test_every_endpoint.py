@@ -1,0 +1,374 @@
+"""What holds for every endpoint, shown on two of the plainest kind."""
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+import pytest
+
+from leyden.api.operations import Operation, Request
+from leyden.domain.accounts import Scope
+from leyden.errors import Stale
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from tests.api.conftest import Caller
+from tests.conftest import NOW
+
+
+class Lamp(msgspec.Struct, forbid_unknown_fields=True):
+    """A body with one field of each kind."""
+
+    watts: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    colour: str = "white"
+    lit: bool = False
+
+
+class Page(msgspec.Struct, forbid_unknown_fields=True):
+    """A query."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+
+
+class Lit(msgspec.Struct):
+    """An answer."""
+
+    watts: int
+    key: str
+
+
+async def read(request: Request, query: Page) -> Lit:
+    """Read the lamp."""
+    return Lit(query.limit, str(request.key))
+
+
+_stale: list[Request] = []
+
+
+async def light(request: Request, body: Lamp) -> Lit:
+    """Light the lamp."""
+    if body.colour == "stale" and len(_stale) < 3:
+        _stale.append(request)
+        raise Stale
+    if body.colour == "broken":
+        raise ZeroDivisionError
+    if body.colour == "slow":
+        await asyncio.sleep(0.2)
+    async with request.platform.database.transaction() as tx:
+        await tx.audit.add(at=NOW, actor="test", action="lit", subject=str(request.key))
+    return Lit(body.watts, str(request.key))
+
+
+LAMPS = "/organizations/{organization_id}/lamps"
+
+
+@pytest.fixture
+def operations() -> tuple[Operation, ...]:
+    return (
+        Operation("GET", LAMPS, read, Scope.NODE),
+        Operation("POST", LAMPS, light, Scope.NODE, repeatable=True),
+        Operation("POST", "/flow/light", light, Scope.FLOW),
+    )
+
+
+@pytest.fixture
+def lamps(alice: Caller) -> str:
+    return LAMPS.format(organization_id=alice.organization_id)
+
+
+async def test_it_works(alice: Caller, lamps: str) -> None:
+    answer = await alice.post(lamps, {"watts": 40})
+    assert answer.status == 200
+    assert answer.json()["watts"] == 40
+    assert answer.headers["content-type"] == "application/json"
+
+
+async def test_bob_may_and_charlie_gets_the_same_as_for_what_does_not_exist(
+    bob: Caller, charlie: Caller, lamps: str
+) -> None:
+    assert (await bob.get(lamps)).status == 200
+    foreign = await charlie.get(lamps)
+    absent = await charlie.get("/organizations/no-such/lamps")
+    nowhere = await charlie.get("/nowhere")
+    assert (foreign.status, foreign.body) == (404, b'{"message":"not found"}')
+    assert (foreign.status, foreign.headers, foreign.body) == (
+        absent.status,
+        absent.headers,
+        absent.body,
+    )
+    assert (foreign.status, foreign.headers, foreign.body) == (
+        nowhere.status,
+        nowhere.headers,
+        nowhere.body,
+    )
+
+
+@pytest.mark.parametrize("path", ["%2e%2e", "a%2fb", "%00", "..", "", "a/b"])
+async def test_a_path_in_disguise_is_not_found(alice: Caller, path: str) -> None:
+    answer = await alice.get(f"/organizations/{path}/lamps")
+    assert (answer.status, answer.json()) == (404, {"message": "not found"})
+
+
+async def test_without_a_live_key_nothing_is_told(
+    nobody: Caller, alice: Caller, platform: Platform, lamps: str
+) -> None:
+    unauthorized = (401, {"message": "Unauthorized"})
+    for path in (lamps, "/nowhere", "/flow/light"):
+        answer = await nobody.get(path)
+        assert (answer.status, answer.json()) == unauthorized
+    for key in ("", "leyden_", "x" * 5000, f"{alice.key}x", (alice.key or "").lower()):
+        alice_with = Caller(alice.api, key, alice.organization_id)
+        answer = await alice_with.get(lamps)
+        assert (answer.status, answer.json()) == unauthorized
+    twice = await alice.get(lamps, x_service_auth=alice.key or "")
+    assert (twice.status, twice.json()) == unauthorized
+    [kept] = await platform.database.reader.keys.list_(alice.organization_id)
+    await accounts.revoke_key(platform, alice.organization_id, kept.id, actor="test")
+    answer = await alice.get(lamps)
+    assert (answer.status, answer.json()) == unauthorized
+
+
+async def test_an_expired_key_opens_nothing(
+    alice: Caller, platform: Platform, lamps: str
+) -> None:
+    _, text = await accounts.create_key(
+        platform,
+        alice.organization_id,
+        name="short",
+        scopes=["node"],
+        expires=NOW + timedelta(seconds=1),
+        actor="test",
+    )
+    short = Caller(alice.api, text, alice.organization_id)
+    assert (await short.get(lamps)).status == 200
+    later = Platform(
+        settings=platform.settings,
+        database=platform.database,
+        sealer=platform.sealer,
+        clock=lambda: NOW + timedelta(seconds=1),
+    )
+    short.api = type(alice.api)(later, alice.api.table.operations)
+    assert (await short.get(lamps)).status == 401
+
+
+async def test_a_key_does_only_what_its_scope_says(
+    alice: Caller, platform: Platform, lamps: str
+) -> None:
+    _, text = await accounts.create_key(
+        platform,
+        alice.organization_id,
+        name="flow only",
+        scopes=["flow"],
+        expires=None,
+        actor="test",
+    )
+    flow = Caller(alice.api, text, alice.organization_id)
+    assert (await flow.get(lamps)).status == 403
+    assert (await flow.post("/flow/light", {"watts": 1})).status == 200
+
+
+async def test_methods_are_told(alice: Caller, lamps: str) -> None:
+    wrong = await alice.delete(lamps)
+    assert (wrong.status, wrong.headers["allow"]) == (405, "GET, HEAD, OPTIONS, POST")
+    asked = await alice.call("OPTIONS", lamps)
+    assert (asked.status, asked.headers["allow"]) == (204, "GET, HEAD, OPTIONS, POST")
+    head = await alice.call("HEAD", lamps)
+    assert (head.status, head.body) == (200, b"")
+    assert int(head.headers["content-length"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "the body is not valid JSON: line 1, column 1"),
+        (b"{", "the body is not valid JSON: line 1, column 2"),
+        (b"[]", "expected object, got array"),
+        (b"null", "expected object, got null"),
+        (b"\xef\xbb\xbf{}", "the body is not valid JSON: line 1, column 1"),
+        (b'{"watts": "\xff"}', "the body is not valid UTF-8"),
+        (b'{"watts": 1, "watts": 2}', "the body has a key twice in one object"),
+        (b'{"watts": 1.0}', "numbers must be whole, without a point or an exponent"),
+        (b'{"watts": 1e2}', "numbers must be whole, without a point or an exponent"),
+        (b'{"watts": NaN}', "the body is not valid JSON: NaN and Infinity are not"),
+        (b'{"watts": ' + b"9" * 5000 + b"}", "the body has a number that is too large"),
+        (b'{"watts": true}', "watts: expected int, got bool"),
+        (b'{"watts": "1"}', "watts: expected int, got str"),
+        (b'{"watts": null}', "watts: expected int, got null"),
+        (b'{"watts": 0}', "watts: expected int >= 1"),
+        (b'{"watts": 1001}', "watts: expected int <= 1000"),
+        (b"{}", "the field watts is required"),
+        (b'{"watts": 1, "price": 1}', "there is no field price here"),
+        (b'{"watts": 1, "<b>": 1}', "there is no field of that name here"),
+        (b'{"watts": 1, "lit": 1}', "lit: expected bool, got int"),
+        (b'{"watts": 1, "colour": "a\\u0000"}', "must not hold a NUL character"),
+        (b'{"watts": 1, "colour": "\\ud800"}', "must not hold half a surrogate pair"),
+        (b"[" * 100_000, "the body is nested too deeply"),
+        (b'{"a":' * 50_000, "the body is nested too deeply"),
+    ],
+)
+async def test_a_wrong_body_is_told_what_is_wrong(
+    alice: Caller, platform: Platform, lamps: str, body: bytes, message: str
+) -> None:
+    answer = await alice.call("POST", lamps, body, content_type="application/json")
+    if not body:
+        assert answer.status == 415
+        return
+    assert answer.status == 400
+    assert message in answer.json()["message"]
+    lines = await platform.database.reader.audit.latest()
+    assert "lit" not in {line.action for line in lines}
+
+
+async def test_what_was_sent_is_never_repeated(alice: Caller, lamps: str) -> None:
+    secret = "correct horse battery staple"
+    for body in ({"watts": secret}, {secret: 1}, {"watts": 1, "lit": secret}):
+        answer = await alice.post(lamps, body)
+        assert answer.status == 400
+        assert secret.encode() not in answer.body
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "application/json; charset=latin-1",
+        "application/jsonp",
+    ],
+)
+async def test_only_json_is_read(alice: Caller, lamps: str, content_type: str) -> None:
+    answer = await alice.call("POST", lamps, b'{"watts": 1}', content_type=content_type)
+    assert answer.status == 415
+
+
+async def test_a_compressed_body_is_not_read(alice: Caller, lamps: str) -> None:
+    answer = await alice.post(lamps, {"watts": 1}, content_encoding="gzip")
+    assert answer.status == 415
+
+
+async def test_a_large_body_is_refused(alice: Caller, lamps: str) -> None:
+    answer = await alice.post(lamps, {"watts": 1, "colour": "w" * 300_000})
+    assert answer.status == 413
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=x", "limit=1&limit=2", "litmi=1", "limit=%ff", "limit"]
+)
+async def test_a_wrong_query_is_refused(alice: Caller, lamps: str, query: str) -> None:
+    answer = await alice.get(f"{lamps}?{query}")
+    assert answer.status == 400
+
+
+async def test_a_query_is_read(alice: Caller, lamps: str) -> None:
+    assert (await alice.get(f"{lamps}?limit=7")).json()["watts"] == 7
+
+
+async def test_an_endpoint_without_a_query_takes_none(alice: Caller) -> None:
+    assert (await alice.post("/flow/light?watts=1", {"watts": 1})).status == 400
+
+
+async def test_one_key_gets_one_answer(
+    alice: Caller, platform: Platform, lamps: str
+) -> None:
+    first = await alice.post(lamps, {"watts": 40}, idempotency_key="lamp-1")
+    again = await alice.post(lamps, {"watts": 40}, idempotency_key="lamp-1")
+    assert first.body == again.body
+    other = await alice.post(lamps, {"watts": 40}, idempotency_key="lamp-2")
+    assert other.json()["key"] != first.json()["key"]
+    lines = await platform.database.reader.audit.latest()
+    assert sum(line.action == "lit" for line in lines) == 2
+
+
+async def test_one_key_is_for_one_request(alice: Caller, lamps: str) -> None:
+    await alice.post(lamps, {"watts": 40}, idempotency_key="lamp-1")
+    answer = await alice.post(lamps, {"watts": 60}, idempotency_key="lamp-1")
+    assert answer.status == 400
+    assert "another request" in answer.json()["message"]
+
+
+async def test_the_same_key_of_another_team_is_another_key(
+    alice: Caller, charlie: Caller, lamps: str
+) -> None:
+    mine = await alice.post(lamps, {"watts": 40}, idempotency_key="lamp-1")
+    theirs = await charlie.post(
+        LAMPS.format(organization_id=charlie.organization_id),
+        {"watts": 60},
+        idempotency_key="lamp-1",
+    )
+    assert (mine.status, theirs.status) == (200, 200)
+
+
+async def test_a_second_request_while_the_first_is_under_way_is_told(
+    alice: Caller, lamps: str
+) -> None:
+    body = {"watts": 40, "colour": "slow"}
+    answers = await asyncio.gather(
+        *(alice.post(lamps, body, idempotency_key="lamp-1") for _ in range(5))
+    )
+    assert sorted(answer.status for answer in answers) == [200, 409, 409, 409, 409]
+
+
+async def test_a_refused_request_does_not_use_its_key_up(
+    alice: Caller, lamps: str
+) -> None:
+    refused = await alice.post(lamps, {"watts": 0}, idempotency_key="lamp-1")
+    assert refused.status == 400
+    mended = await alice.post(lamps, {"watts": 1}, idempotency_key="lamp-1")
+    assert mended.status == 200
+
+
+@pytest.mark.parametrize("key", ["", "with space", "x" * 256, "caf\xe9"])
+async def test_a_wrong_key_for_repeating_is_refused(
+    alice: Caller, lamps: str, key: str
+) -> None:
+    answer = await alice.post(lamps, {"watts": 1}, idempotency_key=key)
+    assert answer.status == 400
+
+
+async def test_what_someone_else_moved_is_tried_again(
+    alice: Caller, lamps: str
+) -> None:
+    _stale.clear()
+    answer = await alice.post(lamps, {"watts": 1, "colour": "stale"})
+    assert answer.status == 200
+    assert len(_stale) == 3
+
+
+async def test_a_bug_shows_nothing_of_itself(alice: Caller, lamps: str) -> None:
+    answer = await alice.post(lamps, {"watts": 1, "colour": "broken"})
+    assert answer.status == 500
+    assert set(answer.json()) == {"message"}
+    assert "Zero" not in answer.body.decode()
+
+
+class TestLimits:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(requests_per_minute=3, failures_per_minute=2)
+
+    async def test_a_key_that_asks_too_often_has_to_wait(
+        self, alice: Caller, charlie: Caller, lamps: str
+    ) -> None:
+        statuses = [(await alice.get(lamps)).status for _ in range(4)]
+        assert statuses == [200, 200, 200, 429]
+        waited = await alice.get(lamps)
+        assert 1 <= int(waited.headers["retry-after"]) <= 20
+        assert (await charlie.get("/nowhere")).status == 404
+
+    async def test_an_address_that_guesses_keys_has_to_wait(
+        self, nobody: Caller
+    ) -> None:
+        statuses = [(await nobody.get("/nowhere")).status for _ in range(3)]
+        assert statuses == [401, 401, 429]
+
+
+def test_the_table_is_json(operations: tuple[Operation, ...]) -> None:
+    from leyden.api.openapi import document  # noqa: PLC0415  only here
+    from leyden.api.operations import Table  # noqa: PLC0415  only here
+
+    described = document(Table(operations), version="0")
+    assert json.loads(json.dumps(described)) == described
+    assert set(described["paths"]) == {LAMPS, "/flow/light"}

@@ -1,0 +1,232 @@
+"""The webhook endpoints: deliveries, redeliver, test, rotate-secret."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.deliveries import Answer
+from leyden.domain.nodes import Node, Status
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.api.conftest import Caller
+from tests.domain.nodes import NOON, a_node
+from tests.services.post import SECRET, URL, Post
+
+UNKNOWN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+
+
+@pytest.fixture
+def post(sqlite_db: Database, sealer: Sealer) -> Post:
+    return Post(database=sqlite_db, sealer=sealer)
+
+
+@pytest.fixture
+def platform(settings: Settings, post: Post) -> Platform:
+    return Platform(
+        settings=settings,
+        database=post.database,
+        sealer=post.sealer,
+        clock=lambda: post.now,
+        courier=post.courier,
+    )
+
+
+@pytest.fixture
+async def node(post: Post, alice: Caller) -> Node:
+    mine = replace(a_node(Status.RUNNING), organization_id=alice.organization_id)
+    return await post.house(mine)
+
+
+def at(node: Node, *, node_id: str | None = None) -> str:
+    return f"/organizations/{node.organization_id}/nodes/{node_id or node.id}/webhooks"
+
+
+async def test_every_attempt_is_shown_and_the_secret_is_not(
+    alice: Caller, bob: Caller, post: Post, node: Node
+) -> None:
+    post.answers(
+        Answer(status=503, excerpt="at lunch", took=timedelta(milliseconds=41.6))
+    )
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    post.answers(Answer(error="the connection was refused"))
+    await post.pass_time(seconds=5)
+    shown = await alice.get(f"{at(node)}/deliveries")
+    assert shown.status == 200
+    found = shown.json()
+    delivery_id = found["deliveries"][0].pop("delivery_id")
+    assert delivery_id.startswith("msg_")
+    assert found == {
+        "node_id": node.id,
+        "receiver": {
+            "webhook": URL,
+            "status": "active",
+            "reason": "",
+            "failing_since": "2026-03-01T12:00:00.000Z",
+        },
+        "deliveries": [
+            {
+                "event": {
+                    "type": "status",
+                    "details": {"status": "waiting_unlock"},
+                    "api": node.api_endpoint,
+                },
+                "test": False,
+                "created": "2026-03-01T12:00:00.000Z",
+                "status": "pending",
+                "next_attempt": "2026-03-01T12:00:35.000Z",
+                "attempts": [
+                    {
+                        "time": "2026-03-01T12:00:00.000Z",
+                        "took_ms": 42,
+                        "status": 503,
+                        "answer": "at lunch",
+                        "error": "",
+                    },
+                    {
+                        "time": "2026-03-01T12:00:05.000Z",
+                        "took_ms": 0,
+                        "status": None,
+                        "answer": "",
+                        "error": "the connection was refused",
+                    },
+                ],
+            }
+        ],
+        "next_cursor": 0,
+    }
+    assert SECRET.encode() not in shown.body
+    assert (await bob.get(f"{at(node)}/deliveries")).body == shown.body
+
+
+async def test_a_paused_receiver_is_shown(
+    alice: Caller, post: Post, node: Node
+) -> None:
+    post.answers(410)
+    await post.announce(node, "stopped")
+    await post.run()
+    shown = (await alice.get(f"{at(node)}/deliveries")).json()
+    assert shown["receiver"] == {
+        "webhook": URL,
+        "status": "paused",
+        "reason": "gone",
+        "failing_since": "2026-03-01T12:00:00.000Z",
+    }
+    assert shown["deliveries"][0]["status"] == "failed"
+    assert shown["deliveries"][0]["next_attempt"] == ""
+
+
+async def test_pages_follow_one_another(alice: Caller, post: Post, node: Node) -> None:
+    for _ in range(5):
+        await post.announce(node, "waiting_unlock")
+        await post.run()
+    seen: list[Any] = []
+    cursor = 0
+    for size in (2, 2, 1):
+        page = (
+            await alice.get(f"{at(node)}/deliveries?limit=2&cursor={cursor}")
+        ).json()
+        assert len(page["deliveries"]) == size
+        seen += [each["delivery_id"] for each in page["deliveries"]]
+        cursor = page["next_cursor"]
+    assert cursor == 0
+    assert len(set(seen)) == 5
+
+
+async def test_an_event_is_sent_again(alice: Caller, post: Post, node: Node) -> None:
+    post.answers(410)
+    await post.announce(node, "stopped")
+    await post.run()
+    post.answers(200)
+    page = (await alice.get(f"{at(node)}/deliveries")).json()
+    delivery_id = page["deliveries"][0]["delivery_id"]
+    again = await alice.post(f"{at(node)}/deliveries/{delivery_id}/redeliver", {})
+    assert again.status == 200
+    assert again.json()["delivery_id"] == delivery_id
+    assert again.json()["status"] == "delivered"
+    assert [each["status"] for each in again.json()["attempts"]] == [410, 200]
+
+
+async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> None:
+    post.answers(Answer(error="the certificate does not verify: self-signed"))
+    tried = await alice.post(f"{at(node)}/test", {})
+    assert tried.status == 200
+    assert tried.json()["test"] is True
+    assert tried.json()["status"] == "failed"
+    assert tried.json()["event"]["details"] == {"status": "running"}
+    (attempt,) = tried.json()["attempts"]
+    assert attempt["error"] == "the certificate does not verify: self-signed"
+
+
+async def test_a_node_without_a_webhook_is_told_so(alice: Caller, post: Post) -> None:
+    mine = replace(a_node(), organization_id=alice.organization_id)
+    node = await post.house(mine, url="")
+    tried = await alice.post(f"{at(node)}/test", {})
+    assert tried.status == 409
+    assert "no webhook" in tried.json()["message"]
+
+
+async def test_a_rotated_secret_is_shown_once_and_used(
+    alice: Caller, post: Post, node: Node
+) -> None:
+    answer = await alice.post(f"{at(node)}/rotate-secret", {})
+    assert answer.status == 200
+    secret = answer.json().pop("webhook_secret")
+    assert secret != SECRET
+    assert len(bytes.fromhex(secret)) >= 24
+    assert answer.json()["old_secret_signs_until"] == "2026-03-02T12:00:00.000Z"
+    await post.announce(node, "stopped")
+    await post.run()
+    assert post.sender.received[-1].headers["Service-Secret"] == secret
+    lines = await post.database.reader.audit.latest()
+    (line,) = (each for each in lines if each.action == "webhook secret rotated")
+    assert line.subject == node.id
+    assert secret not in str(line.detail)
+
+
+async def test_what_is_not_there_or_not_yours_is_not_found(
+    alice: Caller, charlie: Caller, nobody: Caller, post: Post, node: Node
+) -> None:
+    await post.announce(node, "stopped")
+    await post.run()
+    page = (await alice.get(f"{at(node)}/deliveries")).json()
+    delivery_id = page["deliveries"][0]["delivery_id"]
+    told = len(post.told)
+    tails = {
+        "/deliveries": "GET",
+        f"/deliveries/{delivery_id}/redeliver": "POST",
+        "/test": "POST",
+        "/rotate-secret": "POST",
+    }
+    for tail, method in tails.items():
+        for caller, path in (
+            (charlie, at(node)),
+            (charlie, at(node).replace(alice.organization_id, charlie.organization_id)),
+            (alice, at(node, node_id=UNKNOWN)),
+            (alice, at(node, node_id="nonsense")),
+        ):
+            answer = await caller.call(method, path + tail)
+            assert (answer.status, answer.json()) == (404, {"message": "not found"})
+        assert (await nobody.call(method, at(node) + tail)).status == 401
+    unknown = await alice.call("POST", f"{at(node)}/deliveries/msg_0/redeliver")
+    assert (unknown.status, unknown.json()) == (404, {"message": "not found"})
+    assert len(post.told) == told
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=101", "limit=x", "cursor=-1", "page=2", "limit=1&limit=2"],
+)
+async def test_a_query_that_makes_no_sense_is_refused(
+    alice: Caller, node: Node, query: str
+) -> None:
+    answer = await alice.get(f"{at(node)}/deliveries?{query}")
+    assert answer.status == 400
+
+
+def test_the_days_in_these_tests_are_the_same() -> None:
+    assert NOON.isoformat() == "2026-03-01T12:00:00+00:00"

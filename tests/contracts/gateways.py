@@ -1,0 +1,20 @@
+"""What holds for every gateway: which name leads where, and that it stays so."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from leyden.gateway.base import Gateway
+from leyden.gateway.routes import Address, Door
+
+# Where a name leads to for a caller on this machine; None when it is let in nowhere.
+Reach = Callable[[str, Door], Awaitable[Address | None]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A gateway, a way to see through it, and two nodes behind it."""
+
+    gateway: Gateway
+    reach: Reach
+    harbour: Address
+    lighthouse: Address

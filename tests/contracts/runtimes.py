@@ -1,0 +1,231 @@
+"""Each runtime, with hands that do to its lnds what owners and accidents do."""
+
+import asyncio
+import base64
+import contextlib
+import ipaddress
+import random
+import signal
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import aiohttp
+
+from leyden import processes
+from leyden.domain.nodes import Network, Node
+from leyden.domain.observations import Observation, State, housed, launched
+from leyden.domain.versions import Version
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.home import Tls
+from leyden.lnd.states import trusting
+from leyden.processes import Identity
+from leyden.runtimes.base import Outfit, Runtime
+from leyden.runtimes.fake import FakeRuntime
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.local import LocalRuntime
+from leyden.runtimes.seats import Seats
+from tests import stand_in_lnd
+from tests.authority import Authority
+from tests.domain.nodes import NOON, some_settings
+
+PATIENCE_S = 30
+
+
+class Hands(Protocol):
+    """What a test does beside calling the runtime."""
+
+    runtime: Runtime
+    told: list[Observation]
+
+    def outfit(self, node: Node) -> Outfit: ...
+    def begin_anew(self) -> None:
+        """Let the program that asks die and come back."""
+
+    async def crash(self, node: Node) -> None: ...
+    async def ask_to_stop(self, node: Node) -> None:
+        """Do what an owner does with /v1/stop."""
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+async def start(hands: Hands, node: Node) -> Node:
+    """Start the whole way, as the reconciler does."""
+    async for checkpoint in hands.runtime.start(node, hands.outfit(node)):
+        node = housed(node, host=checkpoint.host)
+        if checkpoint.process:
+            node = launched(
+                node,
+                process=checkpoint.process,
+                revision=checkpoint.revision,
+                now=NOON,
+            )
+    return node
+
+
+class FakeHands:
+    """The fake needs nothing but itself."""
+
+    def __init__(self) -> None:
+        self.told: list[Observation] = []
+        self._fake = FakeRuntime(says=State.NON_EXISTING)
+        self.runtime: Runtime = self._fake
+        self.begin_anew()
+
+    def outfit(self, _: Node) -> Outfit:
+        return Outfit(settings=some_settings(), tls=Tls(chain_pem=b"", key_pem=b""))
+
+    def begin_anew(self) -> None:
+        self.runtime.watch(lambda _, seen: self.told.append(seen))
+
+    async def crash(self, node: Node) -> None:
+        self._fake.end(node.id)
+
+    async def ask_to_stop(self, node: Node) -> None:
+        self._fake.end(node.id, asked=True)
+
+
+class LocalHands:
+    """A runtime of processes, on addresses that nobody else has."""
+
+    def __init__(self, root: Path, lnd: Path) -> None:
+        self.told: list[Observation] = []
+        self.root = root
+        self.seats = Seats(network=a_loopback_network())
+        self._lnd = lnd
+        self._authority = Authority()
+        self._tls: dict[str, Tls] = {}
+        self.started: set[str] = set()
+        self.runtime: Runtime = self._made()
+
+    @property
+    def layout(self) -> Layout:
+        ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
+        return Layout(
+            root=self.root, seats=self.seats, grounds={Network.TESTNET: ground}
+        )
+
+    def _made(self) -> LocalRuntime:
+        async def binary(_: Version) -> Path:
+            return self._lnd
+
+        runtime = LocalRuntime(
+            self.layout,
+            binary=binary,
+            trusts=trusting(self._authority.pem),
+            grace_s=PATIENCE_S,
+        )
+        runtime.watch(self._hear)
+        return runtime
+
+    def _hear(self, node_id: str, seen: Observation) -> None:
+        self.started.add(node_id)
+        self.told.append(seen)
+
+    def outfit(self, node: Node) -> Outfit:
+        if node.id not in self._tls:
+            chain, key = self._authority.sign(node.api_endpoint)
+            self._tls[node.id] = Tls(chain_pem=chain, key_pem=key)
+        return Outfit(
+            settings=replace(node.settings, whitelist=()), tls=self._tls[node.id]
+        )
+
+    def begin_anew(self) -> None:
+        assert isinstance(self.runtime, LocalRuntime)
+        self.runtime.close()
+        self.runtime = self._made()
+
+    def identity(self, node: Node) -> Identity:
+        held = processes.holder(self.root / node.id / "claim")
+        assert held is not None
+        return held
+
+    async def crash(self, node: Node) -> None:
+        processes.signal(self.identity(node), signal.SIGKILL)
+
+    async def ask_to_stop(self, node: Node) -> None:
+        await self.call(node, "POST", "/v1/stop", {})
+
+    async def call(
+        self, node: Node, method: str, path: str, body: object = None
+    ) -> dict[str, Any]:
+        """Call the node's REST, as its owner."""
+        url = f"https://{node.host}:{self.seats.rest_port}{path}"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(
+                method,
+                url,
+                json=body,
+                ssl=trusting(self._authority.pem),
+                server_hostname=node.api_endpoint,
+                headers=await self.credentials(node),
+            ) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+            content: dict[str, Any] = await answer.json()
+            return content
+
+    async def credentials(self, _: Node) -> dict[str, str]:
+        return {}
+
+    async def close(self) -> None:
+        """Leave no process behind, whatever the test did."""
+        assert isinstance(self.runtime, LocalRuntime)
+        self.runtime.close()
+        for claim in self.root.glob("*/claim"):
+            with contextlib.suppress(TimeoutError):
+                if held := processes.holder(claim):
+                    await processes.stop(held, grace_s=0)
+
+
+class RealHands(LocalHands):
+    """The same with a real lnd, which wants a wallet before it can be asked to stop."""
+
+    def __init__(self, root: Path, lnd: Path) -> None:
+        super().__init__(root, lnd)
+        self._macaroons: dict[str, str] = {}
+
+    async def credentials(self, node: Node) -> dict[str, str]:
+        macaroon = self._macaroons.get(node.id)
+        return {"Grpc-Metadata-macaroon": macaroon} if macaroon else {}
+
+    async def ask_to_stop(self, node: Node) -> None:
+        password = "aGFyYm91ciBsaWdodA=="
+        seed = await self.call(node, "GET", "/v1/genseed")
+        made = await self.call(
+            node,
+            "POST",
+            "/v1/initwallet",
+            {
+                "wallet_password": password,
+                "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+                "stateless_init": True,
+            },
+        )
+        self._macaroons[node.id] = base64.b64decode(made["admin_macaroon"]).hex()
+        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
+        await super().ask_to_stop(node)
+
+
+def a_loopback_network() -> ipaddress.IPv4Network:
+    """Give a block of loopback that no other test run is likely to use."""
+    dice = random.SystemRandom()
+    block = f"127.{dice.randint(16, 250)}.{dice.randint(0, 255)}.0/24"
+    return ipaddress.IPv4Network(block)
+
+
+def install_stand_in(folder: Path, *, python: Path = Path(sys.executable)) -> Path:
+    """Put the stand-in where it can be run as lnd."""
+    lnd = folder / "lnd"
+    code = Path(stand_in_lnd.__file__).read_text()
+    lnd.write_text(f"#!{python}\n{code}")
+    lnd.chmod(lnd.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return lnd

@@ -1,0 +1,141 @@
+"""One suite for every gateway. Whitelists are for the real one: tests/gateway."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leyden.errors import SetupError
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.fake import FakeGateway
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.supervisor import program
+from tests.contracts.gateways import Case
+from tests.gateway.calls import Callers, echo_node, free_port
+
+
+@pytest.fixture(params=["fake", pytest.param("local", marks=pytest.mark.real)])
+async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
+    now = datetime.now(UTC)
+    async with (
+        echo_node("harbour.nodes.test", tmp_path, now) as harbour,
+        echo_node("lighthouse.nodes.test", tmp_path, now) as lighthouse,
+    ):
+        addresses = {node.name: node.address for node in (harbour, lighthouse)}
+        if request.param == "fake":
+            fake = FakeGateway()
+
+            async def looked_up(name: str, door: Door) -> Address | None:
+                return fake.leads(name, door)
+
+            yield Case(fake, looked_up, harbour.address, lighthouse.address)
+            return
+        try:
+            envoy = program()
+        except SetupError as error:
+            pytest.skip(str(error))
+        ports = {door: free_port() for door in Door}
+        folder = tmp_path / "gateway"
+        local = LocalGateway(folder, Listening(ports=ports), Bootstrap(), envoy=envoy)
+        await local.start()
+        callers = Callers(ports[Door.REST])
+
+        async def called(name: str, door: Door) -> Address | None:
+            try:
+                made = await callers.call(name, port=ports[door])
+                answer = await made.ask("who is it")
+            except OSError:
+                return None
+            return addresses[answer.partition(":")[0]]
+
+        yield Case(local, called, harbour.address, lighthouse.address)
+        await callers.hang_up()
+        await local.stop()
+
+
+def a_route(case: Case) -> Route:
+    return Route(
+        node_id="5f3e",
+        name="harbour.nodes.test",
+        whitelist=("127.0.0.0/8",),
+        rest=case.harbour,
+        grpc=case.lighthouse,
+    )
+
+
+async def test_a_route_leads_through_both_doors(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Door.GRPC) == case.lighthouse
+
+
+async def test_the_case_of_a_name_does_not_matter(case: Case) -> None:
+    await case.gateway.apply([replace(a_route(case), name="Harbour.nodes.TEST")])
+    assert await case.reach("HARBOUR.Nodes.test", Door.REST) == case.harbour
+
+
+async def test_an_unknown_name_leads_nowhere(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    assert await case.reach("lighthouse.nodes.test", Door.REST) is None
+
+
+async def test_an_empty_whitelist_leads_nowhere(case: Case) -> None:
+    await case.gateway.apply([replace(a_route(case), whitelist=())])
+    assert await case.reach("harbour.nodes.test", Door.REST) is None
+
+
+async def test_a_door_can_be_switched_off_and_on(case: Case) -> None:
+    route = a_route(case)
+    await case.gateway.apply([replace(route, grpc=None)])
+    assert await case.reach("harbour.nodes.test", Door.GRPC) is None
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    await case.gateway.apply([route])
+    assert await case.reach("harbour.nodes.test", Door.GRPC) == case.lighthouse
+
+
+async def test_what_is_applied_is_all_there_is(case: Case) -> None:
+    first = a_route(case)
+    second = replace(
+        first, node_id="77aa", name="lighthouse.nodes.test", rest=case.lighthouse
+    )
+    await case.gateway.apply([first, second])
+    assert await case.reach("lighthouse.nodes.test", Door.REST) == case.lighthouse
+    await case.gateway.apply([second])
+    assert await case.reach("harbour.nodes.test", Door.REST) is None
+    assert await case.reach("lighthouse.nodes.test", Door.REST) == case.lighthouse
+    await case.gateway.apply([])
+    assert await case.reach("lighthouse.nodes.test", Door.REST) is None
+
+
+async def test_a_node_can_move(case: Case) -> None:
+    route = a_route(case)
+    await case.gateway.apply([route])
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    await case.gateway.apply([replace(route, rest=case.lighthouse)])
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.lighthouse
+
+
+async def test_the_same_again_changes_nothing(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    await case.gateway.apply([a_route(case)])
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+
+
+async def test_two_nodes_of_one_name_are_refused_and_nothing_changes(
+    case: Case,
+) -> None:
+    route = a_route(case)
+    await case.gateway.apply([route])
+    twin = replace(route, node_id="77aa", rest=case.lighthouse)
+    with pytest.raises(ValueError, match="is the name of both"):
+        await case.gateway.apply([route, twin])
+    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+
+
+async def test_figures_are_of_nodes_with_a_route(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    assert set(await case.gateway.traffic()) <= {"5f3e"}

@@ -1,0 +1,313 @@
+"""What holds for every treasury: the fake one, and a real lnd on a private chain."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from leyden.devnet.network import Ports
+from leyden.domain.payments import (
+    Invoice,
+    InvoiceState,
+    Output,
+    PaymentRequest,
+    Sighting,
+)
+from leyden.domain.units import Sats
+from leyden.errors import TreasuryAway
+from leyden.payments.fake import PaymentFailed
+from tests.contracts.treasuries import (
+    FakeWorld,
+    Harbour,
+    LndWorld,
+    World,
+    customer_access,
+    until,
+)
+from tests.devnet.conftest import free_ports, programs
+
+__all__ = ["programs"]
+
+PRICE = Sats(16_163)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(scope="session")
+def harbour(
+    programs: Mapping[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Harbour]:
+    home = tmp_path_factory.mktemp("harbour")
+    btcd, peer, grpc, rest, *customer = free_ports(7)
+    harbour = Harbour(
+        home,
+        programs,
+        Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest),
+        customer_access(
+            home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
+        ),
+    )
+    # In a thread of its own: whoever asks for it is in a loop already.
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(asyncio.run, harbour.up()).result()
+            yield harbour
+        finally:
+            thread.submit(asyncio.run, harbour.down()).result()
+
+
+@pytest.fixture(
+    params=[
+        "fake",
+        pytest.param("lnd", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
+    ]
+)
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    if request.param == "fake":
+        yield FakeWorld()
+        return
+    world = LndWorld(request.getfixturevalue("harbour"))
+    yield world
+    await world.close()
+
+
+@pytest.fixture
+def order_id() -> str:
+    return f"{uuid.uuid4()}FO"
+
+
+@pytest.fixture
+async def request_(world: World, order_id: str) -> PaymentRequest:
+    return await world.payments.request(order_id, PRICE, lives=HOUR)
+
+
+async def invoice_of(world: World, request: PaymentRequest) -> Invoice:
+    (invoice,) = (
+        each
+        for each in await world.payments.look([request])
+        if isinstance(each, Invoice)
+    )
+    assert invoice.payment_hash == request.payment_hash
+    return invoice
+
+
+async def state_of(world: World, request: PaymentRequest) -> InvoiceState:
+    return (await invoice_of(world, request)).state
+
+
+async def outputs_of(world: World, request: PaymentRequest) -> list[Output]:
+    return [
+        each
+        for each in await world.payments.look([request])
+        if isinstance(each, Output)
+    ]
+
+
+async def depths(world: World, request: PaymentRequest) -> list[int]:
+    return sorted(each.confirmations for each in await outputs_of(world, request))
+
+
+async def told(world: World, wanted: Callable[[Sighting], bool]) -> Sighting:
+    """Watch until it is told."""
+    async with asyncio.timeout(30), aclosing(world.payments.watch()) as sightings:
+        async for sighting in sightings:
+            if wanted(sighting):
+                return sighting
+    raise AssertionError("the watch ended")
+
+
+async def test_asking_twice_finds_the_same_invoice(
+    world: World, order_id: str, request_: PaymentRequest
+) -> None:
+    again = await world.payments.request(order_id, PRICE, lives=HOUR)
+    assert again.lightning_invoice == request_.lightning_invoice
+    assert again.payment_hash == request_.payment_hash
+    assert (request_.order_id, request_.sats) == (order_id, PRICE)
+
+
+async def test_another_sum_is_another_invoice(
+    world: World, order_id: str, request_: PaymentRequest
+) -> None:
+    other = await world.payments.request(order_id, Sats(PRICE + 1), lives=HOUR)
+    assert other.payment_hash != request_.payment_hash
+    assert other.onchain_address != request_.onchain_address
+
+
+async def test_nobody_has_paid_yet(world: World, request_: PaymentRequest) -> None:
+    assert await world.payments.look([request_]) == [
+        Invoice(payment_hash=request_.payment_hash, state=InvoiceState.OPEN)
+    ]
+
+
+async def test_what_it_never_made_is_missing(
+    world: World, request_: PaymentRequest
+) -> None:
+    elsewhere = replace(request_, payment_hash="00" * 31 + "01")
+    assert await state_of(world, elsewhere) is InvoiceState.MISSING
+    assert await world.payments.cancel(elsewhere)
+
+
+async def test_a_payment_is_held_until_it_is_settled(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.pay(request_)
+    assert await invoice_of(world, request_) == Invoice(
+        payment_hash=request_.payment_hash, state=InvoiceState.ACCEPTED, sats=PRICE
+    )
+    for _ in range(2):
+        assert await world.payments.settle(request_)
+    assert not await world.kept(request_)
+    assert await invoice_of(world, request_) == Invoice(
+        payment_hash=request_.payment_hash, state=InvoiceState.SETTLED, sats=PRICE
+    )
+    assert not await world.payments.cancel(request_)
+
+
+async def test_a_payment_that_is_cancelled_goes_back(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.pay(request_)
+    for _ in range(2):
+        assert await world.payments.cancel(request_)
+    assert await world.kept(request_)
+    assert await state_of(world, request_) is InvoiceState.CANCELLED
+    assert not await world.payments.settle(request_)
+
+
+async def test_a_closed_invoice_takes_nothing(
+    world: World, request_: PaymentRequest
+) -> None:
+    assert await world.payments.cancel(request_)
+    assert await state_of(world, request_) is InvoiceState.CANCELLED
+    with pytest.raises(PaymentFailed):
+        await world.pay(request_)
+
+
+async def test_what_nobody_paid_cannot_be_settled(
+    world: World, request_: PaymentRequest
+) -> None:
+    assert not await world.payments.settle(request_)
+    assert await state_of(world, request_) is InvoiceState.OPEN
+
+
+async def test_more_than_was_asked_for_is_told_as_it_is(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.pay(request_, PRICE + 837)
+    assert (await invoice_of(world, request_)).sats == PRICE + 837
+    assert await world.payments.settle(request_)
+    assert (await invoice_of(world, request_)).sats == PRICE + 837
+
+
+async def test_whoever_watches_hears_of_a_payment(world: World, order_id: str) -> None:
+    async def is_held(request: PaymentRequest) -> None:
+        sighting = await told(
+            world,
+            lambda each: (
+                isinstance(each, Invoice)
+                and each.payment_hash == request.payment_hash
+                and each.state is InvoiceState.ACCEPTED
+            ),
+        )
+        assert isinstance(sighting, Invoice)
+        assert sighting.sats == PRICE
+
+    before = await world.payments.request(order_id, PRICE, lives=HOUR)
+    watching = asyncio.create_task(is_held(before))
+    await asyncio.sleep(0.3)  # the streams of a real one take a moment to open
+    await world.payments.look([before])  # as the program does when it starts
+    await world.pay(before)
+    await watching
+
+
+async def test_coins_are_seen_and_sink_deeper(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.send(request_.onchain_address, 10_000)
+    await until(lambda: _are(world, request_, [0]))
+    await world.send(request_.onchain_address, 6_163)
+    await until(lambda: _are(world, request_, [0, 0]))
+    await world.mine(1)
+    await until(lambda: _are(world, request_, [1, 1]))
+    found = await outputs_of(world, request_)
+    assert sorted(each.sats for each in found) == [6_163, 10_000]
+    assert {each.address for each in found} == {request_.onchain_address}
+    assert len({each.outpoint for each in found}) == 2
+    await world.mine(2)
+    await until(lambda: _are(world, request_, [3, 3]))
+
+
+async def _are(world: World, request: PaymentRequest, expected: list[int]) -> bool:
+    return await depths(world, request) == expected
+
+
+async def test_whoever_watches_hears_of_coins_at_each_block(
+    world: World, request_: PaymentRequest
+) -> None:
+    async def lies_deep(depth: int) -> Sighting:
+        return await told(
+            world,
+            lambda each: (
+                isinstance(each, Output)
+                and each.address == request_.onchain_address
+                and each.confirmations == depth
+            ),
+        )
+
+    watching = asyncio.create_task(lies_deep(0))
+    await asyncio.sleep(0.3)
+    await world.send(request_.onchain_address, 16_163)
+    await watching
+    watching = asyncio.create_task(lies_deep(2))
+    await asyncio.sleep(0.3)
+    await world.mine(1)
+    await world.mine(1)
+    await watching
+
+
+async def test_the_chain_may_take_coins_back_and_give_them_again(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.send(request_.onchain_address, 16_163)
+    await world.mine(2)
+    await until(lambda: _are(world, request_, [2]))
+    before = await outputs_of(world, request_)
+    await world.reorganise(2)
+
+    async def again() -> bool:
+        """It waits for a block once more, or is in one of the new ones already."""
+        found = await outputs_of(world, request_)
+        return [each.outpoint for each in found] == [before[0].outpoint]
+
+    await until(again)
+    await world.mine(1)
+    await until(lambda: _at_least_one_deep(world, request_))
+    assert [each.outpoint for each in await outputs_of(world, request_)] == [
+        before[0].outpoint
+    ]
+
+
+async def _at_least_one_deep(world: World, request: PaymentRequest) -> bool:
+    return all(depth >= 1 for depth in await depths(world, request))
+
+
+async def test_without_an_answer_nothing_is_said(
+    world: World, request_: PaymentRequest
+) -> None:
+    await world.leave()
+    for call in (
+        world.payments.request(request_.order_id, PRICE, lives=HOUR),
+        world.payments.look([request_]),
+        world.payments.settle(request_),
+        world.payments.cancel(request_),
+    ):
+        with pytest.raises(TreasuryAway):
+            await call
+    with pytest.raises(TreasuryAway):
+        await told(world, lambda _: False)

@@ -1,0 +1,301 @@
+"""Each treasury, with hands that pay into it and turn its chain."""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from leyden import processes
+from leyden.devnet import access, hands
+from leyden.devnet.chain import Chain, connected
+from leyden.devnet.daemon import Keeper, claim
+from leyden.devnet.lnd import Lnd, access_to
+from leyden.devnet.network import Network, Ports, stop
+from leyden.domain.payments import PaymentRequest
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused
+from leyden.payments.base import Payments
+from leyden.payments.fake import FakePayments, PaymentFailed
+from leyden.payments.lnd import LndPayments
+from leyden.payments.treasury import Access, Treasury
+
+CHAIN = "simnet"
+_CHANNEL = 10_000_000
+
+
+class World(Protocol):
+    """A treasury and everyone around it."""
+
+    @property
+    def payments(self) -> Payments:
+        """The treasury."""
+        ...
+
+    async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        """Begin to pay over Lightning, and wait until it is held; or PaymentFailed."""
+
+    async def kept(self, request: PaymentRequest) -> bool:
+        """Wait until the payer knows: True when the money came back."""
+
+    async def send(self, address: str, sats: int) -> None:
+        """Send coins that wait for a block."""
+
+    async def mine(self, blocks: int) -> None:
+        """Find blocks, and wait until the treasury has seen them."""
+
+    async def reorganise(self, depth: int) -> None:
+        """Undo blocks, and find as many others with nothing in them."""
+
+    async def leave(self) -> None:
+        """Take the treasury away."""
+
+
+@dataclass
+class FakeWorld:
+    """All in memory."""
+
+    payments: FakePayments = field(default_factory=FakePayments)
+
+    async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        self.payments.pay(request, sats)
+
+    async def kept(self, request: PaymentRequest) -> bool:
+        return self.payments.invoices[request.payment_hash].state == "cancelled"
+
+    async def send(self, address: str, sats: int) -> None:
+        self.payments.send(address, sats)
+
+    async def mine(self, blocks: int) -> None:
+        self.payments.mine(blocks)
+
+    async def reorganise(self, depth: int) -> None:
+        self.payments.reorganise(depth)
+
+    async def leave(self) -> None:
+        self.payments.go_away()
+
+
+@dataclass(frozen=True)
+class Harbour:
+    """Real daemons: a chain, the treasury, and a customer with a channel to it."""
+
+    home: Path
+    programs: Mapping[str, Path]
+    ports: Ports
+    customer: access.Lnd
+
+    async def up(self) -> None:
+        """Start it all and open the channel; what runs already is found."""
+        network = Network(
+            self.home, programs=self.programs, ports=self.ports, chain=CHAIN
+        )
+        await network.start(lambda _: None)
+        await self._keeper(network).ensure()
+        await self._open_channel()
+
+    def _keeper(self, network: Network) -> Keeper:
+        return Keeper(
+            Lnd(
+                name="customer",
+                program=self.programs["lnd"],
+                folder=self.home / "customer",
+                chain=CHAIN,
+                access=self.customer,
+                btcd=network.access.btcd,
+            )
+        )
+
+    async def down(self) -> None:
+        if running := processes.holder(claim(self.home / "customer")):
+            await processes.stop(running, grace_s=30)
+        await stop(self.home)
+
+    def treasury_access(self) -> Access:
+        return _treasury_access(access.load(self.home).lnds["treasury"])
+
+    async def _open_channel(self) -> None:
+        treasury = Treasury(self.treasury_access())
+        customer = Treasury(_treasury_access(self.customer))
+        try:
+            address = await customer.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
+            await hands.fund(self.home, address["address"], 10**8, confirmations=6)
+            await synced(customer, self.home)
+            info = await treasury.call("GET", "/v1/getinfo")
+            peer = access.load(self.home).lnds["treasury"].peer
+            whom = {"pubkey": info["identity_pubkey"], "host": peer}
+            with contextlib.suppress(NodeRefused):  # already connected
+                await customer.call("POST", "/v1/peers", {"addr": whom})
+            await customer.call(
+                "POST",
+                "/v1/channels",
+                {
+                    "node_pubkey_string": info["identity_pubkey"],
+                    "local_funding_amount": str(_CHANNEL),
+                },
+            )
+            await hands.mine(self.home, 6)
+            await until(lambda: _can_pay(customer, treasury), within_s=60)
+        finally:
+            await treasury.close()
+            await customer.close()
+
+
+@dataclass
+class LndWorld:
+    """A real treasury, for the length of a test."""
+
+    harbour: Harbour
+    payments: LndPayments = field(init=False)
+    _paying: dict[str, asyncio.Task[dict[str, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        def preimage(order_id: str, sats: Sats) -> bytes:
+            return hashlib.sha256(f"a secret {order_id} {sats}".encode()).digest()
+
+        self.payments = LndPayments(self.harbour.treasury_access(), preimage=preimage)
+        self._customer = Treasury(_treasury_access(self.harbour.customer))
+        self._treasury = Treasury(self.harbour.treasury_access())
+
+    async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        paying = asyncio.create_task(self._pay(request, sats))
+        self._paying[request.payment_hash] = paying
+
+        async def is_held() -> bool:
+            if paying.done():
+                raise PaymentFailed(str(paying.result()))
+            told = await self._treasury.call(
+                "GET", f"/v1/invoice/{request.payment_hash}"
+            )
+            return str(told["state"]) == "ACCEPTED"
+
+        await until(is_held)
+
+    async def _pay(self, request: PaymentRequest, sats: int | None) -> dict[str, Any]:
+        body: dict[str, object] = {
+            "payment_request": request.lightning_invoice,
+            "timeout_seconds": 60,
+            "fee_limit_sat": "1000",
+            "no_inflight_updates": True,
+        }
+        if sats is not None:
+            decoded = await self._customer.call(
+                "GET", f"/v1/payreq/{request.lightning_invoice}"
+            )
+            # What an invoice asks for cannot be changed; paying more is done by hand.
+            body = {
+                "dest": _hex_to_base64(decoded["destination"]),
+                "amt": str(sats),
+                "payment_hash": _hex_to_base64(request.payment_hash),
+                "payment_addr": decoded["payment_addr"],
+                "final_cltv_delta": int(decoded["cltv_expiry"]),
+                "dest_features": [9, 14, 17],
+                "timeout_seconds": 60,
+                "fee_limit_sat": "1000",
+                "no_inflight_updates": True,
+            }
+        async for told in self._customer.stream("POST", "/v2/router/send", body):
+            return told
+        raise AssertionError("nothing was told")
+
+    async def kept(self, request: PaymentRequest) -> bool:
+        told = await self._paying[request.payment_hash]
+        return str(told["status"]) == "FAILED"
+
+    async def send(self, address: str, sats: int) -> None:
+        await hands.fund(self.harbour.home, address, sats, confirmations=0)
+        await asyncio.sleep(0)
+
+    async def mine(self, blocks: int) -> None:
+        async with self._chain() as chain:
+            await chain.mine(blocks)
+        await synced(self._treasury, self.harbour.home)
+
+    async def reorganise(self, depth: int) -> None:
+        async with self._chain() as chain:
+            height = await chain.height()
+            first = await chain.call("getblockhash", height - depth + 1)
+            await chain.call("invalidateblock", first)
+            await chain.mine(depth + 1)
+        await synced(self._treasury, self.harbour.home)
+
+    async def leave(self) -> None:
+        await self.payments.close()
+        self.payments = LndPayments(
+            Access(
+                host="127.0.0.1",
+                port=1,
+                certificate=self.harbour.treasury_access().certificate,
+                macaroon=self.harbour.treasury_access().macaroon,
+            ),
+            preimage=lambda *_: b"",
+        )
+
+    @contextlib.asynccontextmanager
+    async def _chain(self) -> AsyncIterator[Chain]:
+        async with connected(access.load(self.harbour.home).btcd) as chain:
+            yield chain
+
+    async def close(self) -> None:
+        for paying in self._paying.values():
+            paying.cancel()
+        await asyncio.gather(*self._paying.values(), return_exceptions=True)
+        await self.payments.close()
+        await self._customer.close()
+        await self._treasury.close()
+
+
+async def synced(lnd: Treasury, home: Path) -> None:
+    """Wait until an lnd has seen the newest block."""
+    async with connected(access.load(home).btcd) as chain:
+        best = await chain.call("getbestblockhash")
+
+    async def there() -> bool:
+        info = await lnd.call("GET", "/v1/getinfo")
+        return bool(info["block_hash"] == best and info["synced_to_chain"])
+
+    await until(there, within_s=60)
+
+
+async def until(
+    condition: Callable[[], Awaitable[bool]], *, within_s: float = 30
+) -> None:
+    async with asyncio.timeout(within_s):
+        while not await condition():
+            await asyncio.sleep(0.05)
+
+
+async def _can_pay(payer: Treasury, payee: Treasury) -> bool:
+    """Try it: an active channel carries nothing for the first second or two."""
+    invoice = await payee.call("POST", "/v1/invoices", {"value": "1000"})
+    body = {
+        "payment_request": invoice["payment_request"],
+        "timeout_seconds": 10,
+        "no_inflight_updates": True,
+    }
+    async with aclosing(payer.stream("POST", "/v2/router/send", body)) as told:
+        async for payment in told:
+            return str(payment["status"]) == "SUCCEEDED"
+    return False
+
+
+def customer_access(home: Path, *, rest: int, grpc: int, peer: int) -> access.Lnd:
+    return access_to(home / "customer", CHAIN, rest=rest, grpc=grpc, peer=peer)
+
+
+def _treasury_access(lnd: access.Lnd) -> Access:
+    host, _, port = lnd.rest.rpartition(":")
+    return Access(
+        host=host,
+        port=int(port),
+        certificate=Path(lnd.certificate),
+        macaroon=Path(lnd.macaroon),
+    )
+
+
+def _hex_to_base64(value: str) -> str:
+    return base64.b64encode(bytes.fromhex(value)).decode()

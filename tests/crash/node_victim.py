@@ -1,0 +1,121 @@
+"""A program to be killed while it makes a node: a real database and real processes.
+
+    python -m tests.crash.node_victim FOLDER
+
+The node is made under one key, as a caller would who asks again. When it waits for its
+wallet this says so and ends; its lnd (a stand-in) lives on.
+"""
+
+import asyncio
+import sys
+import uuid
+from datetime import timedelta
+from functools import partial
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from leyden.domain.accounts import Organization
+from leyden.domain.nodes import Network, Status, Type
+from leyden.domain.times import utc_now
+from leyden.domain.versions import Version
+from leyden.gateway import certificates
+from leyden.gateway.fake import FakeGateway
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.states import trusting
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.local import LocalRuntime
+from leyden.runtimes.local_homes import LocalHomes
+from leyden.runtimes.seats import Seats
+from leyden.services import creation, reconciler
+from leyden.services.creation import Wish
+from leyden.services.fleet import NODE, Fleet, Rules
+from leyden.services.starts import Starts
+from leyden.services.watching import Watching, adopt
+from leyden.storage import schema
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Lane, Worker
+from tests.crash.victim import KEYRING, say
+from tests.services.yard import SETTINGS
+
+KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
+TEAM = "harbour"
+
+
+def url(folder: Path) -> str:
+    return f"sqlite:///{folder}/leyden.db"
+
+
+async def fleet_in(folder: Path) -> Fleet:
+    """Give the fleet of a folder, in which `network` and `lnd` were put before."""
+    ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
+    network = IPv4Network((folder / "network").read_text())
+    layout = Layout(
+        root=folder / "nodes",
+        seats=Seats(network=network),
+        grounds={Network.TESTNET: ground},
+    )
+    authority = certificates.open_or_create(folder / "authority", now=utc_now())
+
+    async def binary(_: Version) -> Path:
+        return folder / "lnd"
+
+    return Fleet(
+        database=await open_database(url(folder)),
+        sealer=Sealer(KEYRING),
+        runtime=LocalRuntime(
+            layout, binary=binary, trusts=trusting(authority.root_pem.decode())
+        ),
+        homes=LocalHomes(layout),
+        gateway=FakeGateway(),
+        authority=authority,
+        clock=utc_now,
+        starts=Starts(4),
+        rules=Rules(slots=250),
+    )
+
+
+async def make_a_node(folder: Path) -> None:
+    schema.migrate(url(folder))
+    fleet = await fleet_in(folder)
+    watching = Watching(fleet)
+    fleet.runtime.watch(watching.hear)
+    async with fleet.database.transaction() as tx:
+        if TEAM not in {each.id for each in await tx.accounts.list_()}:
+            await tx.accounts.add(
+                Organization(id=TEAM, name="Harbour", created=utc_now())
+            )
+        await tx.tasks.free_all()
+    await adopt(fleet)
+    lane = Lane(
+        kind=NODE, run=partial(reconciler.step, fleet), lease=timedelta(seconds=5)
+    )
+    worker = asyncio.create_task(Worker(fleet.database, [lane], clock=utc_now).run())
+    wish = Wish(
+        name="harbour light",
+        network=Network.TESTNET,
+        type=Type.STANDARD,
+        version=None,
+        settings=SETTINGS,
+    )
+    node = await creation.create(
+        fleet, TEAM, wish, key=KEY, actor="victim", now=utc_now()
+    )
+    say("created", node.id)
+    async with asyncio.timeout(30):
+        while node.status is not Status.WAITING_INIT:
+            await asyncio.sleep(0.005)
+            node = await fleet.database.reader.nodes.get(node.id)
+    say("waits", node.process)
+    worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
+    await watching.close()
+    assert isinstance(fleet.runtime, LocalRuntime)
+    fleet.runtime.close()
+    await fleet.database.close()
+
+
+if __name__ == "__main__":
+    assert Path("tests").is_dir(), "run from the root of the repository"
+    asyncio.run(make_a_node(Path(sys.argv[1])))
+    say("the end")

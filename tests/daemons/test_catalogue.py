@@ -1,0 +1,93 @@
+"""What can be had, and that the modules pin exactly that."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from leyden.daemons.build import default_cache
+from leyden.daemons.catalogue import SETS, Program, ToolSet, find
+from leyden.daemons.own import own
+from leyden.daemons.workshop import place
+from leyden.domain.versions import OFFERED
+from leyden.errors import SetupError
+
+EVERY = [(tools, program) for tools in SETS for program in tools.programs]
+ids = [str(program).replace(" ", "-") for _, program in EVERY]
+
+
+@pytest.mark.parametrize("version", [None, "0.20.2", "v0.20.2", "v0.20.2-beta"])
+def test_a_version_may_be_spelled_as_people_do(version: str | None) -> None:
+    tools, program = find("lnd", version)
+    assert (tools.name, program.version) == ("lnd-0.20.2", "0.20.2-beta")
+
+
+def test_what_there_is_not_is_refused_with_what_there_is() -> None:
+    with pytest.raises(SetupError, match=r"no lnd 0\.18\.5 .* lnd 0\.21\.2-beta"):
+        find("lnd", "0.18.5")
+
+
+def test_every_lnd_on_offer_can_be_had() -> None:
+    for version in OFFERED.versions:
+        assert find("lnd", str(version))[1].version == str(version).removeprefix("v")
+    assert find("lnd")[1].version == str(OFFERED.default).removeprefix("v")
+
+
+@pytest.mark.parametrize("tools", SETS, ids=lambda tools: tools.name)
+def test_the_module_of_a_set_pins_its_version_by_checksum(tools: ToolSet) -> None:
+    module = (tools.folder / "go.mod").read_text()
+    sums = (tools.folder / "go.sum").read_text()
+    program = tools.programs[-1]
+    source = program.package.partition("/cmd/")[0]
+    assert f"\t{source} v{program.version}\n" in module
+    assert f"{source} v{program.version} h1:" in sums
+    assert "google.golang.org/protobuf => github.com/lightninglabs/" in module
+
+
+async def test_a_program_of_the_operator_is_known_by_its_version(
+    tmp_path: Path,
+) -> None:
+    lnd = _says(tmp_path / "lnd", "lnd version 0.20.1-beta commit=v0.20.1-beta")
+    found = await own([str(lnd)])
+    assert found == {find("lnd", "0.20.1")[1]: lnd}
+    on_path = await own(["lnd"], environment={"PATH": str(tmp_path)})
+    assert on_path == found
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("lnd version 0.18.5-beta commit=v0.18.5", "there is no lnd 0.18.5-beta"),
+        ("hello", "does not tell its version"),
+        ("", "does not tell its version"),
+    ],
+)
+async def test_a_program_of_another_version_is_refused(
+    tmp_path: Path, says: str, told: str
+) -> None:
+    with pytest.raises(SetupError, match=told):
+        await own([str(_says(tmp_path / "lnd", says))])
+
+
+async def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="there is no program"):
+        await own([str(tmp_path / "lnd")])
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("tools", "program"), EVERY, ids=ids)
+def test_a_built_program_says_its_version(tools: ToolSet, program: Program) -> None:
+    path = place(default_cache(os.environ), tools, program)
+    if not path.exists():
+        pytest.skip(f"{program} is not built: leyden daemons build {program.name}")
+    said = subprocess.run([path, "--version"], capture_output=True, check=True)
+    # btcctl tells a version of its own, which nobody raised with btcd's.
+    version = "" if program.name == "btcctl" else program.version
+    assert said.stdout.decode().startswith(f"{program.name} version {version}")
+
+
+def _says(path: Path, line: str) -> Path:
+    path.write_text(f"#!/bin/sh\necho '{line}'\n")
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,213 @@
+"""A private chain with real btcd and lnd: up, killed, back, down."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leyden import processes
+from leyden.devnet import access, hands
+from leyden.devnet.btcd import FIRST_BLOCKS
+from leyden.devnet.chain import connected
+from leyden.devnet.network import stop
+from leyden.devnet.wallet import opened
+from leyden.errors import Malformed, SetupError
+from leyden.processes import Identity
+from tests.devnet.conftest import Place
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+TREASURY = 1_000_000_000
+HARBOUR_DUES = 21_000
+
+
+async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
+    place_: Place,
+) -> None:
+    home = place_.home
+    said: list[str] = []
+    await place_.network().start(said.append)
+    assert [line.split(" (")[0] for line in said] == [
+        "btcd is up",
+        "treasury is up",
+        f"the treasury has {TREASURY} sat",
+    ]
+    status = await hands.status(home)
+    assert status["height"] == FIRST_BLOCKS + 6
+    [treasury] = status["lnds"]
+    assert treasury == {
+        "name": "treasury",
+        "state": "SERVER_ACTIVE",
+        "height": FIRST_BLOCKS + 6,
+        "synced": True,
+        "balance_sats": TREASURY,
+    }
+    assert _private(home)
+
+    # A second start finds what runs.
+    before = _running(home)
+    said.clear()
+    await place_.network().start(said.append)
+    assert _running(home) == before
+    assert [line.split(" (")[0] for line in said] == ["btcd runs", "treasury runs"]
+
+    # Everything is killed the moment after coins were paid and blocks were mined.
+    async with opened(access.load(home).lnds["treasury"]) as wallet:
+        await hands.fund(home, await wallet.address(), HARBOUR_DUES, confirmations=1)
+    height = await hands.mine(home, 3)
+    assert height == FIRST_BLOCKS + 10
+    await _kill_all(home)
+    await place_.network().start()
+    status = await hands.status(home)
+    assert status["height"] == height
+    assert status["lnds"][0]["balance_sats"] == TREASURY + HARBOUR_DUES
+
+    # A database that a kill has broken is made anew from the journal.
+    await stop(home)
+    for file in (access.folder(home) / "btcd/data").rglob("*.log"):
+        file.write_bytes(b"walrus" * 100)
+    for file in (access.folder(home) / "btcd/data").rglob("CURRENT"):
+        file.write_bytes(b"walrus")
+    await place_.network().start()
+    assert (await hands.status(home))["height"] == height
+
+    # An old chain gets a fresh block, for lnd waits for one.
+    await place_.network(fresh_s=-3600.0).start()
+    assert (await hands.status(home))["height"] == height + 1
+
+    # Down leaves nothing running, and tells so the second time.
+    left = _running(home)
+    assert await stop(home)
+    assert not any(processes.alive(identity) for identity in left)
+    assert not await stop(home)
+    assert (await hands.status(home))["height"] is None
+
+
+async def test_daemons_that_die_are_started_again_while_supervised(
+    place_: Place,
+) -> None:
+    network = place_.network()
+    await network.start()
+    keeping = asyncio.create_task(network.supervise())
+    home = place_.home
+    before = _running(home)
+    await hands.mine(home, 2)
+    await _kill_all(home)
+
+    async def back() -> bool:
+        status = await hands.status(home)
+        synced: bool = status["lnds"][0]["synced"]
+        return synced and status["height"] == FIRST_BLOCKS + 8
+
+    await _until(back)
+    after = _running(home)
+    assert len(after) == 2
+    assert not set(after) & set(before)
+
+    # What someone else mined is kept by whoever supervises.
+    kept = hands.journal(home).read_text().count("\n")
+    async with asyncio.timeout(60):
+        async with connected(access.load(home).btcd) as chain:
+            await chain.mine(1)
+        while hands.journal(home).read_text().count("\n") != kept + 1:
+            await asyncio.sleep(0.05)
+
+    # Ending the supervision ends no daemon.
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    assert _running(home) == after
+
+
+async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
+    home = place_.home
+    await place_.network().start()
+    assert _dev(home, "mine", "2") == {"height": FIRST_BLOCKS + 8}
+    for kind in ("TAPROOT_PUBKEY", "WITNESS_PUBKEY_HASH", "NESTED_PUBKEY_HASH"):
+        async with opened(access.load(home).lnds["treasury"]) as wallet:
+            answer = await wallet.call("GET", f"/v1/newaddress?type={kind}")
+        assert len(_dev(home, "fund", answer["address"], "100000")["txid"]) == 64
+    # Unconfirmed ones do not get into each other's way, and coins never run out.
+    async with opened(access.load(home).lnds["treasury"]) as wallet:
+        address = await wallet.address()
+    await asyncio.gather(
+        *(hands.fund(home, address, 50_000, confirmations=0) for _ in range(5))
+    )
+    large = 150 * 100_000_000  # more than one block pays
+    await hands.fund(home, address, large, confirmations=1)
+    expected = TREASURY + 300_000 + 250_000 + large
+
+    async def all_there() -> bool:
+        status = _dev(home, "status")
+        return [lnd["balance_sats"] for lnd in status["lnds"]] == [expected]
+
+    await _until(all_there)
+    with pytest.raises(Malformed, match="is no address of simnet"):
+        await hands.fund(home, "bc1qharbour", 1000, confirmations=0)
+    with pytest.raises(Malformed, match="amount: must be from"):
+        await hands.fund(home, address, 999, confirmations=0)
+    with pytest.raises(Malformed, match="blocks: must be from"):
+        await hands.mine(home, 0)
+
+
+async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
+    place_: Place,
+) -> None:
+    home = place_.home
+    network = place_.network()
+    await network.start()
+    before = _running(home)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = replace(place_.ports, treasury_rest=taken.getsockname()[1])
+        with pytest.raises(SetupError, match="devnet_treasury_rest_port"):
+            await replace(place_, ports=ports).network().start()
+    await replace(place_, ports=ports).network().start()
+    after = _running(home)
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+    assert access.load(home).lnds["treasury"].rest.endswith(str(ports.treasury_rest))
+
+
+def _dev(home: Path, *words: str) -> Any:
+    leyden = Path(sys.executable).with_name("leyden")
+    command = ["dev", *words, "--home", str(home), "--json"]
+    done = subprocess.run(
+        [leyden, *command], capture_output=True, check=True, timeout=60
+    )
+    return json.loads(done.stdout)
+
+
+def _running(home: Path) -> list[Identity]:
+    found = (
+        processes.holder(access.folder(home) / name / "claim")
+        for name in ("btcd", "treasury")
+    )
+    return [identity for identity in found if identity is not None]
+
+
+async def _kill_all(home: Path) -> None:
+    killed = _running(home)
+    for identity in killed:
+        processes.signal(identity, signal.SIGKILL)
+    for identity in killed:
+        await processes.exited(identity)
+
+
+def _private(home: Path) -> bool:
+    """Every file under the chain's folder is its owner's alone."""
+    return all(
+        path.stat().st_mode & 0o077 == 0
+        for path in (access.folder(home), *access.folder(home).glob("*"))
+    )
+
+
+async def _until(true: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(120):
+        while not await true():
+            await asyncio.sleep(0.2)

@@ -1,0 +1,45 @@
+"""A node called "harbour light", as the tests of its life need it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.nodes import Network, Node, Status, Type
+from leyden.domain.versions import OFFERED
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def a_node(status: Status = Status.PROVISIONING, **changes: Any) -> Node:
+    return Node(
+        **{
+            "id": "0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55N",
+            "organization_id": "harbour",
+            "name": "harbour light",
+            "network": Network.TESTNET,
+            "type": Type.STANDARD,
+            "version": OFFERED.default,
+            "settings": some_settings(),
+            "api_endpoint": "harbour-light-0b5c3d1e.nodes.localhost",
+            "slot": 7,
+            "created": NOON,
+            "due": NOON,
+            "status": status,
+            **changes,
+        }
+    )
+
+
+def some_settings(**changes: Any) -> NodeSettings:
+    return NodeSettings(
+        **{
+            "autopilot": False,
+            "grpc": True,
+            "rest": True,
+            "keysend": True,
+            "whitelist": ("127.0.0.1",),
+            "alias": "harbour light",
+            "color": "#ff9900",
+            **changes,
+        }
+    )

@@ -1,0 +1,79 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.accounts import (
+    ApiKey,
+    Scope,
+    check_email,
+    check_name,
+    new_id,
+    parse_scopes,
+)
+from leyden.domain.times import from_us, to_iso, to_us
+from leyden.errors import Malformed
+
+NOON = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 51, "a\nb", "a\u202eb", "a\u200bb"])
+def test_a_name_that_cannot_be_shown_is_refused(name: str) -> None:
+    with pytest.raises(Malformed, match=r"^name: must"):
+        check_name(name, what="name")
+
+
+def test_a_name_is_trimmed_and_composed() -> None:
+    assert check_name("  Cafe\u0301 du Port ", what="name") == "Café du Port"
+
+
+@pytest.mark.parametrize(
+    "email", ["", "ada", "@", "a@b@c", "a b@c", "a" * 251 + "@b.c"]
+)
+def test_what_is_no_address_is_refused(email: str) -> None:
+    with pytest.raises(Malformed, match=r"^email: "):
+        check_email(email)
+
+
+def test_an_address_is_kept_in_lower_case() -> None:
+    assert check_email(" Ada@Example.ORG ") == "ada@example.org"
+
+
+def test_scopes_are_known_words_and_at_least_one() -> None:
+    assert parse_scopes(["node", " flow"]) == {Scope.NODE, Scope.FLOW}
+    for words in ([], [""], ["root"], ["node", "root"]):
+        with pytest.raises(Malformed, match="node, flow"):
+            parse_scopes(words)
+
+
+def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
+    def a_key(
+        *, expires: datetime | None = None, revoked: datetime | None = None
+    ) -> ApiKey:
+        return ApiKey(
+            id=new_id(),
+            organization_id=new_id(),
+            name="backend",
+            hint="leyden_abcd",
+            scopes=frozenset(Scope),
+            created=NOON,
+            expires=expires,
+            last_used=None,
+            revoked=revoked,
+        )
+
+    second = timedelta(seconds=1)
+    assert a_key().is_live(NOON)
+    assert a_key(expires=NOON + second).is_live(NOON)
+    assert not a_key(expires=NOON).is_live(NOON)
+    assert not a_key(revoked=NOON).is_live(NOON)
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_a_time_is_kept_to_the_microsecond(when: datetime) -> None:
+    assert from_us(to_us(when)) == when
+
+
+def test_a_time_is_shown_to_the_millisecond_with_a_z() -> None:
+    assert to_iso(NOON) == "2026-03-01T12:00:00.123Z"

@@ -1,0 +1,159 @@
+"""What an answer means, and which event is next."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.deliveries import (
+    RETRIES,
+    Answer,
+    Pause,
+    State,
+    Verdict,
+    Waiting,
+    judge,
+    next_up,
+)
+
+NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
+
+
+def verdict(
+    answer: Answer,
+    *,
+    attempt: int = 1,
+    failing_since: datetime | None = None,
+    luck: float = 0.5,
+) -> Verdict:
+    return judge(
+        answer, attempt=attempt, now=NOON, failing_since=failing_since, luck=luck
+    )
+
+
+def wait(answer: Answer, *, attempt: int = 1, luck: float = 0.5) -> float:
+    return (verdict(answer, attempt=attempt, luck=luck).due - NOON).total_seconds()
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+def test_2xx_is_success(status: int) -> None:
+    assert verdict(Answer(status=status)).state is State.DELIVERED
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(error="timed out"),
+        *(
+            Answer(status=status)
+            for status in (101, 199, 300, 301, 302, 307, 308, 400, 404, 429, 500, 503)
+        ),
+    ],
+)
+def test_everything_else_is_tried_again(answer: Answer) -> None:
+    assert verdict(answer).state is State.PENDING
+    assert verdict(answer).pause is None
+
+
+def test_the_waits_grow_as_promised_and_then_it_is_given_up() -> None:
+    away = Answer(error="connection refused")
+    waits = [wait(away, attempt=n) for n in range(1, 10)]
+    assert waits == [5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400]
+    assert verdict(away, attempt=10).state is State.FAILED
+
+
+@given(
+    luck=st.floats(0, 1),
+    attempt=st.integers(1, len(RETRIES)),
+    answer=st.sampled_from([Answer(status=500), Answer(error="reset")]),
+)
+def test_a_retry_stays_within_a_tenth_of_its_time(
+    luck: float, attempt: int, answer: Answer
+) -> None:
+    planned = RETRIES[attempt - 1].total_seconds()
+    assert abs(wait(answer, attempt=attempt, luck=luck) - planned) <= planned * 0.1001
+
+
+def test_a_receiver_that_is_gone_is_not_called_again() -> None:
+    gone = verdict(Answer(status=410))
+    assert gone.state is State.FAILED
+    assert gone.pause is Pause.GONE
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_honoured_in_seconds_and_as_a_date(status: int) -> None:
+    assert wait(Answer(status=status, retry_after="77")) == 77
+    assert wait(Answer(status=status, retry_after="1")) == 5, "never sooner than ours"
+    date = "Sat, 14 Mar 2026 12:03:00 GMT"
+    assert wait(Answer(status=status, retry_after=date)) == 180
+    assert wait(Answer(status=status, retry_after="9" * 400)) == 86_400
+
+
+def test_retry_after_counts_for_429_and_503_alone() -> None:
+    assert wait(Answer(status=500, retry_after="77")) == 5
+
+
+@given(st.text(max_size=60))
+def test_a_nonsensical_retry_after_breaks_nothing(nonsense: str) -> None:
+    assert 5 <= wait(Answer(status=429, retry_after=nonsense)) <= 86_400
+
+
+@pytest.mark.parametrize(
+    "nonsense", ["soon", "-5", "1.5", "Sat, 99 Mar 2026", "Wed, 1 Jan 0001 00:00:00"]
+)
+def test_retry_after_nonsense_asks_for_nothing(nonsense: str) -> None:
+    assert wait(Answer(status=429, retry_after=nonsense)) == 5
+
+
+def test_five_days_of_failure_pause_the_receiver() -> None:
+    away = Answer(error="connection refused")
+    almost = NOON - timedelta(days=5) + timedelta(seconds=1)
+    assert verdict(away, failing_since=almost).pause is None
+    tired = verdict(away, failing_since=NOON - timedelta(days=5))
+    assert tired.pause is Pause.FAILING
+    assert tired.state is State.PENDING, "the event waits for the receiver's return"
+    assert verdict(Answer(status=200), failing_since=almost).pause is None
+
+
+def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Waiting:
+    return Waiting(
+        position=position,
+        due=NOON + timedelta(seconds=due_in),
+        overtakable=overtakable,
+    )
+
+
+@pytest.mark.parametrize(
+    ("pending", "chosen"),
+    [
+        ([], None),
+        ([waiting(1, 0), waiting(2, 0)], 1),
+        ([waiting(1, 60), waiting(2, 0)], 1),  # in order: the second waits
+        ([waiting(1, 60, overtakable=True), waiting(2, 0)], 2),
+        ([waiting(1, -1, overtakable=True), waiting(2, 0)], 1),
+        ([waiting(1, 60, overtakable=True), waiting(2, 90)], 1),
+        ([waiting(1, 90, overtakable=True), waiting(2, 60), waiting(3, 0)], 2),
+        (
+            [
+                waiting(1, 90, overtakable=True),
+                waiting(2, 60, overtakable=True),
+                waiting(3, 0),
+            ],
+            3,
+        ),
+    ],
+)
+def test_events_keep_their_order_unless_the_receiver_refused_one(
+    pending: list[Waiting], chosen: int | None
+) -> None:
+    event = next_up(pending, NOON)
+    assert (event.position if event else None) == chosen
+
+
+def test_only_a_refusal_of_this_event_lets_others_pass() -> None:
+    for status in (400, 405, 413, 422):
+        assert verdict(Answer(status=status)).overtakable
+    for status in (301, 401, 403, 404, 408, 429, 500, 503):
+        assert not verdict(Answer(status=status)).overtakable
+    assert not verdict(Answer(error="reset")).overtakable

@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.keys import PREFIX, hint, is_key, write_key
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_what_is_written_is_recognised(secret: bytes) -> None:
+    key = write_key(secret)
+    assert is_key(key)
+    assert len(key) == 56
+    assert key.startswith(hint(key))
+
+
+@given(
+    st.binary(min_size=32, max_size=32),
+    st.integers(min_value=7, max_value=55),
+    st.characters(codec="utf-8"),
+)
+def test_one_wrong_character_is_noticed(
+    secret: bytes, place: int, character: str
+) -> None:
+    key = write_key(secret)
+    changed = key[:place] + character + key[place + 1 :]
+    assert is_key(changed) == (changed == key)
+
+
+@pytest.mark.parametrize("text", ["", PREFIX, "leyden", "x" * 56, PREFIX + "0" * 49])
+def test_anything_else_is_not_a_key(text: str) -> None:
+    assert not is_key(text)
+
+
+def test_the_hint_opens_nothing() -> None:
+    assert not is_key(hint(write_key(bytes(32))))
+
+
+def test_less_than_256_bits_make_no_key() -> None:
+    with pytest.raises(ValueError, match="32 random bytes"):
+        write_key(b"short")

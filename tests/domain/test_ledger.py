@@ -1,0 +1,102 @@
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, What
+
+SUMS = st.integers(0, 10**9)
+
+
+def balances(entries: Iterable[Entry]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for entry in entries:
+        assert entry.sats > 0
+        assert entry.source != entry.target
+        sums[entry.source] -= entry.sats
+        sums[entry.target] += entry.sats
+    return sums
+
+
+@pytest.mark.parametrize(
+    ("place", "may"),
+    [
+        ("received", True),
+        ("promised", True),
+        ("promo", True),
+        ("corrections", True),
+        (ledger.owed("harbour"), True),
+        (ledger.receivable("harbour"), True),
+        (ledger.credit("harbour"), False),
+        (ledger.held("5b0cFO"), False),
+        ("earned", False),
+        ("auction", False),
+        ("refunded", False),
+        ("suspense", False),
+    ],
+)
+def test_where_money_may_come_from(place: str, may: bool) -> None:  # noqa: FBT001
+    assert ledger.may_go_below_zero(place) is may
+
+
+@given(sats=SUMS, outstanding=SUMS)
+def test_what_is_owed_to_us_is_paid_before_credit(sats: int, outstanding: int) -> None:
+    entries = ledger.given(
+        sats,
+        organization_id="harbour",
+        outstanding=outstanding,
+        source="received",
+        what=What.LATE,
+        key="chain:ab:0#1",
+    )
+    sums = balances(entries)
+    assert sum(sums.values()) == 0
+    assert sums["received"] == -sats
+    assert sums["receivable:harbour"] == min(sats, outstanding)
+    assert sums["credit:harbour"] == max(sats - outstanding, 0)
+    assert ledger.credited(entries) == sums["credit:harbour"]
+    assert len({entry.key for entry in entries}) == len(entries)
+
+
+@given(sats=SUMS, available=SUMS)
+def test_a_spent_credit_becomes_a_receivable(sats: int, available: int) -> None:
+    sums = balances(
+        ledger.taken_back(
+            sats,
+            organization_id="harbour",
+            available=available,
+            key="chain:ab:0#1:reversed",
+            order_id="5b0cFO",
+        )
+    )
+    assert sum(sums.values()) == 0
+    assert sums["received"] == sats
+    assert sums["credit:harbour"] == -min(sats, available)
+    assert sums["receivable:harbour"] == -max(sats - available, 0)
+
+
+@given(holds=SUMS, promised=SUMS, charged=SUMS, outstanding=SUMS)
+def test_an_ended_order_holds_nothing(
+    holds: int, promised: int, charged: int, outstanding: int
+) -> None:
+    sums = balances(
+        ledger.let_go(
+            order_id="5b0cFO",
+            organization_id="harbour",
+            holds=holds,
+            promised=promised,
+            charged=charged,
+            outstanding=outstanding,
+            key="cancelled:5b0cFO",
+        )
+    )
+    assert sums["held:5b0cFO"] == -holds
+    assert sum(sums.values()) == 0
+    assert sums["promised"] == min(promised, holds)
+    assert sums["owed:harbour"] == min(charged, holds - sums["promised"])
+    assert sums["receivable:harbour"] <= outstanding
+    if sums["credit:harbour"]:
+        assert sums["receivable:harbour"] == outstanding

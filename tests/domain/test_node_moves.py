@@ -1,0 +1,198 @@
+from dataclasses import replace
+from datetime import timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.node_moves import KEPT, LONGEST_PAUSE, MOVES, Step, command, plan
+from leyden.domain.nodes import Action, Node, Seen, Status, Wanted, check_name
+from leyden.errors import Malformed, NotAllowed
+from tests.domain.nodes import NOON, a_node
+
+ASKABLE = [action for action in Action if action is not Action.CREATE]
+
+
+def test_the_states_are_the_ones_the_api_shows() -> None:
+    assert set(Status) == {
+        "provisioning",
+        "starting",
+        "waiting_init",
+        "waiting_unlock",
+        "running",
+        "stopping",
+        "stopped",
+        "restarting",
+        "updating",
+        "failed",
+        "deleting",
+    }
+
+
+@pytest.mark.parametrize(("status", "action"), list(product(Status, Action)))
+def test_every_command_is_in_the_table_or_refused(
+    status: Status, action: Action
+) -> None:
+    node = a_node(status, process="lnd 1", launched=1)
+    if (status, action) in MOVES:
+        assert command(node, action, now=NOON).status is MOVES[status, action]
+    else:
+        with pytest.raises(NotAllowed, match=f"a node that is {status} cannot be "):
+            command(node, action, now=NOON)
+
+
+@pytest.mark.parametrize(
+    ("action", "allowed"),
+    [
+        (Action.START, {"stopped", "failed"}),
+        (
+            Action.STOP,
+            {
+                "provisioning",
+                "starting",
+                "waiting_init",
+                "waiting_unlock",
+                "running",
+                "restarting",
+                "updating",
+                "failed",
+                "stopped",  # after a crash, to end the tries
+            },
+        ),
+        (Action.RESTART, {"starting", "waiting_init", "waiting_unlock", "running"}),
+        (Action.SETTINGS, set(Status) - {"deleting"}),
+        (Action.DELETE, set(Status) - {"deleting"}),
+    ],
+)
+def test_what_may_be_asked_of_a_node_in_which_state(
+    action: Action, allowed: set[str]
+) -> None:
+    assert {status for status in Status if (status, action) in MOVES} == allowed
+
+
+def test_a_stopped_node_that_should_be_stopped_is_not_stopped_again() -> None:
+    node = a_node(Status.STOPPED, wanted=Wanted.STOPPED)
+    with pytest.raises(NotAllowed, match="a node that is stopped cannot be stopped"):
+        command(node, Action.STOP, now=NOON)
+
+
+def test_a_node_that_keeps_crashing_can_be_given_rest() -> None:
+    node = a_node(Status.STOPPED, crashes=4, due=NOON + timedelta(seconds=8))
+    rested = command(node, Action.STOP, now=NOON)
+    assert rested.status is Status.STOPPED
+    assert plan(rested, NOON + timedelta(days=1)) is Step.NOTHING
+
+
+def test_a_node_without_a_process_is_stopped_at_once() -> None:
+    node = a_node(Status.PROVISIONING)
+    assert command(node, Action.STOP, now=NOON).status is Status.STOPPED
+
+
+def test_asking_begins_anew_without_a_pause() -> None:
+    node = a_node(Status.FAILED, crashes=9, due=NOON + timedelta(minutes=5))
+    started = command(node, Action.START, now=NOON)
+    assert (started.crashes, started.due) == (0, NOON)
+    assert plan(started, NOON) is Step.START
+
+
+@pytest.mark.parametrize("action", [Action.RESTART, Action.UPDATE, Action.SETTINGS])
+def test_what_needs_another_lnd_ends_the_one_that_runs(action: Action) -> None:
+    node = a_node(Status.RUNNING, process="lnd 1", launched=1)
+    asked = command(node, action, now=NOON)
+    assert plan(asked, NOON) is Step.STOP
+    assert asked.wanted is Wanted.RUNNING
+
+
+def test_a_stopped_node_stays_stopped_when_it_is_updated_or_set() -> None:
+    node = a_node(Status.STOPPED, wanted=Wanted.STOPPED)
+    for action in (Action.UPDATE, Action.SETTINGS):
+        asked = command(node, action, now=NOON)
+        assert asked.status is Status.STOPPED
+        assert plan(asked, NOON) is Step.NOTHING
+
+
+def test_deleting_keeps_the_data_for_seven_days() -> None:
+    node = command(a_node(Status.STOPPED), Action.DELETE, now=NOON)
+    assert timedelta(days=7) == KEPT
+    assert plan(node, NOON + KEPT - timedelta(seconds=1)) is Step.WAIT
+    assert plan(node, NOON + KEPT) is Step.REMOVE
+
+
+@pytest.mark.parametrize(
+    ("wanted", "process", "launched", "due_in_s", "step"),
+    [
+        (Wanted.RUNNING, "", 0, 0, Step.START),
+        (Wanted.RUNNING, "", 0, 5, Step.WAIT),
+        (Wanted.RUNNING, "lnd 1", 2, 0, Step.NOTHING),
+        (Wanted.RUNNING, "lnd 1", 2, 5, Step.NOTHING),
+        (Wanted.RUNNING, "lnd 1", 1, 0, Step.STOP),
+        (Wanted.STOPPED, "", 0, 0, Step.NOTHING),
+        (Wanted.STOPPED, "lnd 1", 2, 0, Step.STOP),
+        (Wanted.DELETED, "lnd 1", 2, 5, Step.STOP),
+        (Wanted.DELETED, "", 0, 5, Step.WAIT),
+        (Wanted.DELETED, "", 0, 0, Step.REMOVE),
+    ],
+)
+def test_the_difference_between_wanted_and_present_says_what_to_do(
+    wanted: Wanted, process: str, launched: int, due_in_s: int, step: Step
+) -> None:
+    node = a_node(
+        wanted=wanted,
+        process=process,
+        launched=launched,
+        revision=2,
+        due=NOON + timedelta(seconds=due_in_s),
+    )
+    assert plan(node, NOON) is step
+
+
+def test_a_clock_that_was_set_back_delays_nobody_for_long() -> None:
+    node = a_node(Status.STOPPED, crashes=1, due=NOON + timedelta(seconds=1))
+    an_hour_back = NOON - timedelta(hours=1)
+    assert plan(node, an_hour_back) is Step.START
+    assert plan(node, NOON + timedelta(seconds=1) - LONGEST_PAUSE) is Step.WAIT
+
+
+def test_nothing_leaves_deleting() -> None:
+    assert {cause for status, cause in MOVES if status is Status.DELETING} == set()
+
+
+@given(st.lists(st.sampled_from(ASKABLE)))
+def test_the_wish_is_always_the_last_one_that_was_granted(
+    actions: list[Action],
+) -> None:
+    node: Node = replace(a_node(Status.RUNNING), process="lnd 1", launched=1)
+    wanted = Wanted.RUNNING
+    for action in actions:
+        try:
+            node = command(node, action, now=NOON)
+        except NotAllowed:
+            continue
+        wanted = {
+            Action.START: Wanted.RUNNING,
+            Action.STOP: Wanted.STOPPED,
+            Action.DELETE: Wanted.DELETED,
+        }.get(action, wanted)
+    assert node.wanted is wanted
+    if wanted is Wanted.DELETED:
+        assert node.status is Status.DELETING
+
+
+@given(st.text())
+def test_a_name_is_plain_or_refused(name: str) -> None:
+    plain = (
+        1 <= len(name) <= 50
+        and name.isascii()
+        and all(letter.isalnum() or letter in " _.-" for letter in name)
+        and name == name.strip()
+    )
+    if plain:
+        assert check_name(name) == name
+    else:
+        with pytest.raises(Malformed, match=r"^name: "):
+            check_name(name)
+
+
+def test_seen_and_asked_are_never_confused() -> None:
+    assert not {str(seen) for seen in Seen} & {str(action) for action in Action}

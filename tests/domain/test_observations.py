@@ -1,0 +1,230 @@
+import contextlib
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.node_moves import Step, command, plan
+from leyden.domain.nodes import Action, Node, Status, Wanted
+from leyden.domain.observations import Observation, State, broke, launched, observe
+from leyden.errors import NotAllowed
+from tests.domain.nodes import NOON, a_node
+
+LND = "4711 88"
+GONE = Observation(process=LND, alive=False)
+
+
+def a_live_node(status: Status = Status.STARTING, **changes: object) -> Node:
+    return a_node(
+        status, **{"process": LND, "launched": 1, "launched_at": NOON, **changes}
+    )
+
+
+def says(state: State) -> Observation:
+    return Observation(process=LND, state=state)
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (State.WAITING_TO_START, Status.STARTING),
+        (State.NON_EXISTING, Status.WAITING_INIT),
+        (State.LOCKED, Status.WAITING_UNLOCK),
+        (State.UNLOCKED, Status.STARTING),
+        (State.RPC_ACTIVE, Status.STARTING),
+        (State.SERVER_ACTIVE, Status.RUNNING),
+    ],
+)
+def test_what_lnd_says_is_what_the_owner_sees(state: State, status: Status) -> None:
+    for before in (Status.STARTING, Status.RESTARTING, Status.UPDATING, Status.RUNNING):
+        assert observe(a_live_node(before), says(state), NOON).status is status
+
+
+@pytest.mark.parametrize(("status", "state"), list(product(Status, State)))
+def test_seeing_the_same_twice_changes_nothing_more(
+    status: Status, state: State
+) -> None:
+    once = observe(a_live_node(status), says(state), NOON)
+    assert observe(once, says(state), NOON + timedelta(hours=1)) == once
+
+
+def test_a_node_that_is_told_to_stop_shows_that_whatever_its_lnd_says() -> None:
+    stopping = command(a_live_node(Status.RUNNING), Action.STOP, now=NOON)
+    for state in State:
+        assert observe(stopping, says(state), NOON) == stopping
+    assert observe(stopping, GONE, NOON).status is Status.STOPPED
+
+
+def test_what_an_earlier_lnd_said_is_not_believed_of_the_present_one() -> None:
+    node = a_live_node(Status.WAITING_UNLOCK)
+    old = Observation(process="4242 77", state=State.SERVER_ACTIVE)
+    assert observe(node, old, NOON) == node
+    assert observe(node, Observation(process="4242 77", alive=False), NOON) == node
+
+
+def test_a_restart_shows_until_the_next_lnd_says_where_it_stands() -> None:
+    node = command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
+    assert observe(node, says(State.SERVER_ACTIVE), NOON).status is Status.RESTARTING
+    node = observe(node, GONE, NOON)
+    assert (node.status, node.crashes) == (Status.RESTARTING, 0)
+    assert plan(node, NOON) is Step.START
+    node = launched(node, process="4712 99", revision=node.revision, now=NOON)
+    assert node.status is Status.RESTARTING
+    locked = Observation(process="4712 99", state=State.LOCKED)
+    assert observe(node, locked, NOON).status is Status.WAITING_UNLOCK
+
+
+def test_settings_that_come_during_a_start_are_not_lost() -> None:
+    node = command(a_node(Status.PROVISIONING), Action.SETTINGS, now=NOON)
+    node = launched(node, process=LND, revision=node.revision - 1, now=NOON)
+    assert plan(node, NOON) is Step.STOP
+    node = observe(node, GONE, NOON)
+    assert plan(node, NOON) is Step.START
+
+
+def test_the_owners_own_stop_stays() -> None:
+    asked = Observation(process=LND, alive=False, asked=True)
+    node = observe(a_live_node(Status.RUNNING), asked, NOON)
+    assert (node.status, node.wanted) == (Status.STOPPED, Wanted.STOPPED)
+    assert plan(node, NOON + timedelta(days=1)) is Step.NOTHING
+
+
+def test_an_owners_own_stop_does_not_end_a_restart() -> None:
+    node = command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
+    asked = Observation(process=LND, alive=False, asked=True)
+    assert plan(observe(node, asked, NOON), NOON) is Step.START
+
+
+def test_a_crash_is_mended_later_and_later() -> None:
+    node, now, pauses = a_live_node(Status.RUNNING), NOON, []
+    for _ in range(12):
+        node = observe(node, Observation(process=node.process, alive=False), now)
+        assert node.status is Status.STOPPED
+        pauses.append((node.due - now).total_seconds())
+        assert plan(node, now) is Step.WAIT
+        now = node.due
+        assert plan(node, now) is Step.START
+        node = launched(node, process=f"{LND} {now}", revision=1, now=now)
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
+
+
+def test_after_a_crash_a_node_shows_stopped_until_the_next_lnd_says_a_word() -> None:
+    node = observe(a_live_node(Status.RUNNING), GONE, NOON)
+    node = launched(node, process="4712 99", revision=1, now=NOON)
+    assert node.status is Status.STOPPED
+    gone_again = Observation(process="4712 99", alive=False)
+    assert observe(node, gone_again, NOON).status is Status.STOPPED
+
+
+def test_waking_up_now_and_then_does_not_count_as_health() -> None:
+    """A node that dies at each unlock must not be started every second for ever."""
+    node = observe(a_live_node(Status.WAITING_UNLOCK, crashes=5), GONE, NOON)
+    assert node.crashes == 6
+
+
+def test_a_crash_after_a_long_life_is_the_first_one_again() -> None:
+    node = a_live_node(Status.RUNNING, crashes=5)
+    assert observe(node, GONE, NOON + timedelta(minutes=10)).crashes == 1
+
+
+def test_a_start_that_cannot_be_made_shows_failed_and_is_tried_again() -> None:
+    node = broke(a_node(Status.PROVISIONING), now=NOON)
+    assert node.status is Status.FAILED
+    assert plan(node, NOON) is Step.WAIT
+    assert plan(node, node.due) is Step.START
+    node = launched(node, process=LND, revision=1, now=node.due)
+    assert node.status is Status.STARTING
+
+
+def test_a_deleted_node_ends_quietly() -> None:
+    node = command(a_live_node(Status.RUNNING), Action.DELETE, now=NOON)
+    gone = observe(node, GONE, NOON + timedelta(seconds=3))
+    assert (gone.status, gone.due) == (Status.DELETING, node.due)
+    assert gone.is_gone
+
+
+class Walk:
+    """A node to which things happen, and a hand that acts on the plan."""
+
+    def __init__(self) -> None:
+        self.node = a_node()
+        self.now = NOON
+        self._launches = 0
+
+    def asks(self, action: Action) -> None:
+        with contextlib.suppress(NotAllowed):
+            self.node = command(self.node, action, now=self.now)
+
+    def sees(self, **seen: Any) -> None:
+        if self.node.has_process:
+            observation = Observation(process=self.node.process, **seen)
+            self.node = observe(self.node, observation, self.now)
+
+    def breaks(self) -> None:
+        if plan(self.node, self.now) is Step.START:
+            self.node = broke(self.node, now=self.now)
+
+    def acts(self) -> None:
+        match plan(self.node, self.now):
+            case Step.START:
+                self._launches += 1
+                self.node = launched(
+                    self.node,
+                    process=f"lnd {self._launches}",
+                    revision=self.node.revision,
+                    now=self.now,
+                )
+            case Step.STOP:
+                self.sees(alive=False)
+            case _:
+                pass
+
+    def meets(self, event: Action | State | str) -> None:
+        self.now += timedelta(seconds=1)
+        match event:
+            case Action():
+                self.asks(event)
+            case State():
+                self.sees(state=event)
+            case "ended" | "asked":
+                self.sees(alive=False, asked=event == "asked")
+            case "broke":
+                self.breaks()
+            case _:
+                self.acts()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(Action),
+            st.sampled_from(State),
+            st.sampled_from(["ended", "asked", "broke", "acts"]),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_happened_acting_on_the_plan_gives_what_is_wanted(
+    events: list[Action | State | str],
+) -> None:
+    walk = Walk()
+    for event in events:
+        walk.meets(event)
+    walk.now += timedelta(minutes=5)
+    for _ in range(3):
+        walk.acts()
+    node = walk.node
+    assert node.has_process is (node.wanted is Wanted.RUNNING)
+    assert not node.is_outdated
+    walk.sees(state=State.SERVER_ACTIVE)
+    assert (
+        walk.node.status
+        is {
+            Wanted.RUNNING: Status.RUNNING,
+            Wanted.STOPPED: Status.STOPPED,
+            Wanted.DELETED: Status.DELETING,
+        }[node.wanted]
+    )

@@ -1,0 +1,111 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.orders import (
+    ENDED,
+    FINAL,
+    MOVES,
+    TICKETED,
+    Event,
+    Order,
+    Status,
+    advance,
+)
+from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def an_order(status: Status = Status.WAITING_PAYMENT) -> Order:
+    return Order(
+        id="5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO",
+        organization_id="harbour",
+        status=status,
+        created=NOON,
+        expires=NOON + timedelta(hours=1),
+        quote=quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms()),
+    )
+
+
+@pytest.mark.parametrize(("status", "event"), list(product(Status, Event)))
+def test_every_move_is_in_the_table_or_refused(status: Status, event: Event) -> None:
+    if (status, event) in MOVES:
+        assert advance(an_order(status), event).status is MOVES[status, event]
+    else:
+        with pytest.raises(NotAllowed, match=f"is {status} cannot be {event}"):
+            advance(an_order(status), event)
+
+
+@given(st.lists(st.sampled_from(Event)))
+def test_no_walk_leaves_a_final_state(events: list[Event]) -> None:
+    order = an_order()
+    for event in events:
+        before = order.status
+        try:
+            order = advance(order, event)
+        except NotAllowed:
+            assert order.status is before
+        else:
+            assert before not in FINAL
+
+
+def test_the_states_are_the_contracts() -> None:
+    assert {str(status) for status in Status} == {
+        "waiting_payment",
+        "expired",
+        "creating",
+        "created",
+        "submitted",
+        "filled",
+        "failed",
+        "cancelled",
+    }
+
+
+def test_which_states_end_an_order() -> None:
+    assert {Status.EXPIRED, Status.FILLED, Status.CANCELLED} == FINAL
+    assert FINAL | {Status.FAILED} == ENDED
+    assert {Status.CREATED, Status.SUBMITTED, Status.FILLED} == TICKETED
+
+
+def test_which_states_can_be_cancelled() -> None:
+    assert {status for status, event in MOVES if event is Event.CANCELLED} == {
+        Status.WAITING_PAYMENT,
+        Status.CREATED,
+        Status.SUBMITTED,
+        Status.FAILED,
+    }
+
+
+def test_advancing_changes_nothing_but_the_status() -> None:
+    order = an_order()
+    paid = advance(order, Event.PAID)
+    assert replace(paid, status=order.status) == order
+
+
+def test_credit_is_taken_off_what_is_due() -> None:
+    order = replace(an_order(), credit_used=Sats(6_163))
+    assert order.amount_due == 10_000
+    assert order.to_be_paid == 10_000
+
+
+def test_a_corporate_account_has_it_due_but_need_not_pay() -> None:
+    order = replace(an_order(), charged=Sats(16_163))
+    assert order.amount_due == 16_163
+    assert order.to_be_paid == 0
+
+
+def test_nothing_is_due_for_a_cancelled_order() -> None:
+    assert an_order(Status.CANCELLED).amount_due == 0
+
+
+def test_paid_is_a_time_so_it_cannot_disagree() -> None:
+    assert not an_order().paid
+    assert replace(an_order(), paid_at=NOON).paid

@@ -1,0 +1,136 @@
+"""The events of the contract as JSON, and their proof."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from leyden.domain.webhooks import (
+    ANNOUNCED,
+    BlocksOutOfOrder,
+    Event,
+    StatusChanged,
+    UpdateAvailable,
+    body,
+    proof,
+    proven,
+    told_once,
+)
+
+API = "harbour-light.nodes.example.org"
+SECRET = "3f" * 24
+OLD_SECRET = "a7" * 24
+NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
+LINE = "[ERR] GRPH: out of order block: expecting height=840001, got height=840003"
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (
+            StatusChanged("waiting_unlock"),
+            {"type": "status", "details": {"status": "waiting_unlock"}, "api": API},
+        ),
+        (
+            StatusChanged("stopped"),
+            {"type": "status", "details": {"status": "stopped"}, "api": API},
+        ),
+        (
+            UpdateAvailable(lnd_version="0.20.2-beta", service_version="1.4.0"),
+            {
+                "type": "update",
+                "details": {
+                    "update_available": "true",
+                    "lnd_version": "0.20.2-beta",
+                    "service_version": "1.4.0",
+                },
+                "api": API,
+            },
+        ),
+        (
+            BlocksOutOfOrder(LINE),
+            {
+                "type": "error",
+                "details": {"type": "out_of_order_block", "log": LINE},
+                "api": API,
+            },
+        ),
+    ],
+)
+def test_a_body_has_the_three_fields_of_the_contract(
+    event: Event, told: dict[str, object]
+) -> None:
+    assert json.loads(body(event, api=API)) == told
+
+
+def test_the_announced_states_are_those_of_the_contract() -> None:
+    assert set(ANNOUNCED) == {"waiting_unlock", "waiting_init", "stopped"}
+
+
+def test_a_log_line_is_cut_and_stays_json() -> None:
+    told = json.loads(body(BlocksOutOfOrder('"\x00\\' * 1000), api=API))
+    assert told["details"]["log"] == ('"\x00\\' * 1000)[:1024]
+
+
+def test_an_update_is_told_once_for_each_version_of_lnd() -> None:
+    older = UpdateAvailable(lnd_version="v0.20.1-beta", service_version="1.4.0")
+    newer = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.4.0")
+    moved = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.5.0")
+    assert told_once(older) != told_once(newer) == told_once(moved)
+    assert told_once(StatusChanged("stopped")) is None
+
+
+def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
+    now = datetime.now(UTC)
+    text = body(StatusChanged("waiting_unlock"), api=API)
+    headers = proof([SECRET], event_id="msg_tide", sent=now, body=text)
+    assert Webhook(SECRET).verify(text, headers)["api"] == API
+    assert Webhook(SECRET.encode()).verify(text, headers)["api"] == API
+    with pytest.raises(WebhookVerificationError):
+        Webhook(SECRET).verify(text.replace("unlock", "init"), headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(OLD_SECRET).verify(text, headers)
+
+
+def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None:
+    text = body(StatusChanged("stopped"), api=API)
+    headers = proof(
+        [SECRET, OLD_SECRET], event_id="msg_tide", sent=datetime.now(UTC), body=text
+    )
+    assert headers["Service-Secret"] == SECRET
+    for secret in (SECRET, OLD_SECRET):
+        Webhook(secret).verify(text, headers)
+
+
+def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
+    text = body(StatusChanged("stopped"), api=API)
+    headers = proof([SECRET], event_id="msg_tide", sent=NOON, body=text)
+
+    def holds(
+        changed: dict[str, str] | None = None,
+        *,
+        late: timedelta = timedelta(),
+        secret: str = SECRET,
+        text: str = text,
+    ) -> bool:
+        return proven(
+            [secret],
+            headers=headers | (changed or {}),
+            body=text.encode(),
+            now=NOON + late,
+        )
+
+    assert holds()
+    assert holds(late=timedelta(minutes=4, seconds=59))
+    assert not holds(late=timedelta(minutes=5, seconds=1))
+    assert not holds(late=-timedelta(minutes=5, seconds=1))
+    assert not holds(secret=OLD_SECRET)
+    assert not holds(text=text + " ")
+    assert not holds({"webhook-id": "msg_ebb"})
+    assert not holds({"webhook-timestamp": str(int(NOON.timestamp()) + 1)})
+    assert not holds({"webhook-signature": ""})
+    assert not holds({"webhook-signature": "v1,"})
+    assert not holds({"webhook-signature": "v1,ümlaut"})
+    for nonsense in ("", "noon", "-1", "١٢", "9" * 5000, "1e9"):
+        assert not holds({"webhook-timestamp": nonsense})

@@ -1,0 +1,69 @@
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from leyden.errors import SetupError
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Door
+from leyden.gateway.supervisor import program
+from tests.gateway.calls import Callers, EchoNode, echo_node, free_port
+
+
+@pytest.fixture(scope="session")
+def envoy() -> Path:
+    try:
+        return program()
+    except SetupError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def listening() -> Listening:
+    return Listening(
+        ports={door: free_port() for door in Door},
+        connections_per_source=20,
+        connections_per_node=30,
+        hello_timeout_s=2,
+    )
+
+
+@pytest.fixture
+async def gateway(
+    tmp_path: Path, listening: Listening, envoy: Path
+) -> AsyncIterator[LocalGateway]:
+    made = LocalGateway(tmp_path / "gateway", listening, Bootstrap(), envoy=envoy)
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+def port(listening: Listening) -> int:
+    return listening.ports[Door.REST]
+
+
+@pytest.fixture
+async def harbour(tmp_path: Path) -> AsyncIterator[EchoNode]:
+    async with echo_node("harbour.nodes.test", tmp_path, datetime.now(UTC)) as node:
+        yield node
+
+
+@pytest.fixture
+async def lighthouse(tmp_path: Path) -> AsyncIterator[EchoNode]:
+    async with echo_node("lighthouse.nodes.test", tmp_path, datetime.now(UTC)) as node:
+        yield node
+
+
+@pytest.fixture
+async def callers(
+    port: int,
+    harbour: EchoNode,  # noqa: ARG001  so that we hang up before the nodes go
+    lighthouse: EchoNode,  # noqa: ARG001
+) -> AsyncIterator[Callers]:
+    made = Callers(port)
+    yield made
+    await made.hang_up()

@@ -1,0 +1,99 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from leyden.errors import Malformed
+from leyden.gateway.certificates import LEAF_LIFE, Authority, open_or_create
+from leyden.gateway.handed_in import accept
+from leyden.lnd.home import Tls
+
+NAME = "harbour.nodes.test"
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return open_or_create(tmp_path / "authority", now=NOW)
+
+
+@pytest.fixture
+def tls(authority: Authority) -> Tls:
+    return authority.issue(NAME, now=NOW)
+
+
+def accepted(chain: bytes, key: bytes, *, name: str = NAME, now: datetime = NOW) -> Tls:
+    return accept(chain.decode(), key.decode(), name=name, now=now)
+
+
+def test_a_chain_and_its_key_are_taken_as_they_are(tls: Tls) -> None:
+    assert accepted(tls.chain_pem, tls.key_pem) == tls
+
+
+def test_words_around_the_certificates_are_left_out(tls: Tls) -> None:
+    assert accepted(b"Bag Attributes\n" + tls.chain_pem, tls.key_pem) == tls
+
+
+def test_a_wildcard_covers_one_label(authority: Authority) -> None:
+    wild = authority.issue("*.nodes.test", now=NOW)
+    assert accepted(wild.chain_pem, wild.key_pem) == wild
+    with pytest.raises(Malformed, match="is not for"):
+        accepted(wild.chain_pem, wild.key_pem, name="a.harbour.nodes.test")
+
+
+def test_another_nodes_is_refused(tls: Tls) -> None:
+    with pytest.raises(Malformed, match="is not for lighthouse"):
+        accepted(tls.chain_pem, tls.key_pem, name="lighthouse.nodes.test")
+
+
+@pytest.mark.parametrize("late", [-timedelta(days=1), LEAF_LIFE])
+def test_one_that_is_not_valid_now_is_refused(tls: Tls, late: timedelta) -> None:
+    with pytest.raises(Malformed, match="not valid at this time"):
+        accepted(tls.chain_pem, tls.key_pem, now=NOW + late)
+
+
+def test_another_key_is_refused(tls: Tls, authority: Authority) -> None:
+    other = authority.issue(NAME, now=NOW)
+    with pytest.raises(Malformed, match="is not the key"):
+        accepted(tls.chain_pem, other.key_pem)
+
+
+def test_a_chain_in_the_wrong_order_is_refused(tls: Tls) -> None:
+    end = b"-----END CERTIFICATE-----\n"
+    leaf, intermediate, _ = tls.chain_pem.split(end)
+    with pytest.raises(Malformed, match="issued by the next"):
+        accepted(intermediate + end + leaf + end, tls.key_pem)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        b"",
+        b"not a certificate",
+        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        b"x" * 70_000,
+    ],
+)
+def test_what_is_no_chain_is_refused(chain: bytes, tls: Tls) -> None:
+    with pytest.raises(Malformed, match="certificate: "):
+        accepted(chain, tls.key_pem)
+
+
+def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
+    odd = ed25519.Ed25519PrivateKey.generate().private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    locked = load_pem_private_key(tls.key_pem, None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"hunter2")
+    )
+    for key, why in ((odd, "elliptic"), (locked, "password"), (b"", "not a PEM key")):
+        with pytest.raises(Malformed, match=why):
+            accepted(tls.chain_pem, key)

@@ -1,0 +1,253 @@
+"""The real Envoy ends, we end, one of us changes: who gets in stays the same."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leyden import processes
+from leyden.errors import Away, SetupError
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Door
+from leyden.gateway.supervisor import program
+from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "gateway"
+
+
+def running(folder: Path) -> processes.Identity:
+    found = processes.holder(folder / "claim")
+    assert found is not None
+    return found
+
+
+async def test_killed_it_is_back_within_a_second_with_its_whitelists(
+    gateway: LocalGateway, folder: Path, callers: Callers, harbour: EchoNode
+) -> None:
+    looking_after = asyncio.create_task(gateway.run())
+    await gateway.apply([harbour.route(ALICE)])
+    made = await callers.call(harbour.name)
+    killed = running(folder)
+    loop = asyncio.get_running_loop()
+    os.kill(killed.pid, signal.SIGKILL)
+    began = loop.time()
+    assert await made.ended(within_s=1)
+    while not await callers.admitted(harbour.name, ALICE):
+        assert not await callers.admitted(harbour.name, BOB)
+        assert loop.time() - began < 1
+    assert not await callers.admitted(harbour.name, BOB)
+    assert running(folder) != killed
+    looking_after.cancel()
+
+
+async def test_it_goes_on_without_us_and_is_found_again(
+    gateway: LocalGateway,
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    before = running(folder)
+    made = await callers.call(harbour.name)
+
+    again = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
+    await again.start()
+
+    assert running(folder) == before
+    assert await made.open()
+    assert not await callers.admitted(harbour.name, BOB)
+    await again.apply([harbour.route(ALICE)])
+    assert await made.open()
+
+
+async def test_set_up_otherwise_it_is_replaced(
+    gateway: LocalGateway,
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    before = running(folder)
+    other = LocalGateway(folder, listening, Bootstrap(connections=77), envoy=envoy)
+    await other.start()
+    assert running(folder) != before
+    # nodes may be elsewhere by now, so nobody gets in until we say who
+    assert not await callers.admitted(harbour.name, ALICE)
+    await other.apply([harbour.route(ALICE)])
+    assert await callers.admitted(harbour.name, ALICE)
+
+
+async def test_what_lay_there_from_another_day_lets_nobody_in(
+    gateway: LocalGateway,
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    await gateway.stop()
+    tomorrow = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
+    await tomorrow.start()
+    assert not await callers.admitted(harbour.name, ALICE)
+
+
+async def test_routes_given_while_it_is_away_are_in_force_when_it_is_back(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    await gateway.stop()
+    await gateway.apply([harbour.route(BOB)])
+    assert not await callers.admitted(harbour.name, BOB)
+    await gateway.start()
+    await callers.get_in(harbour.name, BOB)
+    assert not await callers.admitted(harbour.name, ALICE)
+
+
+async def test_routes_that_it_refuses_change_nothing(
+    gateway: LocalGateway,
+    folder: Path,
+    callers: Callers,
+    harbour: EchoNode,
+    lighthouse: EchoNode,
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    before = (folder / "routes.json").read_bytes()
+    caps = (folder / "caps.wasm").read_bytes()
+    (folder / "caps.wasm").unlink()  # without its filter no chain can be made
+    both = [harbour.route(ALICE), lighthouse.route(ALICE)]
+    with pytest.raises(Away, match="refused the routes"):
+        await gateway.apply(both)
+    assert await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(lighthouse.name, ALICE)
+    assert (folder / "routes.json").read_bytes() == before
+
+    (folder / "caps.wasm").write_bytes(caps)
+    await gateway.apply(both)
+    assert await callers.admitted(lighthouse.name, ALICE)
+
+
+async def test_a_port_that_is_taken_is_said(
+    folder: Path, listening: Listening, envoy: Path
+) -> None:
+    with socket.create_server((HOST, listening.ports[Door.GRPC])):
+        gateway = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
+        with pytest.raises(SetupError, match="cannot listen"):
+            await gateway.start()
+        await gateway.stop()
+
+
+async def test_two_gateways_never_share_a_port(
+    gateway: LocalGateway, tmp_path: Path, listening: Listening, envoy: Path
+) -> None:
+    """Else each would get half of the connections, by a whitelist of its own."""
+    del gateway  # it listens
+    second = LocalGateway(tmp_path / "other", listening, Bootstrap(), envoy=envoy)
+    with pytest.raises(SetupError, match="cannot listen"):
+        await second.start()
+    await second.stop()
+
+
+async def test_an_envoy_that_cannot_run_is_said(
+    folder: Path, listening: Listening
+) -> None:
+    gateway = LocalGateway(folder, listening, Bootstrap(), envoy=Path("/bin/false"))
+    with pytest.raises(SetupError, match="ended"):
+        await gateway.start()
+
+
+def test_another_envoy_may_be_named() -> None:
+    assert program("/opt/envoy") == Path("/opt/envoy")
+
+
+async def test_its_files_are_for_its_owner_alone(
+    gateway: LocalGateway, folder: Path, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    assert folder.stat().st_mode & 0o077 == 0
+    for path in folder.iterdir():
+        assert path.stat().st_mode & 0o077 == 0 or path.name == "caps.wasm", path
+
+
+async def test_more_connections_than_there_are_files_for_are_closed_not_hung(
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    few = LocalGateway(
+        folder,
+        replace(listening, hello_timeout_s=5),
+        Bootstrap(connections=5),
+        envoy=envoy,
+    )
+    await few.start()
+    await few.apply([harbour.route(ALICE)])
+    made = [await callers.call(harbour.name) for _ in range(5)]
+    assert not await callers.admitted(harbour.name)
+    await made[0].close()
+    await callers.get_in(harbour.name)
+    await few.stop()
+
+
+START = """
+import asyncio, sys
+from pathlib import Path
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Door
+folder, envoy, rest, grpc = sys.argv[1:]
+listening = Listening(ports={Door.REST: int(rest), Door.GRPC: int(grpc)})
+gateway = LocalGateway(Path(folder), listening, Bootstrap(), envoy=Path(envoy))
+asyncio.run(gateway.start())
+"""
+
+
+async def test_where_few_files_may_be_open_it_closes_what_is_too_much_and_lives_on(
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    ports = [str(listening.ports[door]) for door in (Door.REST, Door.GRPC)]
+    limited = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable]
+    starting = await asyncio.create_subprocess_exec(
+        *limited, "-c", START, str(folder), str(envoy), *ports
+    )
+    assert await starting.wait() == 0
+    before = running(folder)
+    roomy = replace(listening, connections_per_source=500, connections_per_node=500)
+    gateway = LocalGateway(folder, roomy, Bootstrap(), envoy=envoy)
+    await gateway.apply([harbour.route(ALICE)])
+
+    made = []
+    for _ in range(200):
+        try:
+            made.append(await callers.call(harbour.name))
+        except OSError:
+            break
+    assert len(made) == 80  # two files each, and 96 for itself
+    assert all(await asyncio.gather(*(each.open() for each in made)))
+    await asyncio.gather(*(each.close() for each in made))
+    await callers.get_in(harbour.name)
+    assert running(folder) == before
+    await gateway.stop()

@@ -1,0 +1,35 @@
+"""What each node has sent and got, with the real Envoy."""
+
+import asyncio
+
+import pytest
+
+from leyden.gateway.base import Traffic
+from leyden.gateway.local import LocalGateway
+from tests.gateway.calls import ALICE, Callers, EchoNode
+
+pytestmark = pytest.mark.real
+
+
+async def test_figures_are_kept_by_node(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE), lighthouse.route(ALICE)])
+    made = await callers.call(harbour.name)
+    await made.ask("x" * 20_000)
+    await callers.call(lighthouse.name)
+    await callers.call(lighthouse.name)
+
+    async with asyncio.timeout(5):
+        while (found := await gateway.traffic()).get("harbour", Traffic()).bytes_in < 1:
+            await asyncio.sleep(0.01)
+    assert set(found) == {"harbour", "lighthouse"}
+    assert found["harbour"].connections == 1
+    assert 20_000 < found["harbour"].bytes_in < 25_000
+    assert 20_000 < found["harbour"].bytes_out < 25_000
+    assert found["lighthouse"].connections == 2
+
+
+async def test_without_envoy_there_are_no_figures(gateway: LocalGateway) -> None:
+    await gateway.stop()
+    assert await gateway.traffic() == {}

@@ -1,0 +1,163 @@
+"""Who gets in, with the real Envoy, from the first packet to the last."""
+
+import asyncio
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Listening
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import APART, Door
+from tests.gateway.calls import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    Callers,
+    EchoNode,
+)
+
+pytestmark = pytest.mark.real
+
+
+async def test_only_listed_addresses_get_in(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    assert await callers.admitted(harbour.name, ALICE)
+    assert not await callers.admitted(harbour.name, BOB)
+
+
+async def test_a_block_lets_in_its_addresses_and_no_others(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route("127.0.0.12/31")])
+    assert await callers.admitted(harbour.name, BOB)
+    assert await callers.admitted(harbour.name, CHARLIE)
+    assert not await callers.admitted(harbour.name, ALICE)
+
+
+async def test_an_empty_whitelist_lets_nobody_in(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route()])
+    assert not await callers.admitted(harbour.name, ALICE)
+
+
+async def test_everyone_is_spelled_out(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route("0.0.0.0/0", "::/0")])
+    assert await callers.admitted(harbour.name, CHARLIE)
+
+
+async def test_a_whitelist_is_its_nodes_own(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE), lighthouse.route(BOB)])
+    assert not await callers.admitted(harbour.name, BOB)
+    assert not await callers.admitted(lighthouse.name, ALICE)
+    made = await callers.call(lighthouse.name, BOB)
+    assert await made.ask("who is it") == "lighthouse.nodes.test: who is it"
+
+
+async def test_a_removed_address_is_cut_within_a_second_and_nobody_else(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    other = lighthouse.route(ALICE)
+    await gateway.apply([harbour.route(ALICE, BOB), other])
+    alices = await callers.call(harbour.name, ALICE)
+    bobs = await callers.call(harbour.name, BOB)
+    elsewhere = await callers.call(lighthouse.name, ALICE)
+    assert await alices.open()
+    assert await bobs.open()
+    assert await elsewhere.open()
+
+    await gateway.apply([harbour.route(ALICE), other])
+
+    assert await bobs.ended(within_s=1)
+    assert not await callers.admitted(harbour.name, BOB)
+    assert await alices.open()
+    assert await elsewhere.open()
+
+
+async def test_a_node_that_goes_takes_its_connections_with_it(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    alices = await callers.call(harbour.name, ALICE)
+    await gateway.apply([])
+    assert await alices.ended(within_s=1)
+    assert not await callers.admitted(harbour.name, ALICE)
+
+
+async def test_two_hundred_connections_live_through_a_hundred_changes(
+    tmp_path: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+    lighthouse: EchoNode,
+) -> None:
+    roomy = replace(listening, connections_per_node=1_000)
+    gateway = LocalGateway(tmp_path / "gateway", roomy, Bootstrap(), envoy=envoy)
+    await gateway.start()
+    sources = [str(ip_address(ALICE) + 10 + number) for number in range(10)]
+    other = lighthouse.route(*sources)
+    await gateway.apply([harbour.route(*sources), other])
+    calls = [
+        await callers.call(node.name, source)
+        for node in (harbour, lighthouse)
+        for source in sources
+        for _ in range(10)
+    ]
+    for number in range(100):
+        newcomer = (BOB,) if number % 2 == 0 else ()
+        await gateway.apply([harbour.route(*sources, *newcomer), other])
+        if newcomer:
+            made = await callers.call(harbour.name, BOB)
+            assert await made.open()
+        else:
+            assert await made.ended(within_s=1)
+    assert len(calls) == 200
+    assert all(await asyncio.gather(*(each.open() for each in calls)))
+    await gateway.stop()
+
+
+async def test_a_long_whitelist_holds_to_its_last_entry(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    block = [f"127.0.{i // 200 + 1}.{i % 200 + 1}" for i in range(500)]
+    assert len(block) > APART
+    await gateway.apply([harbour.route(*block)])
+    assert await callers.admitted(harbour.name, block[-1])
+    assert not await callers.admitted(harbour.name, ALICE)
+    made = await callers.call(harbour.name, block[-1])
+    await gateway.apply([harbour.route(*block[:-1])])
+    assert await made.ended(within_s=1)
+    assert not await callers.admitted(harbour.name, block[-1])
+    assert await callers.admitted(harbour.name, block[0])
+
+
+async def test_each_door_has_a_switch_that_works_at_once(
+    gateway: LocalGateway,
+    callers: Callers,
+    listening: Listening,
+    harbour: EchoNode,
+    lighthouse: EchoNode,
+) -> None:
+    grpc_port = listening.ports[Door.GRPC]
+    on = harbour.route(ALICE)
+    both = replace(on, grpc=lighthouse.address)
+    await gateway.apply([both])
+    rest = await callers.call(harbour.name)
+    grpc = await callers.call(harbour.name, port=grpc_port)
+    assert await rest.ask("one") == "harbour.nodes.test: one"
+    assert await grpc.ask("two") == "lighthouse.nodes.test: two"
+
+    await gateway.apply([on])
+    assert await grpc.ended(within_s=1)
+    assert not await callers.admitted(harbour.name, port=grpc_port)
+    assert await rest.open()

@@ -1,0 +1,83 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from leyden.errors import NodeAway, NodeRefused
+from leyden.lnd.client import Lnd, opened
+from leyden.lnd.states import Address, trusting
+from tests.authority import Authority
+from tests.stand_in_lnd import StandInLnd
+
+NAME = "harbour-light.nodes.localhost"
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def stand_in(authority: Authority, tmp_path: Path) -> StandInLnd:
+    authority.give(tmp_path, NAME)
+    return StandInLnd(tmp_path)
+
+
+@pytest.fixture
+async def lnd(authority: Authority, stand_in: StandInLnd) -> AsyncIterator[Lnd]:
+    async with (
+        stand_in.serving("127.0.0.1", 0) as port,
+        opened(Address("127.0.0.1", port, NAME), trusting(authority.pem)) as client,
+    ):
+        yield client
+
+
+async def test_it_answers_what_lnd_answers(lnd: Lnd) -> None:
+    assert await lnd.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
+    body = {"wallet_password": "aGFyYm91cg==", "stateless_init": True}
+    assert "admin_macaroon" in await lnd.call("POST", "/v1/initwallet", body)
+    assert await lnd.call("GET", "/v1/state") == {"state": "SERVER_ACTIVE"}
+
+
+async def test_lnds_refusal_comes_with_its_reason(lnd: Lnd) -> None:
+    with pytest.raises(NodeRefused, match="/v1/unlockwallet in NON_EXISTING") as told:
+        await lnd.call("POST", "/v1/unlockwallet", {})
+    assert told.value.code == 2
+
+
+async def test_a_stream_gives_one_thing_after_the_other(
+    lnd: Lnd, stand_in: StandInLnd
+) -> None:
+    states = []
+    async with asyncio.timeout(5):
+        async for told in lnd.stream("GET", "/v1/state/subscribe"):
+            states.append(told["state"])
+            if len(states) == 1:
+                await stand_in.say("UNLOCKED")
+            else:
+                break
+    assert states == ["NON_EXISTING", "UNLOCKED"]
+
+
+async def test_nobody_there_is_away_and_so_is_a_stranger(
+    authority: Authority, stand_in: StandInLnd
+) -> None:
+    async with stand_in.serving("127.0.0.1", 0) as port:
+        for address, tls in (
+            (Address("127.0.0.1", port, "other.node"), trusting(authority.pem)),
+            (Address("127.0.0.1", port, NAME), trusting(Authority("stranger").pem)),
+        ):
+            async with opened(address, tls) as client:
+                with pytest.raises(NodeAway):
+                    await client.call("GET", "/v1/state")
+    async with opened(
+        Address("127.0.0.1", port, NAME), trusting(authority.pem)
+    ) as client:
+        with pytest.raises(NodeAway):
+            await client.call("GET", "/v1/state")
+
+
+async def test_who_takes_too_long_is_away(lnd: Lnd) -> None:
+    with pytest.raises(NodeAway):
+        await lnd.call("GET", "/v1/state/subscribe", timeout_s=0.05)

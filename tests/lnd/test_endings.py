@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from leyden.lnd.endings import LAST_BYTES, last_words, was_asked
+
+AT = "2026-03-01 12:00:00.123"
+OPENED = f"{AT} [INF] LTND: Version: 0.20.2-beta commit=v0.20.2-beta"
+REQUEST = f"{AT} [INF] LTND: Received shutdown request."
+SIGNAL = f"{AT} [INF] LTND: Received terminated"
+CRITICAL = f"{AT} [CRT] SRVR: Unable to lookup witness: no disk"
+DONE = f"{AT} [INF] LTND: Shutdown complete"
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "asked"),
+    [
+        ([OPENED, REQUEST, DONE], 0, True),
+        ([OPENED, REQUEST, DONE], None, True),  # adopted: nobody tells us the code
+        ([OPENED, REQUEST], 2, False),  # it panicked on its way out
+        ([OPENED, REQUEST], -9, False),
+        ([OPENED, SIGNAL, DONE], 0, False),  # the machine shuts down
+        ([OPENED, SIGNAL, DONE], None, False),
+        ([OPENED, CRITICAL, REQUEST, DONE], 0, False),
+        ([OPENED, CRITICAL], 0, False),
+        ([OPENED, REQUEST, DONE, OPENED, SIGNAL, DONE], 0, False),
+        ([OPENED, SIGNAL, DONE, OPENED, REQUEST, DONE], None, True),
+        ([OPENED], 0, True),  # silenced by its owner
+        ([OPENED], None, False),
+        ([OPENED], 1, False),
+        ([], 0, True),
+        ([], None, False),
+    ],
+)
+def test_only_an_owners_own_stop_is_one(
+    lines: list[str], code: int | None, *, asked: bool
+) -> None:
+    assert was_asked("\n".join(lines).encode(), code) is asked
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{AT} [INF] PEER: alias {REQUEST}",
+        f"{AT} [INF] LTND: Received shutdown request. said a peer",
+        f" {REQUEST}",
+        "Received shutdown request.",
+    ],
+)
+def test_what_peers_put_into_a_line_is_not_lnds_word(line: str) -> None:
+    assert not was_asked(f"{OPENED}\n{line}\n".encode(), None)
+
+
+def test_the_end_of_a_long_log_is_read_and_no_log_is_none(tmp_path: Path) -> None:
+    log = tmp_path / "lnd.log"
+    assert last_words(log) == b""
+    log.write_text("x" * 3 * LAST_BYTES + f"\n{REQUEST}\n")
+    assert len(last_words(log)) == LAST_BYTES
+    assert was_asked(last_words(log), None)

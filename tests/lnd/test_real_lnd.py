@@ -1,0 +1,382 @@
+"""What a real lnd makes of the configuration that we write, in each version offered."""
+
+import base64
+import json
+import os
+import re
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import pytest
+
+from leyden.daemons import catalogue
+from leyden.daemons.build import default_cache
+from leyden.daemons.workshop import place
+from leyden.domain import node_settings
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.versions import OFFERED, Version
+from leyden.errors import NodeAway
+from leyden.lnd import keys
+from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
+from leyden.lnd.home import Tls, log_file, write
+from leyden.lnd.options import Options, lines
+from leyden.lnd.sweep import sweep
+from tests.authority import Authority
+
+pytestmark = pytest.mark.real
+
+NAME = "harbour.nodes.example"
+AUTHORITY = Authority()
+PATIENCE_S = 60
+NO_PEERS = Neutrino(only_peers=("127.0.0.1:1",))
+MACAROON = "0201036c6e6402" + "ab" * 40
+
+
+def lnd_of(version: Version) -> Path:
+    tools, program = catalogue.find("lnd", str(version))
+    path = place(default_cache(os.environ), tools, program)
+    if not path.exists():
+        pytest.skip(f"no lnd {version} here: `leyden daemons build` makes one")
+    return path
+
+
+@pytest.fixture(params=OFFERED.versions, ids=str)
+def version(request: pytest.FixtureRequest) -> Version:
+    chosen: Version = request.param
+    lnd_of(chosen)
+    return chosen
+
+
+def a_node(**more: object) -> NodeSettings:
+    return node_settings.parse(
+        {
+            "autopilot": False,
+            "grpc": True,
+            "rest": True,
+            "keysend": False,
+            "whitelist": [],
+            "alias": "harbour light",
+            "color": "#3399FF",
+            **more,
+        }
+    )
+
+
+SIGNER: dict[str, object] = {
+    "remotesigning": True,
+    "remotesigninghost": "127.0.0.1:1",
+    "remotesigningmacaroon": MACAROON,
+    "remotesigningcert": AUTHORITY.pem,
+}
+# Each setting at its boldest; the parts of a remote signer come together.
+ON: dict[str, dict[str, object]] = {
+    "autopilot": {"autopilot": True},
+    "keysend": {"keysend": True},
+    "alias": {"alias": '#;= "[Bitcoin]" \\n $HOME 🌊'},
+    "color": {"color": "#aBcDeF"},
+    "wumbo": {"wumbo": False},
+    "minchansize": {"minchansize": "0"},
+    "maxchansize": {"maxchansize": "1000000000"},
+    "autocompaction": {"autocompaction": True},
+    "defaultfeerate": {"defaultfeerate": "4294967295"},
+    "basefee": {"basefee": "4294967295"},
+    "amp": {"amp": False},
+    "wtclient": {"wtclient": True},
+    "maxpendingchannels": {"maxpendingchannels": "9999999999999999"},
+    "allowcircularroute": {"allowcircularroute": True},
+    "numgraphsyncpeers": {"numgraphsyncpeers": "0000000000000000"},
+    "gccanceledinvoicesonstartup": {"gccanceledinvoicesonstartup": True},
+    "gccanceledinvoicesonthefly": {"gccanceledinvoicesonthefly": True},
+    "torskipproxyforclearnettargets": {"torskipproxyforclearnettargets": True},
+    "rpcmiddleware": {"rpcmiddleware": True},
+    "optionscidalias": {"optionscidalias": True},
+    "zeroconf": {"zeroconf": True, "optionscidalias": True},
+    "remotesigning": SIGNER,
+    "remotesigninghost": {**SIGNER, "remotesigninghost": "[2001:db8::1]"},
+    "remotesigningmacaroon": {**SIGNER, "remotesigningmacaroon": "00"},
+    "remotesigningcert": {**SIGNER, "remotesigningcert": AUTHORITY.pem * 2},
+}
+EVERYTHING = {
+    name: value
+    for settings in ON.values()
+    for name, value in settings.items()
+    if name not in SIGNER and name != "wumbo"
+}
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def tls() -> Tls:
+    certificate, key = AUTHORITY.sign(NAME)
+    return Tls(chain_pem=certificate, key_pem=key)
+
+
+@dataclass
+class Running:
+    """An lnd that runs, and the way to ask it things."""
+
+    home: Path
+    options: Options
+    process: "subprocess.Popen[bytes]"
+
+    def call(self, path: str, body: object = None, macaroon: str = "") -> object:
+        host, port = self.options.rest_listen[0].split(":")
+        context = ssl.create_default_context(cadata=AUTHORITY.pem)
+        context.check_hostname = False  # the name resolves nowhere; its chain is ours
+        request = urllib.request.Request(
+            f"https://{host}:{port}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Grpc-Metadata-macaroon": macaroon},
+        )
+        with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+            return json.load(answer)
+
+    def state(self) -> str:
+        answer = self.call("/v1/state")
+        assert isinstance(answer, dict)
+        return str(answer["state"])
+
+    def wait_for(self, *states: str) -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                assert self.process.stdout is not None
+                raise NodeAway(f"lnd ended: {self.process.stdout.read().decode()}")
+            try:
+                if (state := self.state()) in states:
+                    return state
+            except OSError:
+                pass
+            time.sleep(0.02)  # between two looks at a condition
+        raise NodeAway(f"lnd never came to {states}")
+
+
+@contextmanager
+def running(
+    home: Path, settings: NodeSettings, version: Version, **more: object
+) -> Iterator[Running]:
+    options = Options(
+        version=version,
+        chain=Chain.SIMNET,
+        backend=NO_PEERS,
+        rest_listen=(f"127.0.0.1:{free_port()}",),
+        rpc_listen=(f"127.0.0.1:{free_port()}",),
+        domain=NAME,
+    )
+    options = replace(options, **more)  # type: ignore[arg-type]
+    write(home, settings, options, tls=tls())
+    process = subprocess.Popen(
+        [lnd_of(version), f"--lnddir={home}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={"HOME": str(home)},
+    )
+    try:
+        yield Running(home, options, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_every_setting_is_tried() -> None:
+    lnds = {f.name for f in fields(NodeSettings)} - node_settings.LIVE
+    assert set(ON) == lnds
+
+
+@pytest.mark.parametrize("name", ON)
+def test_lnd_starts_with_each_setting(name: str, tmp_path: Path) -> None:
+    settings = a_node(**ON[name])
+    with running(tmp_path / "7", settings, OFFERED.default) as lnd:
+        assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
+
+
+@pytest.mark.parametrize("settings", [{}, EVERYTHING, {**EVERYTHING, **SIGNER}])
+def test_every_version_starts_with_nothing_and_with_everything(
+    settings: dict[str, object], version: Version, tmp_path: Path
+) -> None:
+    with running(tmp_path / "7", a_node(**settings), version) as lnd:
+        assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
+
+
+@pytest.mark.parametrize(
+    ("chain", "backend"),
+    [
+        (chain, backend)
+        for chain in Chain
+        for backend in (
+            Btcd(host="127.0.0.1:1", user="u", password="p$w;#", certificate=b"PEM"),
+            Bitcoind(host="127.0.0.1:1", user="u", password="p"),
+            Bitcoind(
+                host="127.0.0.1:1",
+                user="u",
+                password="p",
+                zmq_blocks="tcp://127.0.0.1:2",
+                zmq_transactions="tcp://127.0.0.1:3",
+            ),
+            Neutrino(
+                only_peers=("127.0.0.1:1", "127.0.0.1:2"), fee_url="https://127.0.0.1:1"
+            ),
+            Neutrino(more_peers=("127.0.0.1:1",), fee_url="https://127.0.0.1:1"),
+        )
+        if not (chain is Chain.SIMNET and isinstance(backend, Bitcoind))
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_lnd_starts_on_every_chain_behind_every_backend(
+    chain: Chain, backend: Backend, tmp_path: Path
+) -> None:
+    home = tmp_path / "7"
+    with running(home, a_node(), OFFERED.default, chain=chain, backend=backend) as lnd:
+        assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
+        assert log_file(home, chain).exists()
+
+
+def test_lnd_starts_with_all_the_platform_may_ask_for(
+    version: Version, tmp_path: Path
+) -> None:
+    with running(
+        tmp_path / "7",
+        a_node(),
+        version,
+        peer_listen=(f"127.0.0.1:{free_port()}",),
+        announced=("198.51.100.7:9735", "203.0.113.9:9735"),
+        cors_origins=("https://dashboard.example", "http://localhost:8000"),
+        log_level="trace",
+        log_files=1,
+        log_file_mb=1,
+    ) as lnd:
+        assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
+
+
+def test_every_key_we_write_is_known_to_the_version(version: Version) -> None:
+    helped = subprocess.run(
+        [lnd_of(version), "--help"], capture_output=True, check=False, text=True
+    ).stdout
+    known = set(re.findall(r"--([a-z0-9.-]+)", helped))
+    options = Options(
+        version=version,
+        chain=Chain.SIMNET,
+        backend=NO_PEERS,
+        rest_listen=("127.0.0.1:1",),
+        rpc_listen=("127.0.0.1:2",),
+        domain=NAME,
+    )
+    settings = a_node(**EVERYTHING, **SIGNER)
+    written = {key for key, _ in lines(settings, options, Path("/nodes/7"))}
+    assert written - known == set()
+    ours = [o.key.name for o in keys.SETTINGS.values() if o is not None]
+    assert set(ours) <= written
+
+
+def test_lnd_does_not_start_with_an_unknown_key(tmp_path: Path) -> None:
+    """The reason for all the care: were this not so, no key would need a version."""
+    home = tmp_path / "7"
+    with running(home, a_node(), OFFERED.default) as lnd:
+        lnd.wait_for("NON_EXISTING")
+    with (home / "lnd.conf").open("a") as conf:
+        conf.write("harbour.light=true\n")
+    ended = subprocess.run(
+        [lnd_of(OFFERED.default), f"--lnddir={home}"],
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert ended.returncode != 0
+    assert b"unknown option: harbour.light" in ended.stdout + ended.stderr
+
+
+def open_wallet(lnd: Running) -> str:
+    """Make a wallet as its owner would, and give the macaroon that opens everything."""
+    lnd.wait_for("NON_EXISTING")
+    seed = lnd.call("/v1/genseed")
+    assert isinstance(seed, dict)
+    made = lnd.call(
+        "/v1/initwallet",
+        {
+            "wallet_password": base64.b64encode(b"correct horse").decode(),
+            "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+            "stateless_init": True,
+        },
+    )
+    assert isinstance(made, dict)
+    return base64.b64decode(made["admin_macaroon"]).hex()
+
+
+def test_lnd_reads_from_the_file_what_we_meant(
+    version: Version, tmp_path: Path
+) -> None:
+    """Asked itself, with its wallet open, it names the value of every option."""
+    settings = a_node(**EVERYTHING)
+    with running(tmp_path / "7", settings, version) as lnd:
+        macaroon = open_wallet(lnd)
+        lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
+        answer = lnd.call("/v1/getdebuginfo", macaroon=macaroon)
+        assert isinstance(answer, dict)
+        config: dict[str, str] = answer["config"]
+        meant = dict(lines(settings, lnd.options, tmp_path / "7"))
+        read = {key: config[key] for key in meant if key in config}
+        expected = {key: meant[key] for key in read}
+        assert {k: normal(v) for k, v in read.items()} == {
+            k: normal(v) for k, v in expected.items()
+        }
+        ours = {o.key.name for o in keys.SETTINGS.values() if o is not None}
+        signer = {key for key in ours if key.startswith("remotesigner.")}
+        assert ours - signer - set(read) == set()
+
+
+def normal(value: str) -> str:
+    """Write a value as lnd shows it: numbers bare, fees in its own unit."""
+    value = value.removesuffix(" mSAT").removesuffix("mSAT").strip("[]")
+    return str(int(value)) if value.isdigit() else value
+
+
+def test_lnd_writes_its_log_in_the_form_we_read_and_nothing_beside_it(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "7"
+    with running(home, a_node(), OFFERED.default, log_level="trace") as lnd:
+        lnd.wait_for("NON_EXISTING")
+        lnd.process.terminate()
+        printed, _ = lnd.process.communicate(timeout=PATIENCE_S)
+    logged = log_file(home, Chain.SIMNET).read_text().splitlines()
+    head = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[[A-Z]{3}\] [A-Z]{4}: ")
+    assert sum(head.match(line) is not None for line in logged) > len(logged) // 2
+    assert printed.count(b"[INF]") == 0  # the console has no cap
+
+
+def test_an_unlock_that_leaves_macaroons_is_swept(
+    version: Version, tmp_path: Path
+) -> None:
+    home = tmp_path / "7"
+    with running(home, a_node(), version) as lnd:
+        open_wallet(lnd)
+        lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
+        assert sweep(home) == ()  # made without leaving any
+    with running(home, a_node(), version) as lnd:
+        lnd.wait_for("LOCKED")
+        password = base64.b64encode(b"correct horse").decode()
+        lnd.call("/v1/unlockwallet", {"wallet_password": password})
+        lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
+        found = sweep(home)
+        assert "data/chain/bitcoin/simnet/admin.macaroon" in found
+        assert len(found) == 8
+        assert sweep(home) == ()
+        assert lnd.state() in {"RPC_ACTIVE", "SERVER_ACTIVE"}

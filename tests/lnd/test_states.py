@@ -1,0 +1,132 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.observations import State
+from leyden.lnd.state_lines import NotAStream, StateLines
+from leyden.lnd.states import Address, Watch, trusting
+from tests.authority import Authority
+from tests.stand_in_lnd import StandInLnd
+
+NAME = "harbour-light.nodes.localhost"
+AS_LND_SAYS_IT = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+    b"Date: Sun, 01 Mar 2026 12:00:00 GMT\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b'2a\r\n{"result":{"state":"WAITING_TO_START"}}   \r\n'
+    b"1\r\n\n\r\n"
+    b'24\r\n{"result":{"state":"NON_EXISTING"}}\n\r\n'
+)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+@given(st.lists(st.integers(1, len(AS_LND_SAYS_IT)), max_size=20))
+def test_states_are_read_wherever_the_network_cuts(cuts: list[int]) -> None:
+    lines, states, start = StateLines(), [], 0
+    for cut in [*sorted(cuts), len(AS_LND_SAYS_IT)]:
+        states += lines.feed(AS_LND_SAYS_IT[start:cut])
+        start = cut
+    assert states == [State.WAITING_TO_START, State.NON_EXISTING]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n"
+        + b"x" * 20_000,
+        b"x" * 20_000,
+    ],
+)
+def test_what_is_no_state_stream_is_not_read_as_one(answer: bytes) -> None:
+    with pytest.raises(NotAStream):
+        StateLines().feed(answer)
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def lnd(authority: Authority, tmp_path: Path) -> StandInLnd:
+    authority.give(tmp_path, NAME)
+    return StandInLnd(tmp_path)
+
+
+async def test_each_state_is_told_as_it_comes(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    told: list[State] = []
+    async with lnd.serving("127.0.0.1", 0) as port:
+        address = Address("127.0.0.1", port, NAME)
+        watch = Watch(address, trusting(authority.pem), told.append)
+        await until(lambda: told == [State.NON_EXISTING])
+        await lnd.say("UNLOCKED")
+        await lnd.say("RPC_ACTIVE")
+        await until(lambda: told[-1:] == [State.RPC_ACTIVE])
+        await lnd.say("SERVER_ACTIVE")
+        await until(lambda: told[-1:] == [State.SERVER_ACTIVE])
+        assert lnd.streams == 1
+        watch.close()
+
+
+async def test_it_knocks_until_lnd_opens_and_again_when_lnd_comes_back(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    told: list[State] = []
+    async with lnd.serving("127.0.0.1", 0) as port:
+        pass  # now there is a port that nobody serves
+    watch = Watch(
+        Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+    )
+    await asyncio.sleep(0.02)
+    assert told == []
+    for _ in range(2):
+        told.clear()
+        async with lnd.serving("127.0.0.1", port):
+            await until(lambda: told == [State.NON_EXISTING])
+    watch.close()
+
+
+async def test_a_stranger_is_not_listened_to(
+    authority: Authority, tmp_path: Path
+) -> None:
+    told: list[State] = []
+    for name, signer in ((NAME, Authority("a stranger")), ("other.node", authority)):
+        signer.give(tmp_path, name)
+        async with StandInLnd(tmp_path).serving("127.0.0.1", 0) as port:
+            watch = Watch(
+                Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+            )
+            await asyncio.sleep(0.1)
+            watch.close()
+    assert told == []
+
+
+async def test_after_closing_nothing_is_told(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    told: list[State] = []
+    async with lnd.serving("127.0.0.1", 0) as port:
+        watch = Watch(
+            Address("127.0.0.1", port, NAME), trusting(authority.pem), told.append
+        )
+        await until(lambda: lnd.streams == 1)
+        await until(lambda: told == [State.NON_EXISTING])
+        watch.close()
+        await lnd.say("SERVER_ACTIVE")
+        await asyncio.sleep(0.02)
+    assert told == [State.NON_EXISTING]

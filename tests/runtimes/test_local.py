@@ -1,0 +1,220 @@
+"""What is particular to processes of this machine."""
+
+import asyncio
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from leyden import processes
+from leyden.domain.nodes import Node, Type
+from leyden.errors import SetupError
+from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
+from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.domain.nodes import a_node, some_settings
+
+KILLED_HALF_WAY = """
+import asyncio, os, signal, sys
+from dataclasses import replace
+from ipaddress import IPv4Network
+from pathlib import Path
+from leyden import processes
+from tests.contracts.runtimes import LocalHands, install_stand_in
+from tests.domain.nodes import a_node
+
+async def main(folder):
+    hands = LocalHands(folder / "nodes", folder / "lnd")
+    hands.seats = replace(hands.seats, network=IPv4Network(sys.argv[2]))
+    hands.begin_anew()
+    spawn = processes.spawn
+    async def spawn_and_die(*args, **options):
+        await spawn(*args, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+    processes.spawn = spawn_and_die
+    node = a_node()
+    async for _ in hands.runtime.start(node, hands.outfit(node)):
+        pass
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+@pytest.fixture
+def node() -> Node:
+    return a_node()
+
+
+@pytest.fixture
+async def hands(tmp_path: Path) -> AsyncIterator[LocalHands]:
+    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield hands
+    await hands.close()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may pass through, as /var/lib is."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def lnds_in(folder: Path) -> list[int]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if f"--lnddir={folder}".encode() in words:
+            found.append(int(process.name))
+    return found
+
+
+async def test_killed_right_after_the_start_it_finds_its_lnd_again(
+    hands: LocalHands, node: Node, tmp_path: Path
+) -> None:
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        KILLED_HALF_WAY,
+        tmp_path,
+        str(hands.seats.network),
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert await killed.wait() == -signal.SIGKILL
+    (orphan,) = lnds_in(tmp_path)
+    found = await start(hands, replace(node, revision=2))
+    assert found.process.startswith(f"{orphan} ")
+    assert found.launched == 1, "it has the settings it was started with"
+    assert lnds_in(tmp_path) == [orphan]
+
+
+async def test_a_stranger_with_the_same_pid_is_left_alone(
+    hands: LocalHands, node: Node
+) -> None:
+    node = await start(hands, node)
+    await hands.crash(node)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    with subprocess.Popen(["/bin/sleep", "60"]) as stranger:
+        _, started, exe = node.process.split(" ", 2)
+        hands.begin_anew()
+        mistaken = replace(node, process=f"{stranger.pid} {started} {exe}")
+        assert not (await hands.runtime.observe(mistaken)).alive
+        await hands.runtime.stop(mistaken)
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+async def test_nothing_secret_can_be_read_by_others(
+    hands: LocalHands, node: Node
+) -> None:
+    node = await start(hands, node)
+    home = hands.root / node.id / "lnd"
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    key = (home / "tls.key").read_bytes()
+    identity = hands.identity(node)
+    for name in ("cmdline", "environ"):
+        assert key not in Path(f"/proc/{identity.pid}/{name}").read_bytes()
+    environment = Path(f"/proc/{identity.pid}/environ").read_text()
+    assert "LEYDEN_" not in environment.replace("LEYDEN_REVISION", "")
+    assert "PYTEST" not in environment
+
+
+async def test_lnd_is_told_what_it_may_use(hands: LocalHands, node: Node) -> None:
+    node = await start(hands, node)
+    process = Path(f"/proc/{hands.identity(node).pid}")
+    environment = (process / "environ").read_text()
+    assert f"GOMEMLIMIT={1024 * MIB * 9 // 10}B" in environment
+    limits = (process / "limits").read_text()
+    assert "Max open files            4096                 4096" in limits
+    assert "Max core file size        0                    0" in limits
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start others' programs")
+async def test_each_node_is_a_user_of_its_own_where_we_are_root(
+    open_folder: Path, node: Node
+) -> None:
+    python = Path("/usr/bin/python3")
+    if not python.exists() or not can_be_reached(python.resolve()):
+        pytest.skip("no Python within reach of other users")
+    hands = LocalHands(
+        open_folder / "nodes", install_stand_in(open_folder, python=python)
+    )
+    hands.seats = replace(hands.seats, first_uid=200_000)
+    hands.begin_anew()
+    node = await start(hands, node)
+    status = Path(f"/proc/{hands.identity(node).pid}/status").read_text()
+    assert f"Uid:\t{200_000 + node.slot}\t{200_000 + node.slot}" in status
+    assert f"Gid:\t{200_000 + node.slot}\t{200_000 + node.slot}" in status
+    assert "Groups:\t \n" in status
+    assert "NoNewPrivs:\t1" in status
+    assert (hands.root / node.id / "lnd").stat().st_uid == 200_000 + node.slot
+    assert (hands.root / node.id).stat().st_uid == 0
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    await hands.close()
+
+
+async def test_who_does_not_end_when_asked_is_ended(
+    hands: LocalHands, node: Node
+) -> None:
+    node = await start(hands, node)
+    identity = hands.identity(node)
+    processes.signal(identity, signal.SIGSTOP)  # it will never hear
+    hands.runtime._grace_s = 0.05  # type: ignore[attr-defined]
+    await hands.runtime.stop(node)
+    assert not (await hands.runtime.observe(node)).alive
+
+
+async def test_one_that_cannot_start_is_seen_to_end(hands: LocalHands) -> None:
+    node = a_node(settings=some_settings(alias="crash at once"))
+    node = await start(hands, node)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    assert not hands.told[-1].asked
+
+
+def test_less_memory_than_an_unlock_takes_is_refused() -> None:
+    with pytest.raises(SetupError, match="400 MiB"):
+        Share(memory=399 * MIB)
+
+
+def test_slots_become_addresses_and_no_more_than_there_are() -> None:
+    seats = Seats(network=IPv4Network("127.77.3.0/30"))
+    assert [seats.host(a_node(slot=slot)) for slot in (1, 2)] == [
+        "127.77.3.1",
+        "127.77.3.2",
+    ]
+    for slot in (0, 3, 4):
+        with pytest.raises(SetupError):
+            seats.host(a_node(slot=slot))
+    assert seats.shares[Type.PROFESSIONAL].memory > seats.shares[Type.STANDARD].memory
+
+
+async def test_with_no_file_left_to_open_nothing_is_forgotten(
+    hands: LocalHands, node: Node
+) -> None:
+    """`ulimit -n`: what cannot be seen for a while is seen afterwards."""
+    node = await start(hands, node)
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    hands.begin_anew()
+    hands.told.clear()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    identity = hands.identity(node)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        hands.runtime._follow(node, identity)  # type: ignore[attr-defined]
+        await asyncio.sleep(0.05)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    await hands.crash(node)
+    await until(lambda: not hands.told[-1].alive)

@@ -1,0 +1,132 @@
+"""The post of a small harbour: one node, its receiver, and a clock one can turn."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from leyden.domain.accounts import Organization
+from leyden.domain.deliveries import Answer
+from leyden.domain.nodes import Node
+from leyden.domain.webhooks import Event, StatusChanged
+from leyden.services import webhooks
+from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.services.outfitting import webhook_secret_purpose
+from leyden.storage.database import Database
+from leyden.storage.deliveries import Delivery
+from leyden.storage.outfits import SealedOutfit
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from leyden.webhooks.fake import FakeSender, Received
+from tests.domain.nodes import NOON, a_node, some_settings
+
+URL = "https://hooks.harbour.test/leyden"
+SECRET = "3f" * 32
+
+
+@dataclass
+class Post:
+    """Announces and delivers, one errand at a time."""
+
+    database: Database
+    sealer: Sealer
+    sender: FakeSender = field(default_factory=FakeSender)
+    now: datetime = NOON
+    courier: Courier = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.courier = Courier(
+            database=self.database,
+            sealer=self.sealer,
+            sender=self.sender,
+            clock=lambda: self.now,
+            luck=lambda: 0.5,
+        )
+
+    async def open(self) -> None:
+        async with self.database.transaction() as tx:
+            await tx.accounts.add(
+                Organization(id="harbour", name="Harbour Light", created=NOON)
+            )
+
+    async def house(self, node: Node | None = None, *, url: str = URL) -> Node:
+        """Keep a node with a webhook."""
+        node = node or a_node()
+        node = replace(node, settings=some_settings(webhook=url))
+        async with self.database.transaction() as tx:
+            await tx.nodes.add(node)
+            await tx.outfits.add(
+                SealedOutfit(
+                    node_id=node.id,
+                    settings=b"",
+                    webhook_secret=self.sealer.seal(
+                        SECRET.encode(), purpose=webhook_secret_purpose(node.id)
+                    ),
+                    certificate=b"",
+                    certificate_until=NOON,
+                    key=b"",
+                )
+            )
+        return node
+
+    async def announce(self, node: Node, *events: Event | str) -> None:
+        told = [StatusChanged(e) if isinstance(e, str) else e for e in events]
+        async with self.database.transaction() as tx:
+            await webhooks.announce(tx, node, told, now=self.now)
+
+    async def run(self, *, most: int = 100) -> int:
+        """Do everything that is due, as the queue would; give the number of errands."""
+        for errands in range(most):
+            async with self.database.transaction() as tx:
+                claims = await tx.tasks.claim(
+                    WEBHOOKS,
+                    now=self.now,
+                    until=self.now + timedelta(seconds=30),
+                    most=10,
+                )
+            if not claims:
+                return errands
+            await asyncio.gather(*map(self._errand, claims))
+        raise AssertionError("the queue does not come to rest")
+
+    async def _errand(self, claim: Any) -> None:
+        work = Work(self.database, claim)
+        await deliver(self.courier, work)
+        if not work.settled:
+            async with work.transaction() as tx:
+                await work.done(tx)
+
+    async def pass_time(self, **time: float) -> None:
+        self.now += timedelta(**time)
+        await self.run()
+
+    def answers(self, answer: Answer | int, *, url: str = URL) -> None:
+        if isinstance(answer, int):
+            answer = Answer(status=answer)
+        self.sender.answers[url] = answer
+
+    @property
+    def told(self) -> list[Any]:
+        """What receivers were told so far, attempts that failed included."""
+        return [said(event) for event in self.sender.received]
+
+    async def deliveries(self, node: Node) -> list[Delivery]:
+        """All events of a node, oldest first."""
+        overview = await webhooks.overview(
+            self.courier, node.organization_id, node.id, before=1 << 62, most=1000
+        )
+        return overview.deliveries[::-1]
+
+    async def states(self, node: Node) -> list[str]:
+        return [str(each.event.state) for each in await self.deliveries(node)]
+
+    async def next_due(self) -> timedelta | None:
+        due = await self.database.reader.tasks.next_due(WEBHOOKS, now=self.now)
+        return due - self.now if due else None
+
+
+def said(event: Received) -> Any:
+    """Give the part of a body that tells events apart."""
+    details = json.loads(event.body)["details"]
+    return details.get("status") or details.get("log") or details["lnd_version"]

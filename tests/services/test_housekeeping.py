@@ -1,0 +1,175 @@
+"""What lnds leave in their folders, and what owners are told of it."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.nodes import Action, Node
+from leyden.domain.observations import State
+from leyden.errors import NotFound
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.services import housekeeping
+from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.housekeeping import Housekeeping
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from tests.conftest import NOW
+from tests.services.yard import LEASE, SETTINGS, Yard
+
+BLOCKS = (
+    "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
+    "got height=7"
+)
+WITH_WEBHOOK = {**SETTINGS, "webhook": "https://receiver.example/hook"}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+async def yard(
+    sqlite_db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Yard]:
+    yard = Yard(sqlite_db, sealer, authority)
+    await yard.found()
+    yield yard
+    await yard.watching.close()
+
+
+@pytest.fixture
+def house(yard: Yard) -> Housekeeping:
+    return Housekeeping(yard.fleet)
+
+
+async def look(yard: Yard, house: Housekeeping) -> None:
+    """Look once, as the lane does; it comes back ten seconds later."""
+    async with yard.fleet.database.transaction() as tx:
+        await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
+        claims = await tx.tasks.claim(
+            HOUSEKEEPING, now=yard.now, until=yard.now + LEASE, most=1
+        )
+    work = Work(yard.fleet.database, claims[0])
+    await house.look(work)
+    assert work.settled
+    due = await yard.fleet.database.reader.tasks.next_due(
+        HOUSEKEEPING, now=yard.now + timedelta(hours=1)
+    )
+    assert due == yard.now + timedelta(seconds=10)
+    yard.now += timedelta(seconds=10)
+
+
+async def told(yard: Yard, node: Node) -> list[Any]:
+    events = await yard.fleet.database.reader.webhooks.pending(node.id)
+    return [json.loads(each.body) for each in events]
+
+
+async def test_each_backup_of_channels_is_kept(yard: Yard, house: Housekeeping) -> None:
+    node = await yard.running()
+    backups = yard.fleet.database.reader.backups
+    await look(yard, house)
+    with pytest.raises(NotFound):
+        await backups.latest_channels(node.id)
+    for content in (b"one channel", b"two channels"):
+        yard.homes.channel_backups[node.id] = content
+        await look(yard, house)
+        assert (await backups.latest_channels(node.id)).content == content
+    await look(yard, house)
+    taken = (await backups.latest_channels(node.id)).taken
+    assert taken == yard.now - timedelta(seconds=20), "the last look found it known"
+
+
+async def test_nothing_is_looked_for_where_no_lnd_runs(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    await yard.ask(node, Action.STOP)
+    await yard.work()
+    yard.homes.channel_backups[node.id] = b"old"
+    await look(yard, house)
+    with pytest.raises(NotFound):
+        await yard.fleet.database.reader.backups.latest_channels(node.id)
+
+
+async def test_macaroons_are_removed_right_after_an_unlock_and_noted(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    await look(yard, house)
+    yard.homes.macaroons[node.id] = ("data/admin.macaroon",)
+    await look(yard, house)
+    assert yard.homes.macaroons, "no walk through the folder every ten seconds"
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    await look(yard, house)
+    assert not yard.homes.macaroons
+    (line,) = [
+        each
+        for each in await yard.fleet.database.reader.audit.latest()
+        if each.action == "macaroons removed"
+    ]
+    assert (line.subject, line.detail) == (node.id, {"number": 1})
+
+
+async def test_macaroons_that_come_later_are_found_within_ten_minutes(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    await look(yard, house)
+    yard.homes.macaroons[node.id] = ("data/admin.macaroon",)
+    yard.now += timedelta(minutes=10)
+    await look(yard, house)
+    assert not yard.homes.macaroons
+
+
+async def test_blocks_out_of_order_are_told_once_a_burst(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running(settings=WITH_WEBHOOK)
+    for _ in range(3):
+        yard.homes.complaints[node.id] = [BLOCKS] * 100
+        await look(yard, house)
+    (error,) = [each for each in await told(yard, node) if each["type"] == "error"]
+    assert error == {
+        "type": "error",
+        "details": {"type": "out_of_order_block", "log": BLOCKS},
+        "api": node.api_endpoint,
+    }
+
+
+async def test_an_update_is_told_once_for_each_version(yard: Yard) -> None:
+    old = await yard.running(version="v0.20.1-beta", settings=WITH_WEBHOOK)
+    new = await yard.running(name="pier", settings=WITH_WEBHOOK)
+    for _ in range(2):
+        await housekeeping.tell_of_updates(yard.fleet)
+    (update,) = [each for each in await told(yard, old) if each["type"] == "update"]
+    assert update == {
+        "type": "update",
+        "details": {
+            "update_available": "true",
+            "lnd_version": "v0.20.2-beta",
+            "service_version": "0.1.0",
+        },
+        "api": old.api_endpoint,
+    }
+    assert not [each for each in await told(yard, new) if each["type"] == "update"]
+
+
+async def test_one_stopped_for_each_real_stop_however_often_lnd_fails_to_start(
+    yard: Yard,
+) -> None:
+    node = await yard.running(settings=WITH_WEBHOOK)
+    yard.runtime.says = None  # from now on lnd ends before its first word
+    for _ in range(6):
+        yard.runtime.end(node.id)
+        await yard.settled()
+        await yard.later(minutes=5)
+    assert len(yard.runtime.starts) == 7
+    events = await yard.fleet.database.reader.webhooks.pending(node.id)
+    statuses = [json.loads(each.body)["details"]["status"] for each in events]
+    assert statuses == ["stopped"]

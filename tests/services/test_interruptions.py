@@ -1,0 +1,176 @@
+"""The program dies at every durable step of every story, and nothing is the worse.
+
+Afterwards it starts again as it always does: leases run out, open payments are looked
+for, and the customer, who had no answer, asks for the same once more. The end is the
+one that an uninterrupted story has.
+"""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.orders import Order, Status
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Sealer
+from tests.services.mortal import Fuse, MortalDatabase, mortal
+from tests.services.till import CHANNEL, HARBOUR, PRICE, Crashed, Till
+
+ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
+Story = Callable[["Teller"], Awaitable[None]]
+
+
+class Teller:
+    """Tells a story step by step; told again, it skips what the world has done."""
+
+    def __init__(self, till: Till) -> None:
+        self.till = till
+        self.happened: dict[str, Any] = {}
+
+    def revived(self, till: Till) -> "Teller":
+        again = Teller(till)
+        again.happened = self.happened
+        return again
+
+    def once(self, name: str, happens: Callable[[], Any]) -> None:
+        """Let something happen in the world, which does not die with us."""
+        if name not in self.happened:
+            self.happened[name] = happens()
+
+    async def create(self) -> Order:
+        order = await self.till.create(CHANNEL, HARBOUR, ORDER_ID)
+        await self.till.settle_down()
+        return order
+
+    async def settle(self) -> None:
+        await self.till.settle_down()
+
+
+async def pay_by_lightning(teller: Teller) -> None:
+    order = await teller.create()
+    request = order.payment_request
+    if request is not None:
+        teller.once("paid", lambda: teller.till.payments.pay(request, PRICE - 700 + 9))
+    await teller.settle()
+
+
+async def pay_with_coins(teller: Teller) -> None:
+    order = await teller.create()
+
+    def pay() -> None:
+        teller.till.payments.send(order.onchain_address, 10_000)
+        teller.till.payments.send(order.onchain_address, 10_000)
+        teller.till.payments.mine()
+
+    teller.once("paid", pay)
+    await teller.settle()
+
+
+async def pay_by_lightning_and_cancel(teller: Teller) -> None:
+    await pay_by_lightning(teller)
+    await teller.till.cancel(await teller.till.database.reader.orders.get(ORDER_ID))
+    await teller.settle()
+
+
+async def pay_for_nothing(teller: Teller) -> None:
+    teller.till.market.refuses = "the account is empty"
+    await pay_by_lightning(teller)
+
+
+async def expire(teller: Teller) -> None:
+    order = await teller.create()
+    teller.once(
+        "paid", lambda: teller.till.payments.send(order.onchain_address, 10_000)
+    )
+    teller.once("mined", teller.till.payments.mine)
+    await teller.settle()
+    teller.till.now += timedelta(hours=2)
+    await teller.settle()
+
+
+async def be_filled(teller: Teller) -> None:
+    await pay_by_lightning(teller)
+    ticket = await teller.till.ticket(
+        await teller.till.database.reader.orders.get(ORDER_ID)
+    )
+    teller.once("registered", lambda: teller.till.market.register(ticket))
+    await teller.till.follow_tickets()
+    teller.once("matched", lambda: teller.till.market.match(ticket))
+    await teller.till.follow_tickets()
+
+
+STORIES: dict[Story, tuple[Status, int, int]] = {
+    # where the order ends, the credit there is, what we have received
+    pay_by_lightning: (Status.CREATED, 9, PRICE - 700 + 9),
+    pay_with_coins: (Status.CREATED, 20_000 - PRICE + 700, 20_000),
+    pay_by_lightning_and_cancel: (Status.CANCELLED, PRICE + 9, PRICE - 700 + 9),
+    pay_for_nothing: (Status.FAILED, 700, 0),
+    expire: (Status.EXPIRED, 10_700, 10_000),
+    be_filled: (Status.FILLED, 9, PRICE - 700 + 9),
+}
+
+
+async def _interrupted(till: Till, story: Story, fuse: Fuse) -> bool:
+    """Tell the story until it dies or ends, then start again; True if it died."""
+    await till.give_credit(700)
+    payments, market = till.payments, till.market
+    doomed = replace(
+        till,
+        database=MortalDatabase(till.database, fuse),
+        payments=mortal(payments, fuse, "request", "settle", "cancel"),
+        market=mortal(market, fuse, "offer", "withdraw"),
+    )
+    teller = Teller(doomed)
+    died = False
+    try:
+        await story(teller)
+    except Crashed:
+        died = True
+    till.now = doomed.now + timedelta(minutes=1)  # its leases have run out
+    till.deafen()
+    await till.start_sweeping()
+    await story(teller.revived(till))
+    for _ in range(3):
+        await till.pass_time(minutes=1)
+    return died
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+async def test_it_may_die_at_any_step(
+    sqlite_template: Path,
+    tmp_path: Path,
+    sealer: Sealer,
+    story: Story,
+    after: bool,  # noqa: FBT001
+) -> None:
+    for steps in range(1, 100):
+        path = tmp_path / f"{steps}.db"
+        shutil.copy(sqlite_template, path)
+        database = await open_database(f"sqlite:///{path}")
+        till = Till(database=database, sealer=sealer)
+        await till.open()
+        died = await _interrupted(till, story, Fuse(steps=steps, after=after))
+        status, credit, received = STORIES[story]
+        order = await database.reader.orders.get(ORDER_ID)
+        assert (
+            order.status,
+            await till.credit(),
+            -await till.place(ledger.RECEIVED),
+            till.payments.received(),
+        ) == (status, credit, received, received), f"died at step {steps}"
+        made = [
+            state for state in till.market.tickets().values() if state != "cancelled"
+        ]
+        assert len(made) == (1 if order.status in {"created", "filled"} else 0)
+        await till.prove()
+        await database.close()
+        if not died:
+            assert steps > 5
+            return
+    raise AssertionError("it never ends")

@@ -1,0 +1,368 @@
+"""Any walk through the shop ends where the model says, and every rule holds."""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from leyden.domain import ledger
+from leyden.domain.orders import Order
+from leyden.domain.payments import InvoiceState, Outpoint
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed, OverLimit
+from leyden.services import credit, orders
+from leyden.storage.database import Database, open_database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.services.model import Model
+from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+
+Result = TypeVar("Result")
+MOST_OWED = 50_000
+MOST_ORDERS = 6
+INVOICES = {
+    InvoiceState.OPEN: "open",
+    InvoiceState.ACCEPTED: "held",
+    InvoiceState.SETTLED: "settled",
+    InvoiceState.CANCELLED: "cancelled",
+    None: "none",
+}
+TEAMS = st.sampled_from([HARBOUR, LIGHTHOUSE])
+CAPACITIES = st.sampled_from([100_000, 1_000_000, 16_700_000])
+BALANCES = st.sampled_from([0, 0, 0, 90_000])
+SHARES = st.sampled_from([1, 30, 70, 100, 101, 250])
+
+
+class Shopping(RuleBasedStateMachine):
+    """Two organizations, up to six orders, and everything that can happen to them."""
+
+    sealer: Sealer
+    new_database: Callable[[], contextlib.AbstractContextManager[str]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self._stack = contextlib.ExitStack()
+        url = self._stack.enter_context(type(self).new_database())
+        self.database: Database = self.run(open_database(url))
+        self.till = Till(database=self.database, sealer=type(self).sealer)
+        self.run(self.till.open())
+        self.run(
+            credit.open_account(
+                self.database,
+                LIGHTHOUSE,
+                most_owed=MOST_OWED,
+                actor="operator:alice",
+                now=NOW,
+            )
+        )
+        self.model = Model(now=NOW, most_owed={LIGHTHOUSE: MOST_OWED})
+        self.orders: dict[str, Order] = {}
+        self.coins: dict[str, Outpoint] = {}
+
+    def run(self, step: Coroutine[Any, Any, Result]) -> Result:
+        return self.loop.run_until_complete(step)
+
+    def teardown(self) -> None:
+        self.run(self.database.close())
+        self.loop.close()
+        self._stack.close()
+
+    # Rules.
+
+    @precondition(lambda self: len(self.orders) < MOST_ORDERS)
+    @rule(who=TEAMS, capacity=CAPACITIES, share=BALANCES)
+    def create(self, who: str, capacity: int, share: int) -> None:
+        if self.model.market_away:
+            return  # there is no price
+        channel = Channel(
+            capacity=Sats(capacity), self_chan_balance=Sats(min(share, capacity))
+        )
+        name = f"order {len(self.orders)}"
+        priced, _ = self.run(
+            orders.quote(self.till.shop, who, channel, now=self.till.now)
+        )
+        expected = self.model.create(name, who, priced.total_fee)
+        try:
+            order = self.run(self.till.create(channel, who))
+        except OverLimit:
+            assert not expected
+            return
+        assert expected
+        self.orders[name] = order
+        self.settled()
+
+    @rule(who=TEAMS, sats=st.sampled_from([1, 700, 5_000, 16_163]))
+    def redeem(self, who: str, sats: int) -> None:
+        self.run(self.till.give_credit(sats, who))
+        self.model.redeem(who, sats)
+        self.agree()
+
+    @precondition(lambda self: self.with_open_invoice())
+    @rule(data=st.data(), percent=st.sampled_from([100, 100, 101, 200]))
+    def pay(self, data: st.DataObject, percent: int) -> None:
+        name = data.draw(st.sampled_from(self.with_open_invoice()))
+        request = request_of(self.orders[name])
+        sats = request.sats * percent // 100
+        self.till.payments.pay(request, sats)
+        self._hear_or_miss(data)
+        self.model.pay(name, sats)
+        self.settled()
+
+    @precondition(lambda self: self.with_address())
+    @rule(data=st.data(), percent=SHARES, mined=st.booleans())
+    def send(self, data: st.DataObject, percent: int, mined: bool) -> None:  # noqa: FBT001
+        name = data.draw(st.sampled_from(self.with_address()))
+        order = self.orders[name]
+        sats = max(1, order.to_be_paid * percent // 100)
+        coin = f"coin {len(self.coins)}"
+        self.coins[coin] = self.till.payments.send(order.onchain_address, sats)
+        self.model.send(coin, name, sats)
+        self.settled()
+        if mined:
+            self.mine(blocks=1)
+
+    @precondition(lambda self: self.unconfirmed())
+    @rule(data=st.data(), sats=st.sampled_from([1, 20_000]))
+    def replace(self, data: st.DataObject, sats: int) -> None:
+        coin = data.draw(st.sampled_from(self.unconfirmed()))
+        new = f"coin {len(self.coins)}"
+        self.coins[new] = self.till.payments.replace(self.coins[coin], sats=sats)
+        self.model.replace(coin, new, sats)
+        self.run(self.till.start_sweeping())
+        self.settled()
+
+    @rule(blocks=st.integers(1, 3))
+    def blocks_are_found(self, blocks: int) -> None:
+        self.mine(blocks)
+
+    def mine(self, blocks: int) -> None:
+        self.till.payments.mine(blocks)
+        self.model.mine(blocks)
+        self.settled()
+
+    @precondition(lambda self: self.model.height)
+    @rule(data=st.data(), depth=st.integers(1, 4), dropping=st.booleans())
+    def reorganise(self, data: st.DataObject, depth: int, dropping: bool) -> None:  # noqa: FBT001
+        depth = min(depth, self.model.height)
+        top = self.model.height - depth
+        undone = [
+            name
+            for name, coin in self.model.coins.items()
+            if coin.height is not None and coin.height > top
+        ]
+        drop = data.draw(st.sampled_from(undone)) if undone and dropping else None
+        dropped = [self.coins[drop]] if drop else []
+        self.till.payments.reorganise(depth, drop=dropped)
+        self.run(self.till.hear())
+        self.run(self.till.start_sweeping())
+        self.model.reorganise(depth, drop)
+        self.settled()
+
+    @rule(
+        passed=st.sampled_from(
+            [
+                timedelta(minutes=2),
+                timedelta(minutes=20),
+                timedelta(minutes=61),
+                timedelta(days=4),
+            ]
+        )
+    )
+    def tick(self, passed: timedelta) -> None:
+        self.till.now += passed
+        self.model.tick(passed)
+        self.settled()
+
+    @precondition(lambda self: self.orders)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.orders)))
+        status = self.model.sales[name].status
+        if self.model.market_away and status in {"created", "submitted"}:
+            return
+        expected = self.model.cancel(name)
+        order = self.orders[name]
+        try:
+            cancelled = self.run(self.till.cancel(order, order.organization_id))
+        except NotAllowed:
+            assert not expected
+        else:
+            assert expected
+            assert cancelled.credit_refund == self.model.sales[name].refund
+        self.settled()
+
+    @precondition(lambda self: self.standing("created") and not self.model.market_away)
+    @rule(data=st.data())
+    def register(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.standing("created")))
+        assert self.till.market.register(self.run(self.till.ticket(self.orders[name])))
+        self.run(self.till.follow_tickets())
+        self.model.register(name)
+        self.settled()
+
+    @precondition(
+        lambda self: self.standing("submitted") and not self.model.market_away
+    )
+    @rule(data=st.data())
+    def match(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.standing("submitted")))
+        assert self.till.market.match(self.run(self.till.ticket(self.orders[name])))
+        self.run(self.till.follow_tickets())
+        self.model.match(name)
+        self.settled()
+
+    @rule(away=st.booleans(), refuses=st.booleans())
+    def market_changes(self, away: bool, refuses: bool) -> None:  # noqa: FBT001
+        self.till.market.away = self.model.market_away = away
+        self.till.market.refuses = "closed" if refuses else ""
+        self.model.market_refuses = refuses
+
+    @rule()
+    def hear_it_all_again(self) -> None:
+        self.run(self.till.hear_again())
+        self.settled()
+
+    @rule()
+    def restart(self) -> None:
+        self.run(self.till.start_sweeping())
+        self.settled()
+
+    # Looking.
+
+    def _hear_or_miss(self, data: st.DataObject) -> None:
+        if data.draw(st.booleans(), label="missed"):
+            self.till.deafen()
+            self.run(self.till.start_sweeping())
+
+    def with_open_invoice(self) -> list[str]:
+        return [
+            name
+            for name, sale in self.model.sales.items()
+            if (sale.status, sale.invoice) == ("waiting_payment", "open")
+        ]
+
+    def with_address(self) -> list[str]:
+        return [
+            name for name, sale in self.model.sales.items() if sale.invoice != "none"
+        ]
+
+    def unconfirmed(self) -> list[str]:
+        return [
+            name
+            for name, coin in self.model.coins.items()
+            if coin.height is None and not coin.gone
+        ]
+
+    def standing(self, status: str) -> list[str]:
+        return [
+            name for name, sale in self.model.sales.items() if sale.status == status
+        ]
+
+    def settled(self) -> None:
+        self.run(self.till.settle_down())
+        self.agree()
+
+    def agree(self) -> None:
+        """Everything is as the model says, and every rule of money holds."""
+        self.run(self._agree())
+
+    async def _agree(self) -> None:
+        for name, sale in self.model.sales.items():
+            order = await self.till.get(self.orders[name])
+            held = await self.database.reader.ledger.balance(ledger.held(order.id))
+            assert (
+                order.status,
+                order.paid,
+                order.credit_used,
+                order.charged,
+                INVOICES[order.invoice],
+                held,
+            ) == (
+                sale.status,
+                sale.paid_at is not None,
+                sale.credit_used,
+                sale.charged,
+                sale.invoice,
+                sale.held,
+            ), name
+        sums = await self.database.reader.ledger.sums()
+        for who in (HARBOUR, LIGHTHOUSE):
+            assert sums.get(ledger.credit(who), 0) == self.model.credit[who]
+            assert -sums.get(ledger.owed(who), 0) == self.model.owed[who]
+            assert -sums.get(ledger.receivable(who), 0) == self.model.receivable[who]
+        assert -sums.get(ledger.RECEIVED, 0) == self.model.received
+        spent = sums.get(ledger.EARNED, 0) + sums.get(ledger.AUCTION, 0)
+        assert spent == self.model.spent
+        await self.till.prove()
+
+
+def _walk(examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        Shopping,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shopping(request: pytest.FixtureRequest, sealer: Sealer) -> str:
+    Shopping.sealer = sealer
+    kind: str = request.param
+    if kind == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        Shopping.new_database = staticmethod(lambda: _sqlite(template))
+    else:
+        server: str = request.getfixturevalue("postgres_server")
+        Shopping.new_database = staticmethod(lambda: _postgres(server))
+    return kind
+
+
+@contextlib.contextmanager
+def _sqlite(template: Path) -> Iterator[str]:
+    """A database in memory, as files: what is tested here is not the disk."""
+    memory = Path("/dev/shm")  # noqa: S108
+    place = memory if memory.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        shutil.copy(template, f"{folder}/leyden.db")
+        yield f"sqlite:///{folder}/leyden.db"
+
+
+@contextlib.contextmanager
+def _postgres(server: str) -> Iterator[str]:
+    name = "walk"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(b"DROP DATABASE IF EXISTS walk WITH (FORCE)")
+        connection.execute(b"CREATE DATABASE walk TEMPLATE template_leyden")
+    yield server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.mark.timeout(900)
+def test_any_walk_ends_where_the_model_says(shopping: str) -> None:
+    _walk(examples=200 if shopping == "sqlite" else 30, steps=40)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_two_thousand_long_walks_end_where_the_model_says(shopping: str) -> None:
+    _walk(examples=2_000 if shopping == "sqlite" else 200, steps=60)

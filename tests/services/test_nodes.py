@@ -1,0 +1,413 @@
+"""Nodes from the wish to the end, with everything outside faked but the database."""
+
+import asyncio
+import dataclasses
+import uuid
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.nodes import Action, Network, Node, Status, Wanted
+from leyden.domain.observations import State
+from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.gateway.routes import Address, Door
+from leyden.services import node_commands, nodes
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.services.yard import HARBOUR, OTHER_SHORE, SETTINGS, Yard
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+async def yard(
+    db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Yard]:
+    yard = Yard(db, sealer, authority)
+    await yard.found()
+    yield yard
+    await yard.watching.close()
+
+
+async def test_a_wish_becomes_a_node_that_waits_for_its_wallet(yard: Yard) -> None:
+    node = await yard.create()
+    assert node.status is Status.PROVISIONING
+    assert node.api_endpoint.startswith("harbour-light-")
+    assert node.api_endpoint.endswith(".nodes.localhost")
+    await yard.work()
+    node = await yard.node(node.id)
+    assert node.status is Status.WAITING_INIT
+    assert yard.gateway.leads(node.api_endpoint, Door.REST) == Address(
+        node.host, 18_080
+    )
+    assert await yard.work() == 0, "then there is nothing more to do"
+
+
+async def test_the_same_key_makes_one_node(yard: Yard) -> None:
+    key = uuid.uuid4()
+    first = await yard.create(key=key)
+    again = await yard.create(key=key)
+    assert again.id == first.id
+    assert len(await nodes.list_(yard.fleet, HARBOUR)) == 1
+
+
+async def test_two_of_one_name_are_refused_but_not_across_organizations(
+    yard: Yard,
+) -> None:
+    await yard.create()
+    with pytest.raises(Taken, match="harbour light"):
+        await yard.create()
+    await yard.create(organization_id=OTHER_SHORE)
+
+
+async def test_many_at_once_get_slots_of_their_own(yard: Yard) -> None:
+    yard.fleet = dataclasses.replace(
+        yard.fleet, rules=dataclasses.replace(yard.fleet.rules, slots=12)
+    )
+    made = [await yard.create(f"pier {number}") for number in range(12)]
+    assert {node.slot for node in made} == set(range(1, 13))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"name": "no/slash"}, "^name: "),
+        ({"settings": {**SETTINGS, "alias": "x\nrestcors=*"}}, "^alias: "),
+        ({"settings": {"alias": "harbour"}}, "is required"),
+        ({"version": "v0.18.5-beta"}, "^version: "),
+        ({"version": "../../bin/sh"}, "^version: "),
+    ],
+)
+async def test_a_wrong_wish_leaves_nothing(
+    yard: Yard, wrong: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(Malformed, match=why):
+        await yard.create(**wrong)
+    assert await nodes.list_(yard.fleet, HARBOUR) == []
+    assert await yard.work() == 0
+
+
+async def test_a_network_that_is_not_set_up_is_not_offered(yard: Yard) -> None:
+    yard.fleet = dataclasses.replace(
+        yard.fleet,
+        rules=dataclasses.replace(
+            yard.fleet.rules, networks=frozenset({Network.TESTNET})
+        ),
+    )
+    with pytest.raises(Malformed, match="mainnet is not offered here"):
+        await yard.create(network=Network.MAINNET)
+
+
+async def test_an_owner_reads_settings_secret_and_history(yard: Yard) -> None:
+    node = await yard.running()
+    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    assert view.node == node
+    assert view.settings["alias"] == "harbour light"
+    assert view.settings["sphinx"] is False
+    assert len(str(view.settings["webhook_secret"])) == 64
+    assert [each.action for each in view.history] == [Action.CREATE]
+    for who, what in ((OTHER_SHORE, node.id), (HARBOUR, "no such node")):
+        with pytest.raises(NotFound):
+            await nodes.view(yard.fleet, who, what)
+
+
+async def test_stopping_and_starting(yard: Yard) -> None:
+    node = await yard.running()
+    assert (await yard.ask(node, Action.STOP)).status is Status.STOPPING
+    await yard.work()
+    assert (await yard.node(node.id)).status is Status.STOPPED
+    assert node.id not in yard.runtime.running
+    with pytest.raises(NotAllowed):
+        await yard.ask(node, Action.STOP)
+    assert (await yard.ask(node, Action.START)).status is Status.STARTING
+    await yard.work()
+    assert (await yard.node(node.id)).status is Status.WAITING_INIT
+
+
+async def test_a_restart_ends_in_another_process(yard: Yard) -> None:
+    node = await yard.running()
+    assert (await yard.ask(node, Action.RESTART)).status is Status.RESTARTING
+    await yard.work()
+    after = await yard.node(node.id)
+    assert after.status is Status.WAITING_INIT
+    assert after.process != node.process
+    assert yard.runtime.stops == [node.id]
+
+
+async def test_what_is_commanded_is_told_newest_first(yard: Yard) -> None:
+    node = await yard.running()
+    for action in (Action.STOP, Action.START, Action.RESTART):
+        await yard.ask(node, action)
+        await yard.later(seconds=1)
+    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    assert [each.action for each in view.history] == [
+        "restart",
+        "start",
+        "stop",
+        "create",
+    ]
+
+
+async def test_lnd_is_followed_wherever_it_goes(yard: Yard) -> None:
+    node = await yard.running()
+    seen = []
+    for state in (
+        State.UNLOCKED,
+        State.RPC_ACTIVE,
+        State.SERVER_ACTIVE,
+        State.SERVER_ACTIVE,
+    ):
+        yard.runtime.say(node.id, state)
+        await yard.settled()
+        seen.append((await yard.node(node.id)).status)
+    assert seen == ["starting", "starting", "running", "running"]
+
+
+async def test_a_crash_is_mended_after_a_pause(yard: Yard) -> None:
+    node = await yard.running()
+    yard.runtime.end(node.id)
+    await yard.settled()
+    assert (await yard.node(node.id)).status is Status.STOPPED
+    await yard.work()
+    assert yard.runtime.starts == [node.id], "the pause is not over"
+    await yard.later(seconds=1)
+    assert yard.runtime.starts == [node.id, node.id]
+    assert (await yard.node(node.id)).status is Status.WAITING_INIT
+
+
+async def test_the_owners_own_stop_is_respected(yard: Yard) -> None:
+    node = await yard.running()
+    yard.runtime.end(node.id, asked=True)
+    await yard.later(days=1)
+    assert (await yard.node(node.id)).wanted is Wanted.STOPPED
+    assert yard.runtime.starts == [node.id]
+
+
+async def test_settings_that_lnd_reads_restart_it_and_others_do_not(
+    yard: Yard,
+) -> None:
+    node = await yard.running()
+    after = await yard.set(node, alias="harbour dark")
+    assert after.status is Status.RESTARTING
+    await yard.work()
+    outfit = yard.runtime.homes[node.id]
+    assert outfit.settings.alias == "harbour dark"
+    starts = len(yard.runtime.starts)
+    after = await yard.set(node, rest=False, whitelist=["::/0"])
+    await yard.work()
+    assert len(yard.runtime.starts) == starts
+    assert after.status is Status.WAITING_INIT
+    assert yard.gateway.leads(node.api_endpoint, Door.REST) is None
+    assert yard.gateway.leads(node.api_endpoint, Door.GRPC) is not None
+
+
+async def test_a_wrong_change_changes_nothing(yard: Yard) -> None:
+    node = await yard.running()
+    with pytest.raises(Malformed):
+        await yard.set(node, alias="x" * 33, rest=False)
+    assert await yard.node(node.id) == node
+
+
+async def test_secrets_among_the_settings_are_sealed_and_reach_lnd(
+    yard: Yard,
+) -> None:
+    secret = "0201036c6e6402" + "ab" * 40
+    node = await yard.running(
+        settings={
+            **SETTINGS,
+            "remotesigninghost": "signer.example",
+            "remotesigningmacaroon": secret,
+        }
+    )
+    assert secret not in repr(node)
+    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    assert view.settings["remotesigningmacaroon"] == "********"
+    assert yard.runtime.homes[node.id].settings.remotesigningmacaroon == secret
+    await yard.set(node, remotesigningmacaroon="********", alias="harbour dark")
+    await yard.work()
+    assert yard.runtime.homes[node.id].settings.remotesigningmacaroon == secret
+    await yard.set(node, remotesigningmacaroon="")
+    await yard.work()
+    assert yard.runtime.homes[node.id].settings.remotesigningmacaroon == ""
+
+
+async def test_an_update_goes_up_once(yard: Yard) -> None:
+    node = await yard.running(version="v0.20.1-beta")
+
+    async def update(version: str | None = None) -> Node:
+        return await node_commands.update(
+            yard.fleet, HARBOUR, node.id, version, actor="key:7", now=yard.now
+        )
+
+    assert (await update()).status is Status.UPDATING
+    await yard.work()
+    after = await yard.node(node.id)
+    assert (str(after.version), after.status) == ("v0.20.2-beta", "waiting_init")
+    with pytest.raises(NotAllowed, match="node is already up to date"):
+        await update()
+    with pytest.raises(NotAllowed, match="cannot go back"):
+        await update("v0.20.1-beta")
+    assert str((await update("v0.21.2-beta")).version) == "v0.21.2-beta"
+
+
+async def test_deleting_takes_the_name_and_the_route_at_once_and_the_data_later(
+    yard: Yard,
+) -> None:
+    node = await yard.running()
+    assert (await yard.ask(node, Action.DELETE)).status is Status.DELETING
+    await yard.routes.apply()
+    assert yard.gateway.leads(node.api_endpoint, Door.REST) is None
+    await yard.create()  # the name is free
+    await yard.work()
+    with pytest.raises(NotFound):
+        await nodes.get(yard.fleet, HARBOUR, node.id)
+    with pytest.raises(NotFound):
+        await yard.ask(node, Action.START)
+    await yard.later(days=6, hours=23)
+    assert node.id in yard.runtime.homes
+    await yard.later(hours=1)
+    assert node.id not in yard.runtime.homes
+    assert await yard.fleet.database.reader.nodes.is_free(node.slot)
+    assert await yard.later(days=30) == 0
+
+
+async def test_a_start_that_fails_shows_and_is_tried_again(yard: Yard) -> None:
+    yard.runtime.fails_after = "nothing"
+    node = await yard.running()
+    assert node.status is Status.FAILED
+    yard.runtime.fails_after = ""
+    await yard.later(seconds=1)
+    assert (await yard.node(node.id)).status is Status.WAITING_INIT
+
+
+@pytest.mark.parametrize("step", ["nothing", "host", "process"])
+async def test_a_start_that_broke_off_anywhere_comes_to_the_same_end(
+    yard: Yard, step: str
+) -> None:
+    """The program dies after a step of the start, and comes back."""
+    node = await yard.create()
+    yard.runtime.fails_after = step
+    yard.runtime.dies = True
+    with pytest.raises(asyncio.CancelledError):
+        await yard.work()
+    yard.runtime.fails_after = ""
+    await yard.restart()
+    await yard.work()
+    after = await yard.node(node.id)
+    assert after.status is Status.WAITING_INIT
+    assert yard.runtime.starts == [node.id], "one lnd, ever"
+    assert after.process == yard.runtime.running[node.id].process
+    assert await yard.work() == 0
+
+
+async def test_after_a_restart_of_ours_lnds_are_adopted_not_started(
+    yard: Yard,
+) -> None:
+    ours = [await yard.running(name=f"pier {number}") for number in range(5)]
+    gone = ours.pop()
+    del yard.runtime.running[gone.id]
+    yard.runtime._seen.pop(gone.id)
+    stopped = await yard.ask(ours.pop(), Action.STOP)  # killed before it was done
+    assert await yard.restart() == 4
+    await yard.work()
+    for node in ours:
+        assert await yard.node(node.id) == node, "not touched"
+    assert (await yard.node(stopped.id)).status is Status.STOPPED
+    assert (await yard.node(gone.id)).status is Status.STOPPED
+    assert len(yard.runtime.starts) == 5
+    await yard.later(seconds=1)
+    assert (await yard.node(gone.id)).status is Status.WAITING_INIT
+
+
+async def test_a_stop_that_comes_while_lnd_is_started_is_not_forgotten(
+    yard: Yard,
+) -> None:
+    node = await yard.create()
+    await yard.ask(node, Action.STOP)
+    await yard.work()
+    assert (await yard.node(node.id)).status is Status.STOPPED
+    assert yard.runtime.starts == []
+
+
+async def test_a_gateway_that_is_away_gets_the_routes_later(yard: Yard) -> None:
+    yard.gateway.away = True
+    node = await yard.create()
+    with pytest.raises(Exception, match="gateway"):
+        await yard.work()
+    yard.gateway.away = False
+    await yard.restart()
+    await yard.work()
+    assert yard.gateway.leads(node.api_endpoint, Door.REST) is not None
+
+
+async def test_a_certificate_past_half_its_life_is_renewed_at_a_restart(
+    yard: Yard,
+) -> None:
+    node = await yard.running()
+    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    yard.now += timedelta(days=180)
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    assert await nodes.certificate(yard.fleet, HARBOUR, node.id) == first
+    yard.now += timedelta(days=10)
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    renewed = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    assert renewed != first
+    assert yard.runtime.homes[node.id].tls.chain_pem in renewed
+
+
+async def test_a_certificate_can_be_renewed_by_hand(yard: Yard) -> None:
+    node = await yard.running()
+    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    after = await node_commands.renew_certificate(
+        yard.fleet, HARBOUR, node.id, actor="key:7", now=yard.now
+    )
+    assert after.status is Status.RESTARTING
+    await yard.work()
+    assert await nodes.certificate(yard.fleet, HARBOUR, node.id) != first
+
+
+async def test_nobody_commands_the_node_of_another(yard: Yard) -> None:
+    node = await yard.running()
+    foreign = dataclasses.replace(node, organization_id=OTHER_SHORE)
+    for action in (Action.START, Action.STOP, Action.RESTART, Action.DELETE):
+        with pytest.raises(NotFound):
+            await yard.ask(foreign, action)
+    with pytest.raises(NotFound):
+        await yard.set(foreign, rest=False)
+    assert await yard.node(node.id) == node
+    assert issubclass(NotAllowed, Conflict)
+
+
+async def test_after_a_reboot_nodes_are_opened_a_few_at_a_time(yard: Yard) -> None:
+    made = [await yard.running(name=f"pier {number}") for number in range(12)]
+    yard.runtime.running.clear()
+    yard.runtime._seen.clear()
+    yard.runtime.says = State.LOCKED
+    await yard.restart()
+    yard.now += timedelta(seconds=1)
+    steps = [asyncio.create_task(yard.step(node.id)) for node in made]
+    most = 0
+    async with asyncio.timeout(20):
+        while not all(each.done() for each in steps):
+            opening = {
+                node_id
+                for node_id in yard.runtime.running
+                if yard.runtime._seen[node_id].state is State.LOCKED
+            }
+            most = max(most, len(opening))
+            for node_id in opening:
+                yard.runtime.say(node_id, State.UNLOCKED)
+                yard.runtime.say(node_id, State.SERVER_ACTIVE)
+            await asyncio.sleep(0)
+    await yard.settled()
+    assert len(yard.runtime.running) == 12
+    assert 1 <= most <= 4

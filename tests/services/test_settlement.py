@@ -1,0 +1,146 @@
+"""What a payment does, case by case: nothing lost, nothing booked twice."""
+
+from datetime import timedelta
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.orders import Status
+from leyden.domain.payments import Invoice, InvoiceState, Outpoint, Output
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed, NotFound
+from leyden.payments.fake import PaymentFailed
+from leyden.services.settlement import payment_seen
+from leyden.services.shop import Rules
+from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
+
+
+async def test_paying_more_over_lightning_makes_credit(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order), PRICE + 837)
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    assert await till.credit() == 837
+
+
+async def test_events_that_come_again_change_nothing(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order), PRICE + 1)
+    await till.settle_down()
+    for _ in range(3):
+        await till.hear_again()
+        await till.settle_down()
+    assert await till.credit() == 1
+    assert await till.place(ledger.RECEIVED) == -PRICE - 1
+
+
+async def test_lightning_that_slips_through_after_the_end_becomes_credit(
+    till: Till,
+) -> None:
+    order = await till.create()
+    await till.cancel(order)
+    settled = Invoice(
+        payment_hash=order.payment_hash, state=InvoiceState.SETTLED, sats=Sats(PRICE)
+    )
+    till.payments.invoices[order.payment_hash] = settled
+    await till.settle_down()
+    await payment_seen(till.shop, settled, now=till.now)
+    assert await till.credit() == PRICE
+    assert await till.status(order) is Status.CANCELLED
+
+
+async def test_lightning_that_is_held_after_the_end_is_handed_back(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.cancel(order)  # the payment is there, and not heard of yet
+    await till.settle_down()
+    assert await till.status(order) is Status.CANCELLED
+    assert await till.credit() == 0
+    assert till.payments.received() == 0
+
+
+async def test_both_rails_at_once_pay_once(till: Till) -> None:
+    """T-blink1295: Lightning is first, the coins become credit."""
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine()
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    assert await till.credit() == PRICE
+    assert await till.place(ledger.RECEIVED) == -2 * PRICE
+
+
+async def test_someone_elses_money_is_let_be(till: Till) -> None:
+    order = await till.create()
+    await payment_seen(
+        till.shop,
+        Invoice(payment_hash="ff" * 32, state=InvoiceState.SETTLED, sats=Sats(99)),
+        now=till.now,
+    )
+    elsewhere = Output(
+        outpoint=Outpoint("ee" * 32, 0),
+        address="bcrt1qelsewhere",
+        sats=Sats(99),
+        confirmations=6,
+    )
+    await payment_seen(till.shop, elsewhere, now=till.now)
+    assert await till.place(ledger.RECEIVED) == 0
+    assert await till.status(order) is Status.WAITING_PAYMENT
+
+
+async def test_a_treasury_that_takes_too_little_sells_nothing(till: Till) -> None:
+    order = await till.create()
+    short = Invoice(
+        payment_hash=order.payment_hash,
+        state=InvoiceState.ACCEPTED,
+        sats=Sats(PRICE - 1),
+    )
+    till.payments.invoices[order.payment_hash] = short
+    await payment_seen(till.shop, short, now=till.now)
+    await till.settle_down()
+    assert await till.status(order) is Status.WAITING_PAYMENT
+    await till.pass_time(minutes=61)
+    assert await till.status(order) is Status.EXPIRED
+    assert await till.credit() == 0
+    assert till.payments.received() == 0
+
+
+async def test_a_treasury_that_holds_nothing_sells_nothing(till: Till) -> None:
+    order = await till.create()
+    for sats in (0, -5):
+        nothing = Invoice(
+            payment_hash=order.payment_hash,
+            state=InvoiceState.ACCEPTED,
+            sats=Sats(sats),
+        )
+        await payment_seen(till.shop, nothing, now=till.now)
+    assert await till.status(order) is Status.WAITING_PAYMENT
+
+
+async def test_a_cancelled_order_cannot_be_paid(till: Till) -> None:
+    order = await till.create()
+    await till.cancel(order)
+    await till.settle_down()
+    with pytest.raises(PaymentFailed):
+        till.payments.pay(request_of(order))
+
+
+async def test_someone_elses_order_cannot_be_cancelled(till: Till) -> None:
+
+    order = await till.create()
+    with pytest.raises(NotFound):
+        await till.cancel(order, who=LIGHTHOUSE)
+
+
+async def test_an_order_that_is_being_created_cannot_be_cancelled(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    with pytest.raises(NotAllowed, match="is creating cannot be cancelled"):
+        await till.cancel(order)
+
+
+def test_the_rules_have_room_before_any_time_lock() -> None:
+    """A held payment's lock is 80 blocks and more: thirteen hours."""
+    assert Rules().ticket_patience < timedelta(hours=2)

@@ -1,0 +1,514 @@
+"""Announced in the transaction that made it true; delivered in order, at least once."""
+
+import asyncio
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from standardwebhooks import Webhook
+
+from leyden.domain.deliveries import Answer, Pause
+from leyden.domain.nodes import Node, Status
+from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
+from leyden.errors import Conflict, NotFound, Stale
+from leyden.services import webhooks
+from leyden.services.courier import FORGETTING, WEBHOOKS, forget_old
+from leyden.services.verify import verify
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from leyden.webhooks.fake import Received
+from tests.domain.nodes import NOON, a_node, some_settings
+
+from .post import SECRET, URL, Post, said
+
+AWAY = Answer(error="the connection was refused")
+UPDATE = UpdateAvailable(lnd_version="v0.21.2-beta", service_version="1.4.0")
+LINE = "[ERR] GRPH: out of order block: expecting height=9, got height=7"
+OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+
+
+@pytest.fixture
+async def post(db: Database, sealer: Sealer) -> Post:
+    post = Post(database=db, sealer=sealer)
+    await post.open()
+    return post
+
+
+async def test_what_is_announced_arrives_with_the_proof_that_it_is_ours(
+    post: Post,
+) -> None:
+    post.now = datetime.now(UTC)  # the library looks at its own clock
+    node = await post.house()
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    (event,) = post.sender.received
+    assert event.url == URL
+    assert json.loads(event.body) == {
+        "type": "status",
+        "details": {"status": "waiting_unlock"},
+        "api": node.api_endpoint,
+    }
+    assert event.headers["Service-Secret"] == SECRET
+    assert event.headers["webhook-id"].startswith("msg_")
+    Webhook(SECRET).verify(event.body, dict(event.headers))
+    (kept,) = await post.deliveries(node)
+    assert kept.event.state == "delivered"
+    assert [each.answer.status for each in kept.attempts] == [200]
+    assert await post.next_due() is None
+
+
+async def test_what_is_rolled_back_is_not_announced(post: Post) -> None:
+    node = await post.house()
+    with pytest.raises(Stale):
+        async with post.database.transaction() as tx:
+            await webhooks.announce(tx, node, [UPDATE], now=post.now)
+            raise Stale
+    await post.run()
+    assert post.told == []
+    assert await post.deliveries(node) == []
+
+
+async def test_only_the_states_of_the_contract_are_announced(post: Post) -> None:
+    node = await post.house()
+    for status in Status:
+        await post.announce(node, status)
+        await post.run()
+    assert sorted(post.told) == ["stopped", "waiting_init", "waiting_unlock"]
+
+
+async def test_a_node_without_a_webhook_announces_nothing(post: Post) -> None:
+    node = await post.house(url="")
+    await post.announce(node, "waiting_unlock")
+    assert await post.next_due() is None
+    assert await post.deliveries(node) == []
+
+
+async def test_an_update_is_told_once_a_version_for_ever(post: Post) -> None:
+    node = await post.house()
+    newer = UpdateAvailable(lnd_version="v0.22.0-beta", service_version="1.4.0")
+    for event in (UPDATE, UPDATE, newer, UPDATE, newer):
+        await post.announce(node, event)
+        await post.run()
+    assert post.told == ["v0.21.2-beta", "v0.22.0-beta"]
+
+
+async def test_a_burst_of_errors_is_told_once_and_the_next_burst_again(
+    post: Post,
+) -> None:
+    node = await post.house()
+    for _ in range(3):
+        await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.pass_time(minutes=11)
+    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.run()
+    assert post.told == [LINE, LINE]
+
+
+async def test_failures_are_tried_again_on_schedule_under_the_same_id(
+    post: Post,
+) -> None:
+    node = await post.house()
+    post.answers(500)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    waits = []
+    while (wait := await post.next_due()) is not None:
+        waits.append(wait.total_seconds())
+        await post.pass_time(seconds=wait.total_seconds())
+    assert waits == [5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400]
+    assert len({event.headers["webhook-id"] for event in post.sender.received}) == 1
+    stamps = [event.headers["webhook-timestamp"] for event in post.sender.received]
+    assert len(set(stamps)) == 10, "each attempt is of its own moment"
+    assert await post.states(node) == ["failed"]
+
+
+async def test_a_receiver_that_heals_gets_everything_in_order(post: Post) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, UPDATE)
+    await post.pass_time(minutes=1)
+    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.pass_time(minutes=1)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    post.sender.received.clear()
+    post.answers(200)
+    await post.pass_time(hours=1)
+    assert post.told == ["v0.21.2-beta", LINE, "waiting_unlock"]
+
+
+async def test_a_stale_status_is_superseded_by_a_newer_one(post: Post) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    for status in ("waiting_unlock", "stopped", "waiting_unlock", "stopped"):
+        await post.announce(node, status)
+        await post.run()
+    post.sender.received.clear()
+    post.answers(200)
+    await post.pass_time(hours=1)
+    assert post.told == ["stopped"]
+    superseded = ["superseded"] * 3
+    assert await post.states(node) == [*superseded, "delivered"]
+
+
+async def test_a_new_event_calls_a_receiver_that_was_given_time(post: Post) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, UPDATE)
+    await post.run()
+    await post.pass_time(minutes=30)  # by now the next attempt is far away
+    post.sender.received.clear()
+    post.answers(200)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    assert post.told == ["v0.21.2-beta", "waiting_unlock"], "in order, and at once"
+
+
+async def test_an_event_the_receiver_refuses_does_not_hold_up_the_next(
+    post: Post,
+) -> None:
+    node = await post.house()
+
+    async def only_status(event: Received) -> Answer:
+        return Answer(status=200 if b'"status"' in event.body else 400)
+
+    post.sender.answers[URL] = only_status
+    await post.announce(node, UPDATE, "waiting_unlock")
+    await post.run()
+    assert post.told == ["v0.21.2-beta", "waiting_unlock"]
+    assert await post.states(node) == ["pending", "delivered"]
+
+
+async def test_an_event_superseded_in_flight_is_not_tried_again(post: Post) -> None:
+    node = await post.house()
+
+    async def meanwhile(event: Received) -> Answer:
+        if said(event) == "waiting_unlock":
+            await post.announce(node, "stopped")
+            return AWAY
+        return Answer(status=200)
+
+    post.sender.answers[URL] = meanwhile
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    await post.pass_time(days=1)
+    assert post.told == ["waiting_unlock", "stopped"]
+    assert await post.states(node) == ["superseded", "delivered"]
+
+
+async def test_an_event_superseded_in_flight_that_arrived_counts(post: Post) -> None:
+    node = await post.house()
+
+    async def meanwhile(event: Received) -> Answer:
+        if said(event) == "waiting_unlock":
+            await post.announce(node, "stopped")
+        return Answer(status=200)
+
+    post.sender.answers[URL] = meanwhile
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    assert post.told == ["waiting_unlock", "stopped"]
+    assert await post.states(node) == ["delivered", "delivered"]
+
+
+async def test_killed_after_the_post_it_is_sent_once_more_under_the_same_id(
+    post: Post,
+) -> None:
+    node = await post.house()
+
+    class Killed(BaseException):
+        pass
+
+    async def kill(_: Received) -> Answer:
+        raise Killed
+
+    post.sender.answers[URL] = kill
+    await post.announce(node, "waiting_unlock")
+    with pytest.raises(Killed):
+        await post.run()
+    post.answers(200)
+    await post.run()
+    assert len(post.told) == 1, "its lease still stands"
+    await post.pass_time(seconds=31)
+    first, second = post.sender.received
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert await post.states(node) == ["delivered"]
+
+
+async def test_a_courier_that_was_asleep_for_its_lease_writes_nothing(
+    post: Post,
+) -> None:
+    node = await post.house()
+
+    async def oversleep(_: Received) -> Answer:
+        post.answers(200)
+        await post.pass_time(seconds=31)  # another courier takes over meanwhile
+        return AWAY
+
+    post.sender.answers[URL] = oversleep
+    await post.announce(node, "waiting_unlock")
+    with pytest.raises(Stale):
+        await post.run()
+    assert await post.states(node) == ["delivered"]
+    (kept,) = await post.deliveries(node)
+    assert len(kept.attempts) == 1
+
+
+async def test_one_receiver_that_hangs_delays_no_other(post: Post) -> None:
+    slow, quick = await post.house(), await post.house(_other())
+    released = asyncio.Event()
+
+    async def hang(event: Received) -> Answer:
+        if json.loads(event.body)["api"] == slow.api_endpoint:
+            await released.wait()
+        else:
+            released.set()
+        return Answer(status=200)
+
+    post.sender.answers[URL] = hang
+    await post.announce(slow, "stopped")
+    await post.announce(quick, "stopped")
+    await asyncio.wait_for(post.run(), 10)
+    assert await post.states(slow) == await post.states(quick) == ["delivered"]
+
+
+async def test_a_receiver_that_is_gone_is_paused_and_its_event_failed(
+    post: Post,
+) -> None:
+    node = await post.house()
+    post.answers(410)
+    await post.announce(node, "stopped")
+    await post.run()
+    await post.announce(node, "waiting_unlock")
+    await post.pass_time(days=2)
+    assert post.told == ["stopped"]
+    assert await post.states(node) == ["failed", "pending"]
+    receiver = await post.database.reader.receivers.get(node.id)
+    assert receiver.pause is Pause.GONE
+
+
+async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
+    post: Post,
+) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    for _ in range(6):
+        await post.announce(node, "waiting_unlock")
+        await post.pass_time(days=1)
+    receiver = await post.database.reader.receivers.get(node.id)
+    assert receiver.pause is Pause.FAILING
+    assert receiver.failing_since == post.now - timedelta(days=5)
+
+    post.sender.received.clear()
+    await post.announce(node, UPDATE, "waiting_unlock")
+    await post.pass_time(days=1)
+    assert post.told == [], "a paused receiver is left in peace"
+
+    post.answers(200)
+    tried = await webhooks.test(post.courier, "harbour", node.id)
+    assert tried.event.state == "delivered"
+    await post.run()
+    assert post.told == ["provisioning", "v0.21.2-beta", "waiting_unlock"]
+    receiver = await post.database.reader.receivers.get(node.id)
+    assert (receiver.pause, receiver.failing_since) == (None, None)
+
+
+async def test_after_a_long_pause_old_news_is_not_told(post: Post) -> None:
+    node = await post.house()
+    post.answers(410)
+    await post.announce(node, UPDATE)
+    await post.run()
+    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.pass_time(days=6)
+    await post.announce(node, "waiting_unlock")
+    post.sender.received.clear()
+    post.answers(200)
+    await webhooks.test(post.courier, "harbour", node.id)
+    await post.run()
+    assert post.told == ["provisioning", "waiting_unlock"]
+
+
+async def test_another_url_begins_anew(post: Post) -> None:
+    node = await post.house()
+    post.answers(410)
+    await post.announce(node, UPDATE, "waiting_unlock")
+    await post.run()
+    other = "https://books.harbour.test/"
+    moved = replace(node, settings=some_settings(webhook=other))
+    async with post.database.transaction() as tx:
+        await tx.nodes.save(node, moved)
+        await webhooks.readdressed(tx, moved, now=post.now)
+    await post.run()
+    assert [each.url for each in post.sender.received] == [URL, other]
+    assert post.told[1:] == ["waiting_unlock"]
+
+
+async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, UPDATE, "waiting_unlock")
+    await post.run()
+    post.now += timedelta(seconds=1)
+    moved = replace(node, settings=some_settings(webhook=""))
+    async with post.database.transaction() as tx:
+        await tx.nodes.save(node, moved)
+        await webhooks.readdressed(tx, moved, now=post.now)
+    await post.pass_time(days=1)
+    assert len(post.told) == 1
+    assert await post.states(node) == ["failed", "failed"]
+
+
+async def test_any_event_can_be_sent_again_by_hand(post: Post) -> None:
+    node = await post.house()
+    post.answers(410)
+    await post.announce(node, UPDATE)
+    await post.run()
+    (failed,) = await post.deliveries(node)
+    post.answers(AWAY)
+    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    assert again.event.state == "failed"
+    post.answers(200)
+    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    assert again.event.state == "delivered"
+    assert [each.answer.status for each in again.attempts] == [410, None, 200]
+    ids = {event.headers["webhook-id"] for event in post.sender.received}
+    assert ids == {failed.event.id}
+    post.answers(500)
+    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    assert again.event.state == "delivered", "what has arrived has arrived"
+    await post.pass_time(days=1)
+    assert len(post.told) == 4, "a failure by hand is not tried again by itself"
+
+
+async def test_a_test_tells_the_present_state_and_is_not_tried_again(
+    post: Post,
+) -> None:
+    node = await post.house(a_node(Status.RUNNING))
+    post.answers(500)
+    tried = await webhooks.test(post.courier, "harbour", node.id)
+    assert tried.event.test
+    assert tried.event.state == "failed"
+    await post.pass_time(days=1)
+    assert post.told == ["running"]
+
+
+async def test_who_has_no_webhook_cannot_test_it(post: Post) -> None:
+    node = await post.house(url="")
+    with pytest.raises(Conflict, match="no webhook"):
+        await webhooks.test(post.courier, "harbour", node.id)
+
+
+async def test_events_are_shown_and_resent_to_their_own_organization_alone(
+    post: Post,
+) -> None:
+    node, other = await post.house(), await post.house(_other())
+    await post.announce(node, "stopped")
+    await post.run()
+    (kept,) = await post.deliveries(node)
+    courier = post.courier
+    for attempt in (
+        webhooks.overview(courier, "pier", node.id, before=9, most=9),
+        webhooks.redeliver(courier, "pier", node.id, kept.event.id),
+        webhooks.redeliver(courier, "harbour", other.id, kept.event.id),
+        webhooks.redeliver(courier, "harbour", node.id, "msg_nonesuch"),
+        webhooks.test(courier, "pier", node.id),
+        webhooks.rotate_secret(courier, "pier", node.id, actor="key:charlie"),
+    ):
+        with pytest.raises(NotFound):
+            await attempt
+    assert len(post.told) == 1
+
+
+async def test_after_a_rotation_both_secrets_sign_for_a_day(post: Post) -> None:
+    post.now = datetime.now(UTC)
+    node = await post.house()
+    rotated = await webhooks.rotate_secret(
+        post.courier, "harbour", node.id, actor="key:alice"
+    )
+    assert len(bytes.fromhex(rotated.secret)) >= 24
+    assert rotated.old_signs_until == post.now + timedelta(days=1)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    (event,) = post.sender.received
+    assert event.headers["Service-Secret"] == rotated.secret
+    for secret in (SECRET, rotated.secret):
+        Webhook(secret).verify(event.body, dict(event.headers))
+
+    await post.pass_time(days=1)
+    await post.announce(node, "stopped")
+    await post.run()
+    signatures = post.sender.received[-1].headers["webhook-signature"].split()
+    assert len(signatures) == 2, "the old secret is over"
+
+
+async def test_of_two_rotations_at_once_both_secrets_are_good(post: Post) -> None:
+    post.now = datetime.now(UTC)
+    node = await post.house()
+    rotations = await asyncio.gather(
+        *(
+            webhooks.rotate_secret(post.courier, "harbour", node.id, actor="key:alice")
+            for _ in range(2)
+        )
+    )
+    await post.announce(node, "stopped")
+    await post.run()
+    (event,) = post.sender.received
+    for rotated in rotations:
+        Webhook(rotated.secret).verify(event.body, dict(event.headers))
+
+
+async def test_forgetting_a_node_leaves_nothing_of_its_webhooks(post: Post) -> None:
+    node, other = await post.house(), await post.house(_other())
+    for each in (node, other):
+        await post.announce(each, "stopped")
+    await post.run()
+    async with post.database.transaction() as tx:
+        await webhooks.forget(tx, node.id)
+    assert await post.deliveries(node) == []
+    assert len(await post.deliveries(other)) == 1
+
+
+async def test_old_events_are_forgotten_with_their_attempts(post: Post) -> None:
+    node = await post.house()
+    await post.announce(node, "stopped")
+    await post.pass_time(days=31)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    async with post.database.transaction() as tx:
+        await tx.tasks.put(FORGETTING, "all", due=post.now)
+        (claim,) = await tx.tasks.claim(
+            FORGETTING, now=post.now, until=post.now + timedelta(seconds=30), most=1
+        )
+    await forget_old(post.courier, Work(post.database, claim))
+    reader = post.database.reader
+    due = await reader.tasks.next_due(FORGETTING, now=post.now)
+    assert due == post.now + timedelta(hours=1)
+    (kept,) = await post.deliveries(node)
+    assert json.loads(kept.event.body)["details"] == {"status": "waiting_unlock"}
+
+
+async def test_an_event_that_nothing_would_send_is_found(post: Post) -> None:
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, "stopped")
+    await post.run()
+    assert await verify(post.database) == []
+    async with post.database.transaction() as tx:
+        (claim,) = await tx.tasks.claim(
+            WEBHOOKS,
+            now=post.now + timedelta(days=1),
+            until=post.now + timedelta(days=1),
+            most=1,
+        )
+        await tx.tasks.end(claim)
+    (broken,) = await verify(post.database)
+    assert str(broken).startswith(f"I10: node {node.id}")
+    async with post.database.transaction() as tx:
+        await tx.receivers.set_health(node.id, failing_since=NOON, pause=Pause.GONE)
+    assert await verify(post.database) == []
+
+
+def _other() -> Node:
+    return a_node(id=OTHER, name="pier", slot=8, api_endpoint="pier.localhost")

@@ -1,0 +1,139 @@
+"""The whole way, nothing faked: outbox, queue, courier, wire, and real receivers."""
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from leyden.domain.nodes import Node
+from leyden.domain.times import utc_now
+from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Lane, Worker
+from leyden.webhooks.egress import Egress
+from leyden.webhooks.names import Names
+from leyden.webhooks.sender import HttpSender
+from tests.domain.nodes import a_node
+from tests.services.post import Post
+from tests.webhooks.conftest import ANYTHING, LOOPBACK, Receiver
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.fixture
+async def post(db: Database, sealer: Sealer) -> Post:
+    post = Post(database=db, sealer=sealer, now=utc_now())
+    await post.open()
+    return post
+
+
+@asynccontextmanager
+async def delivering(post: Post) -> AsyncIterator[None]:
+    names = Names()
+    courier = Courier(
+        database=post.database,
+        sealer=post.sealer,
+        sender=HttpSender(
+            Egress(names.look_up, exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=3
+        ),
+        clock=utc_now,
+    )
+    lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=256)
+    working = asyncio.create_task(
+        Worker(post.database, [lane], clock=utc_now).run(), name="worker"
+    )
+    try:
+        yield
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        names.close()
+
+
+def a_neighbour(number: int) -> Node:
+    return replace(
+        a_node(),
+        id=f"{number:08d}-7a44-4c39-9a0e-0c1f2b7d9e55N",
+        name=f"pier {number}",
+        slot=100 + number,
+        api_endpoint=f"pier-{number}.localhost",
+    )
+
+
+async def until(holds: Callable[[], bool], *, within_s: float = 20) -> None:
+    async with asyncio.timeout(within_s):
+        while not holds():
+            await asyncio.sleep(0.002)
+
+
+async def test_an_event_is_there_before_one_can_look(post: Post) -> None:
+    with Receiver(OK) as receiver:
+        node = await post.house(url=receiver.url)
+        async with delivering(post):
+            await post.announce(node, "stopped")  # whatever is done once is done now
+            await until(lambda: len(receiver.requests) == 1)
+            waits = []
+            for count in range(2, 12):
+                await post.announce(node, "waiting_unlock")
+                began = time.monotonic()
+                await until(partial(_has, receiver, count))
+                waits.append(time.monotonic() - began)
+    # Milliseconds on a machine that is not busy; a poller would take half a second.
+    assert sorted(waits)[len(waits) // 2] < 0.25
+    assert b'"api":"' + node.api_endpoint.encode() in receiver.requests[-1]
+
+
+def _has(receiver: Receiver, requests: int) -> bool:
+    return len(receiver.requests) == requests
+
+
+def hang(connection: socket.socket) -> None:
+    while connection.recv(4096):
+        pass
+
+
+def reset(connection: socket.socket) -> None:
+    connection.recv(10)
+
+
+def garbage(connection: socket.socket) -> None:
+    connection.recv(65_536)
+    connection.sendall(b"\x00\xff" * 1000)
+
+
+async def test_bad_company_neither_delays_nor_stops_the_others(post: Post) -> None:
+    with ExitStack() as stack:
+        bad = [stack.enter_context(Receiver(each)) for each in (hang, reset, garbage)]
+        good = stack.enter_context(Receiver(OK))
+        nodes = [
+            await post.house(a_neighbour(number), url=receiver.url)
+            for number, receiver in enumerate(bad * 10)
+        ]
+        node = await post.house(url=good.url)
+        async with delivering(post):
+            for each in nodes:
+                await post.announce(each, "stopped")
+            await until(lambda: bad[0].connections == 10)
+            began = time.monotonic()
+            await post.announce(node, "waiting_unlock")
+            await until(lambda: len(good.requests) == 1)
+            assert time.monotonic() - began < 2, "those that hang do so for 3 s"
+            for each in nodes:
+                await _failed_once(post, each)
+
+
+async def _failed_once(post: Post, node: Node) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            (kept,) = await post.deliveries(node)
+            if kept.attempts:
+                assert kept.event.state == "pending"
+                assert kept.attempts[0].answer.error
+                return
+            await asyncio.sleep(0.05)

@@ -1,0 +1,236 @@
+"""A shop with nobody in it: real database, fake treasury, simulated market.
+
+Nothing runs by itself. A test says when the treasury is heard, when due work is done
+and what time it is, so every order of events can be had, and had again.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from leyden.domain import ledger
+from leyden.domain.accounts import Organization
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Invoice, PaymentRequest, Sighting
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.errors import Away, Stale
+from leyden.market.simulated import SimulatedMarket
+from leyden.payments.fake import FakePayments
+from leyden.services import credit, expiry, orders, settlement, sweep, tickets
+from leyden.services.shop import (
+    CLOSING,
+    EVERYTHING,
+    EXPIRY,
+    SWEEP,
+    TICKET,
+    TICKETS,
+    WITHDRAWAL,
+    Due,
+    Rules,
+    Shop,
+)
+from leyden.services.tickets import TicketMaker
+from leyden.services.verify import verify
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from tests.conftest import NOW
+
+HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
+CHANNEL = Channel(capacity=Sats(1_000_000))
+PRICE = 16_163  # of that channel; tests/domain/test_pricing.py works it out by hand
+
+Handler = Callable[[Shop, Due], Awaitable[None]]
+HANDLERS: Mapping[str, Handler] = {
+    EXPIRY: expiry.lapse,
+    CLOSING: expiry.close_invoice,
+    WITHDRAWAL: tickets.withdraw,
+    TICKETS: tickets.follow,
+    SWEEP: sweep.sweep,
+}
+
+
+class Crashed(Exception):
+    """The program died here."""
+
+
+@dataclass
+class Till:
+    """The shop, and the hands of everyone around it."""
+
+    database: Database
+    sealer: Sealer
+    payments: FakePayments = field(default_factory=FakePayments)
+    market: SimulatedMarket = field(default_factory=SimulatedMarket)
+    rules: Rules = field(default_factory=Rules)
+    now: datetime = NOW
+    told: list[Sighting] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._news = self.payments.subscribe()
+
+    @property
+    def shop(self) -> Shop:
+        return Shop(
+            database=self.database,
+            sealer=self.sealer,
+            payments=self.payments,
+            market=self.market,
+            clock=lambda: self.now,
+            rules=self.rules,
+        )
+
+    async def open(self) -> None:
+        async with self.database.transaction() as tx:
+            for name in (HARBOUR, LIGHTHOUSE):
+                await tx.accounts.add(Organization(id=name, name=name, created=NOW))
+
+    # What customers do.
+
+    async def create(
+        self, channel: Channel = CHANNEL, who: str = HARBOUR, order_id: str = ""
+    ) -> Order:
+        order_id = order_id or f"{uuid.uuid4()}FO"
+        for _ in range(20):
+            try:
+                return await orders.create(
+                    self.shop, who, order_id, channel, now=self.now
+                )
+            except Stale:
+                continue
+        raise AssertionError("never settles")
+
+    async def cancel(self, order: Order, who: str = HARBOUR) -> Order:
+        for _ in range(20):
+            try:
+                return await orders.cancel(self.shop, who, order.id, now=self.now)
+            except Stale:
+                continue
+        raise AssertionError("never settles")
+
+    async def get(self, order: Order) -> Order:
+        return await self.database.reader.orders.get(order.id)
+
+    async def status(self, order: Order) -> Status:
+        return (await self.get(order)).status
+
+    async def ticket(self, order: Order) -> str:
+        return orders.open_ticket(self.shop, await self.get(order))
+
+    async def credit(self, who: str = HARBOUR) -> int:
+        return await self.database.reader.ledger.balance(ledger.credit(who))
+
+    async def place(self, name: str) -> int:
+        return (await self.database.reader.ledger.sums()).get(name, Sats(0))
+
+    async def give_credit(self, sats: int, who: str = HARBOUR) -> None:
+        (coupon,) = await credit.issue_coupons(
+            self.database,
+            sats=sats,
+            count=1,
+            organization_id=who,
+            expires=None,
+            note="",
+            actor="operator:alice",
+            now=self.now,
+        )
+        await credit.redeem(self.database, who, coupon.id, now=self.now)
+
+    # What happens by itself, when the test says so.
+
+    async def hear(self) -> None:
+        """Hear everything that the treasury has told since."""
+        while not self._news.empty():
+            if (sighting := self._news.get_nowait()) is not None:
+                self.told.append(sighting)
+                await settlement.payment_seen(self.shop, sighting, now=self.now)
+
+    def deafen(self) -> None:
+        """Lose everything that the treasury has told since."""
+        while not self._news.empty():
+            self._news.get_nowait()
+
+    async def hear_again(self) -> None:
+        """Hear everything that was ever told once more."""
+        for sighting in list(self.told):
+            if isinstance(sighting, Invoice):  # an old depth is not true any more
+                await settlement.payment_seen(self.shop, sighting, now=self.now)
+
+    async def work(self, *kinds: str) -> None:
+        """Do everything that is due, until nothing is; what is away waits a minute."""
+        for _ in range(50):
+            if not await self._work_once(kinds or (EXPIRY, TICKET, *HANDLERS)):
+                return
+        raise AssertionError("there is always something due")
+
+    async def _work_once(self, kinds: tuple[str, ...]) -> bool:
+        worked = False
+        for kind in kinds:
+            due = await self.database.reader.tasks.next_due(kind, now=self.now)
+            if due is None or due > self.now:
+                continue
+            async with self.database.transaction() as tx:
+                claims = await tx.tasks.claim(
+                    kind, now=self.now, until=self.now + timedelta(seconds=30), most=99
+                )
+            for claim in claims:
+                worked = True
+                work = Work(self.database, claim)
+                try:
+                    if kind == TICKET:
+                        await TicketMaker(self.shop).make(work)
+                    else:
+                        await HANDLERS[kind](self.shop, work)
+                    if not work.settled:
+                        async with work.transaction() as tx:
+                            await work.done(tx)
+                except (Away, Stale) as error:
+                    pause = timedelta(seconds=0 if isinstance(error, Stale) else 60)
+                    async with self.database.transaction() as tx:
+                        await tx.tasks.again(
+                            claim, due=self.now + pause, attempts=claim.attempts
+                        )
+        return worked
+
+    async def settle_down(self) -> None:
+        """Hear and work until nothing moves any more."""
+        for _ in range(20):
+            await self.hear()
+            await self.work()
+            if self._news.empty():
+                return
+        raise AssertionError("it never settles down")
+
+    async def pass_time(self, **of: float) -> None:
+        self.now += timedelta(**of)
+        await self.settle_down()
+
+    async def start_sweeping(self) -> None:
+        """Look for payments as the program does when it starts."""
+        async with self.database.transaction() as tx:
+            await tx.tasks.put(SWEEP, EVERYTHING, due=self.now)
+        await self.settle_down()
+
+    async def follow_tickets(self) -> None:
+        async with self.database.transaction() as tx:
+            await tx.tasks.put(TICKETS, EVERYTHING, due=self.now)
+        await self.settle_down()
+
+    async def prove(self) -> None:
+        """Every rule of money holds, and the treasury's books agree."""
+        away, self.payments.away = self.payments.away, False
+        assert [str(each) for each in await verify(self.database, self.payments)] == []
+        self.payments.away = away
+
+
+def request_of(order: Order) -> PaymentRequest:
+    request = order.payment_request
+    assert request is not None
+    return request
+
+
+async def at_once(*steps: Awaitable[object]) -> list[object]:
+    return list(await asyncio.gather(*steps, return_exceptions=True))

@@ -1,0 +1,180 @@
+"""A fleet with fakes for everything outside, a real database, and a clock of its own.
+
+yard = Yard(...)
+node = await yard.create("harbour light")
+await yard.work()            # whatever is due, done
+yard.runtime.say(node.id, State.LOCKED)
+await yard.settled()         # and written down
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from leyden.domain.accounts import Organization
+from leyden.domain.nodes import Action, Network, Node, Type
+from leyden.domain.observations import State
+from leyden.gateway.certificates import Authority
+from leyden.gateway.fake import FakeGateway
+from leyden.runtimes.fake import FakeHomes, FakeRuntime
+from leyden.services import creation, node_commands, reconciler
+from leyden.services.creation import Wish
+from leyden.services.fleet import NODE, ROUTES, Fleet, Rules
+from leyden.services.routes import Routes
+from leyden.services.starts import Starts
+from leyden.services.watching import Watching, adopt
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from tests.conftest import NOW
+
+HARBOUR = "harbour"
+OTHER_SHORE = "other shore"
+LEASE = timedelta(minutes=1)
+
+SETTINGS: dict[str, object] = {
+    "autopilot": False,
+    "grpc": True,
+    "rest": True,
+    "keysend": True,
+    "whitelist": ["198.51.100.7"],
+    "alias": "harbour light",
+    "color": "#ff9900",
+}
+
+
+class Yard:
+    """Everything a test of nodes needs."""
+
+    def __init__(self, db: Database, sealer: Sealer, authority: Authority) -> None:
+        self.now = NOW
+        self.runtime = FakeRuntime(says=State.NON_EXISTING)
+        self.homes = FakeHomes()
+        self.gateway = FakeGateway()
+        self.fleet = Fleet(
+            database=db,
+            sealer=sealer,
+            runtime=self.runtime,
+            homes=self.homes,
+            gateway=self.gateway,
+            authority=authority,
+            clock=lambda: self.now,
+            starts=Starts(4),
+            rules=Rules(networks=frozenset(Network)),
+        )
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Let the program die and come back; what is in memory only is lost."""
+        self.fleet = replace(self.fleet, starts=Starts(4))
+        self.watching = Watching(self.fleet)
+        self.routes = Routes(self.fleet)
+        self.runtime.watch(self.watching.hear)
+
+    async def found(self) -> None:
+        """Make the organizations."""
+        async with self.fleet.database.transaction() as tx:
+            for name in (HARBOUR, OTHER_SHORE):
+                await tx.accounts.add(Organization(id=name, name=name, created=NOW))
+
+    async def create(self, name: str = "harbour light", **changes: Any) -> Node:
+        wish = Wish(
+            name=name,
+            network=changes.pop("network", Network.TESTNET),
+            type=changes.pop("type", Type.STANDARD),
+            version=changes.pop("version", None),
+            settings=changes.pop("settings", SETTINGS),
+        )
+        given: dict[str, Any] = {"key": uuid.uuid4(), "actor": "key:7", **changes}
+        organization_id = given.pop("organization_id", HARBOUR)
+        return await creation.create(
+            self.fleet, organization_id, wish, now=self.now, **given
+        )
+
+    async def running(self, **changes: Any) -> Node:
+        """Give a node that has come as far as it can alone."""
+        node = await self.create(**changes)
+        await self.work()
+        return await self.node(node.id)
+
+    async def node(self, node_id: str) -> Node:
+        return await self.fleet.database.reader.nodes.get(node_id)
+
+    async def ask(self, node: Node, action: Action) -> Node:
+        return await node_commands.ask(
+            self.fleet,
+            node.organization_id,
+            node.id,
+            action,
+            actor="key:7",
+            now=self.now,
+        )
+
+    async def set(self, node: Node, **given: object) -> Node:
+        return await node_commands.change_settings(
+            self.fleet,
+            node.organization_id,
+            node.id,
+            given,
+            actor="key:7",
+            now=self.now,
+        )
+
+    async def settled(self) -> None:
+        """Let everything that was heard be written down."""
+        await self.watching.settled()
+
+    async def work(self) -> int:
+        """Do whatever is due, until nothing is; give how many tasks that were."""
+        done = 0
+        steps: dict[str, Callable[[Work], Awaitable[None]]] = {
+            NODE: partial(reconciler.step, self.fleet),
+            ROUTES: self.routes.bring,
+        }
+        while True:
+            before = done
+            for kind, step in steps.items():
+                async with self.fleet.database.transaction() as tx:
+                    claims = await tx.tasks.claim(
+                        kind, now=self.now, until=self.now + LEASE, most=100
+                    )
+                for claim in claims:
+                    work = Work(self.fleet.database, claim)
+                    await step(work)
+                    if not work.settled:
+                        async with work.transaction() as tx:
+                            await work.done(tx)
+                    done += 1
+            await self.settled()
+            if done == before:
+                return done
+
+    async def step(self, node_id: str) -> None:
+        """Take one node one step, as the lane does."""
+        async with self.fleet.database.transaction() as tx:
+            await tx.tasks.put(NODE, node_id, due=self.now)
+        async with self.fleet.database.transaction() as tx:
+            claims = await tx.tasks.claim(
+                NODE, now=self.now, until=self.now + LEASE, most=100
+            )
+        await asyncio.gather(
+            *(
+                reconciler.step(self.fleet, Work(self.fleet.database, claim))
+                for claim in claims
+            )
+        )
+
+    async def later(self, **time: float) -> int:
+        """Let time pass, and do what is due then."""
+        self.now += timedelta(**time)
+        return await self.work()
+
+    async def restart(self) -> int:
+        """Come back after a kill -9: leases have run out, nodes are found again."""
+        self.begin_anew()
+        self.now += LEASE
+        return await adopt(self.fleet)

@@ -1,0 +1,209 @@
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.accounts import Organization
+from leyden.domain.node_moves import command
+from leyden.domain.nodes import Action, Listed, Node, Status, Wanted
+from leyden.errors import NotFound, Stale, Violated
+from leyden.storage.database import Database
+from leyden.storage.outfits import SealedOutfit
+from tests.domain.nodes import NOON, a_node, some_settings
+
+OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+
+
+@pytest.fixture(autouse=True)
+async def organization(db: Database) -> None:
+    async with db.transaction() as tx:
+        await tx.accounts.add(
+            Organization(id="harbour", name="Harbour Light", created=NOON)
+        )
+
+
+async def keep(db: Database, node: Node) -> bool:
+    async with db.transaction() as tx:
+        return await tx.nodes.add(node)
+
+
+async def test_a_node_comes_back_as_it_was_kept(db: Database) -> None:
+    node = a_node(
+        settings=some_settings(alias="héhé ⚓", whitelist=("10.0.0.0/8", "::1")),
+        expires=NOON + timedelta(days=30),
+        launched_at=NOON,
+        process="4711 88 lnd",
+        launched=1,
+    )
+    assert await keep(db, node)
+    assert await db.reader.nodes.get(node.id) == node
+    assert await db.reader.nodes.list_("harbour") == [Listed.of(node)]
+    assert await db.reader.nodes.list_("another") == []
+
+
+async def test_what_is_not_there_is_not_found(db: Database) -> None:
+    assert await db.reader.nodes.find("no such node") is None
+    with pytest.raises(NotFound):
+        await db.reader.nodes.get("no such node")
+
+
+@pytest.mark.parametrize(
+    "clash",
+    [
+        {"id": a_node().id},
+        {"name": "harbour light"},
+        {"slot": 7},
+        {"api_endpoint": a_node().api_endpoint},
+    ],
+)
+async def test_ids_names_slots_and_endpoints_are_given_once(
+    db: Database, clash: dict[str, Any]
+) -> None:
+    assert await keep(db, a_node())
+    apart: dict[str, Any] = {
+        "id": OTHER,
+        "name": "pier",
+        "slot": 8,
+        "api_endpoint": "pier.localhost",
+    }
+    assert not await keep(db, a_node(**{**apart, **clash}))
+    assert await keep(db, a_node(**apart))
+
+
+async def test_a_name_is_free_again_after_its_node_was_deleted(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    async with db.transaction() as tx:
+        await tx.nodes.save(node, command(node, Action.DELETE, now=NOON))
+    assert await db.reader.nodes.find_by_name("harbour", node.name) is None
+    assert await db.reader.nodes.list_("harbour") == []
+    another = a_node(id=OTHER, slot=8, api_endpoint="another.localhost")
+    assert await keep(db, another)
+    assert await db.reader.nodes.find_by_name("harbour", node.name) == OTHER
+
+
+async def test_who_holds_an_older_edition_is_stale(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    async with db.transaction() as tx:
+        await tx.nodes.save(node, replace(node, status=Status.STARTING))
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.nodes.save(node, replace(node, status=Status.FAILED))
+    kept = await db.reader.nodes.get(node.id)
+    assert (kept.status, kept.edition) == (Status.STARTING, 2)
+
+
+async def test_the_database_itself_keeps_a_slot_for_what_lives(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    with pytest.raises(Violated):
+        async with db.transaction() as tx:
+            await tx.nodes.vacate(node.id)
+    async with db.transaction() as tx:
+        await tx.nodes.save(node, command(node, Action.DELETE, now=NOON))
+        await tx.nodes.vacate(node.id)
+    assert await db.reader.nodes.is_free(node.slot)
+    assert await db.reader.nodes.all_() == []
+
+
+async def test_a_deleted_node_is_in_sight_until_its_lnd_has_ended(
+    db: Database,
+) -> None:
+    node = a_node(Status.RUNNING, process="4711 88 lnd", launched=1)
+    await keep(db, node)
+    going = command(node, Action.DELETE, now=NOON)
+    async with db.transaction() as tx:
+        await tx.nodes.save(node, going)
+    (listed,) = await db.reader.nodes.list_("harbour")
+    assert listed.status == "deleting"
+    assert await db.reader.nodes.editions() == {}
+    assert going.wanted is Wanted.DELETED
+
+
+async def test_the_last_hundred_commands_are_kept_newest_first(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    async with db.transaction() as tx:
+        for number in range(103):
+            action = Action.START if number % 2 else Action.STOP
+            at = NOON + timedelta(seconds=number)
+            await tx.commands.add(node.id, action, at=at, actor="key:7")
+    history = await db.reader.commands.list_(node.id)
+    assert len(history) == 100
+    assert history[0].at == NOON + timedelta(seconds=102)
+    assert history[-1].at == NOON + timedelta(seconds=3)
+    assert [each.action for each in history[:2]] == [Action.STOP, Action.START]
+
+
+async def test_outfits_and_their_certificates(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    outfit = SealedOutfit(
+        node_id=node.id,
+        settings=b"sealed 1",
+        webhook_secret=b"sealed 2",
+        certificate=b"PEM",
+        certificate_until=NOON + timedelta(days=365),
+        key=b"sealed 3",
+    )
+    async with db.transaction() as tx:
+        await tx.outfits.add(outfit)
+    assert await db.reader.outfits.get(node.id) == outfit
+    later = NOON + timedelta(days=500)
+    async with db.transaction() as tx:
+        await tx.outfits.set_settings(node.id, b"sealed 4")
+        await tx.outfits.set_webhook_secret(node.id, b"sealed 5")
+        await tx.outfits.set_certificate(node.id, chain=b"P", until=later, key=b"k")
+    assert await db.reader.outfits.get(node.id) == SealedOutfit(
+        node_id=node.id,
+        settings=b"sealed 4",
+        webhook_secret=b"sealed 5",
+        certificate=b"P",
+        certificate_until=later,
+        key=b"k",
+    )
+    assert await db.reader.outfits.endings(before=later) == {}
+    assert await db.reader.outfits.endings(before=later + timedelta(1)) == {
+        node.id: later
+    }
+
+
+async def test_a_seed_is_kept_once_and_macaroons_once_by_name(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    async with db.transaction() as tx:
+        assert await tx.backups.add_seed(node.id, b"first", now=NOON)
+        assert not await tx.backups.add_seed(node.id, b"second", now=NOON)
+        assert await tx.backups.add_macaroon(node.id, "admin", b"a", now=NOON)
+        assert not await tx.backups.add_macaroon(node.id, "admin", b"b", now=NOON)
+        assert await tx.backups.add_macaroon(node.id, "read", b"c", now=NOON)
+    assert await db.reader.backups.seed(node.id) == b"first"
+    assert await db.reader.backups.macaroon(node.id, "admin") == b"a"
+    names = [each.name for each in await db.reader.backups.macaroons(node.id)]
+    assert names == ["admin", "read"]
+    with pytest.raises(NotFound):
+        await db.reader.backups.macaroon(node.id, "owner")
+    with pytest.raises(NotFound):
+        await db.reader.backups.seed(OTHER)
+
+
+async def test_the_ten_latest_channel_backups_are_kept(db: Database) -> None:
+    node = a_node()
+    await keep(db, node)
+    for number in range(12):
+        async with db.transaction() as tx:
+            content = b"multi backup %d" % number
+            at = NOON + timedelta(seconds=number)
+            assert await tx.backups.add_channels(node.id, content, content, now=at)
+            assert not await tx.backups.add_channels(node.id, content, content, now=at)
+    latest = await db.reader.backups.latest_channels(node.id)
+    assert (latest.content, latest.taken) == (
+        b"multi backup 11",
+        NOON + timedelta(seconds=11),
+    )
+    async with db.transaction() as tx:
+        await tx.backups.forget(node.id)
+    with pytest.raises(NotFound):
+        await db.reader.backups.latest_channels(node.id)

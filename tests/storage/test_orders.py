@@ -1,0 +1,185 @@
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from leyden.domain.accounts import Organization
+from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
+from leyden.domain.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
+from leyden.domain.units import Sats
+from leyden.errors import NotFound, Stale, Violated
+from leyden.storage.database import Database
+from tests.conftest import NOW
+
+WISH = Channel(
+    capacity=Sats(2_000_000),
+    self_chan_balance=Sats(50_000),
+    lease_duration_blocks=4032,
+    node_tier=NodeTier.ANY,
+    bps=80,
+)
+
+
+@pytest.fixture(autouse=True)
+async def organizations(db: Database) -> None:
+    async with db.transaction() as tx:
+        for name in ("harbour", "lighthouse"):
+            await tx.accounts.add(Organization(id=name, name=name, created=NOW))
+
+
+def an_order(number: int = 1, organization: str = "harbour") -> Order:
+    return Order(
+        id=f"00000000-0000-4000-8000-{number:012d}FO",
+        organization_id=organization,
+        status=Status.WAITING_PAYMENT,
+        created=NOW + timedelta(minutes=number),
+        expires=NOW + timedelta(hours=1),
+        quote=quote(WISH, Terms(), AuctionTerms()),
+        credit_used=Sats(700),
+        onchain_address=f"bcrt1qpier{number}",
+        lightning_invoice=f"lnbcrt{number}",
+        payment_hash=f"{number:064x}",
+        invoice=InvoiceState.OPEN,
+    )
+
+
+async def add(db: Database, order: Order) -> bool:
+    async with db.transaction() as tx:
+        return await tx.orders.add(order)
+
+
+async def test_an_order_comes_back_as_it_was_kept(db: Database) -> None:
+    assert await add(db, an_order())
+    assert await db.reader.orders.get(an_order().id) == an_order()
+    assert not await add(db, an_order())
+    with pytest.raises(NotFound):
+        await db.reader.orders.get("00000000-0000-4000-8000-000000000000FO")
+
+
+async def test_it_is_found_by_either_rail(db: Database) -> None:
+    await add(db, an_order(7))
+    reader = db.reader.orders
+    hash_ = an_order(7).payment_hash
+    assert await reader.invoiced([hash_, "ff" * 32]) == {
+        hash_: (an_order(7).id, InvoiceState.OPEN)
+    }
+    assert await reader.paid_to(["bcrt1qpier7", "bcrt1qelsewhere"]) == {
+        "bcrt1qpier7": an_order(7)
+    }
+
+
+async def test_all_that_may_change_is_kept(db: Database) -> None:
+    await add(db, an_order())
+    after = replace(
+        advance(an_order(), Event.PAID),
+        paid_at=NOW,
+        invoice=InvoiceState.ACCEPTED,
+        accepted=Sats(123),
+        offered=True,
+        ticket_ref="0123456789abcdef",
+        sealed_ticket=b"sealed",
+        order_nonce="aa" * 32,
+        credit_refund=Sats(5),
+    )
+    async with db.transaction() as tx:
+        await tx.orders.save([(an_order(), after)])
+        await tx.orders.note_moves(
+            [(after.id, an_order().status, after.status)], at=NOW
+        )
+    assert await db.reader.orders.get(an_order().id) == after
+    assert await db.reader.orders.moves(an_order().id) == [
+        (Status.WAITING_PAYMENT, Status.CREATING)
+    ]
+
+
+async def test_one_of_many_moves_it_and_the_rest_look_again(db: Database) -> None:
+    await add(db, an_order())
+
+    async def move(event: Event) -> None:
+        async with db.transaction() as tx:
+            after = advance(an_order(), event)
+            await tx.orders.save([(an_order(), after)])
+            await tx.orders.note_moves(
+                [(after.id, an_order().status, after.status)], at=NOW
+            )
+
+    events = [Event.PAID, Event.LAPSED, Event.CANCELLED] * 5
+    outcomes = await asyncio.gather(*map(move, events), return_exceptions=True)
+    assert outcomes.count(None) == 1
+    assert sum(isinstance(each, Stale) for each in outcomes) == 14
+    assert len(await db.reader.orders.moves(an_order().id)) == 1
+
+
+async def test_one_ticket_belongs_to_one_order(db: Database) -> None:
+    for number in (1, 2):
+        await add(db, an_order(number))
+    with pytest.raises(Violated):
+        async with db.transaction() as tx:
+            orders = [an_order(number) for number in (1, 2)]
+            await tx.orders.save(
+                [(order, replace(order, ticket_ref="the same")) for order in orders]
+            )
+
+
+async def test_many_are_locked_and_written_at_once_or_not_at_all(db: Database) -> None:
+    for number in range(1, 6):
+        await add(db, an_order(number))
+    paid = [replace(an_order(n), credit_refund=Sats(n)) for n in range(1, 6)]
+    async with db.transaction() as tx:
+        locked = await tx.orders.lock_many([order.id for order in paid] + ["none"])
+        assert [order.id for order in locked] == [order.id for order in paid]
+        await tx.orders.save(list(zip(locked, paid, strict=True)))
+    moved = advance(an_order(3), Event.LAPSED)
+    async with db.transaction() as tx:
+        await tx.orders.save([(paid[2], moved)])
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            again = [replace(order, credit_refund=Sats(9)) for order in paid]
+            await tx.orders.save(list(zip(paid, again, strict=True)))
+    assert (await db.reader.orders.get(an_order(1).id)).credit_refund == 1
+
+
+async def test_the_page_shows_ones_own_newest_first(db: Database) -> None:
+    for number in range(1, 6):
+        await add(db, an_order(number))
+    await add(db, an_order(9, "lighthouse"))
+    first = await db.reader.orders.page("harbour", most=2)
+    assert [each.id for each in first] == [an_order(5).id, an_order(4).id]
+    last = first[-1]
+    rest = await db.reader.orders.page(
+        "harbour", before=(last.created, last.id), most=10
+    )
+    assert [each.id for each in rest] == [an_order(n).id for n in (3, 2, 1)]
+
+
+async def test_those_in_a_state_are_found_in_batches(db: Database) -> None:
+    for number in range(1, 6):
+        await add(db, an_order(number))
+    reader = db.reader.orders
+    two = await reader.in_status(Status.WAITING_PAYMENT, most=2)
+    rest = await reader.in_status(Status.WAITING_PAYMENT, after=two[-1].id)
+    assert [each.id for each in [*two, *rest]] == [an_order(n).id for n in range(1, 6)]
+    assert await reader.in_status(Status.FILLED) == []
+
+
+async def test_an_output_is_kept_and_changed_once(db: Database) -> None:
+    await add(db, an_order())
+    seen = KnownOutput(
+        outpoint=Outpoint("ab" * 32, 1),
+        order_id=an_order().id,
+        sats=Sats(50_000),
+        state=OutputState.SEEN,
+        seen=NOW,
+    )
+    booked = replace(seen, state=OutputState.BOOKED, bookings=1, to_order=Sats(40_000))
+    async with db.transaction() as tx:
+        await tx.outputs.add([seen])
+        await tx.outputs.save([(seen, booked)])
+    assert await db.reader.outputs.of_orders([an_order().id]) == [booked]
+    assert await db.reader.outputs.of_order(an_order().id) == [booked]
+    assert await db.reader.outputs.watched() == [an_order().id]
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.outputs.save([(seen, booked)])

@@ -1,0 +1,131 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from leyden.errors import SetupError
+from leyden.services import rotation
+from leyden.storage.schema import connected, migrate
+from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
+from leyden.storage.tables import answers, metadata
+
+SEED = b"abandon ability able about above absent"
+
+
+def test_what_is_sealed_opens_for_its_purpose_only() -> None:
+    sealer = Sealer(Keyring.new())
+    sealed = sealer.seal(SEED, purpose="seed of 1N")
+    assert sealer.open(sealed, purpose="seed of 1N") == SEED
+    assert SEED not in sealed
+    assert sealer.seal(SEED, purpose="seed of 1N") != sealed
+    with pytest.raises(SetupError, match="the seed does not open"):
+        sealer.open(sealed, purpose="seed of 2N")
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    sealer = Sealer(Keyring.new())
+    sealed = sealer.seal(SEED, purpose="seed")
+    for place in range(1, len(sealed)):
+        changed = bytearray(sealed)
+        changed[place] ^= 1
+        with pytest.raises(SetupError):
+            sealer.open(bytes(changed), purpose="seed")
+
+
+def test_another_installation_opens_nothing() -> None:
+    sealed = Sealer(Keyring.new()).seal(SEED, purpose="seed")
+    with pytest.raises(SetupError, match="belongs to this database"):
+        Sealer(Keyring.new()).open(sealed, purpose="seed")
+
+
+def test_a_digest_is_keyed_and_for_one_purpose() -> None:
+    one, other = Sealer(Keyring.new()), Sealer(Keyring.new())
+    assert one.digest(b"key", purpose="a") == one.digest(b"key", purpose="a")
+    assert one.digest(b"key", purpose="a") != one.digest(b"key", purpose="b")
+    assert one.digest(b"key", purpose="a") != other.digest(b"key", purpose="a")
+
+
+def test_the_file_of_keys_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "secrets.json"
+    keyring = Keyring.new()
+    save_keyring(path, keyring)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert load_keyring(path) == keyring
+    assert [each.name for each in path.parent.iterdir()] == ["secrets.json"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"digesting": 1}'])
+def test_a_broken_file_of_keys_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "secrets.json"
+    path.write_text(text)
+    with pytest.raises(SetupError, match="restore it from your backup"):
+        load_keyring(path)
+
+
+def test_the_keys_of_a_used_database_are_never_made_anew(tmp_path: Path) -> None:
+    url, path = f"sqlite:///{tmp_path}/leyden.db", tmp_path / "secrets.json"
+    migrate(url)
+    rotation.refuse_lost_keys(url, path)
+    rotation.keep_check(url, Keyring.new())
+    with pytest.raises(SetupError, match="restore it from your backup"):
+        rotation.refuse_lost_keys(url, path)
+    with pytest.raises(SetupError, match="belongs to this database"):
+        rotation.keep_check(url, Keyring.new())
+
+
+def test_rotating_seals_everything_anew_and_forgets_the_old_key(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+    running = Sealer(before, reload=lambda: load_keyring(path))
+    rotation.keep_check(database_url, before)
+    _keep_answers(database_url, running, count=1201)
+
+    assert rotation.rotate(database_url, path) == 1202
+
+    after = load_keyring(path)
+    assert len(after.sealing) == 1
+    assert after.sealing != before.sealing
+    assert after.digesting == before.digesting
+    with connected(database_url) as connection:
+        for (sealed,) in connection.execute(select(answers.c.body)):
+            assert Sealer(after).open(sealed, purpose="answer") == SEED
+            assert running.open(sealed, purpose="answer") == SEED
+            with pytest.raises(SetupError):
+                Sealer(before).open(sealed, purpose="answer")
+
+
+def _keep_answers(url: str, sealer: Sealer, *, count: int) -> None:
+    with connected(url) as connection:
+        connection.execute(
+            metadata.tables["organization"].insert(),
+            [{"id": "harbour", "name": "Harbour Light", "created": 0}],
+        )
+        connection.execute(
+            answers.insert(),
+            [
+                {
+                    "organization_id": "harbour",
+                    "key": number.to_bytes(4),
+                    "request": b"",
+                    "started": 0,
+                    "expires": 0,
+                    "holder": "",
+                    "status": 200,
+                    "body": sealer.seal(SEED, purpose="answer"),
+                }
+                for number in range(count)
+            ],
+        )
+
+
+def test_nothing_sealed_is_in_the_file_in_clear(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/leyden.db"
+    migrate(url)
+    _keep_answers(url, Sealer(Keyring.new()), count=3)
+    sqlite3.connect(tmp_path / "leyden.db").execute("PRAGMA wal_checkpoint(FULL)")
+    for file in tmp_path.iterdir():
+        assert SEED not in file.read_bytes()

@@ -1,0 +1,89 @@
+import asyncio
+
+import pytest
+
+from leyden.domain.accounts import Organization, new_id
+from leyden.errors import NotFound, Stale, Taken
+from leyden.storage.database import Database
+from tests.conftest import NOW
+
+
+def an_organization(name: str) -> Organization:
+    return Organization(id=new_id(), name=name, created=NOW)
+
+
+async def test_what_was_committed_is_there(db: Database) -> None:
+    harbour = an_organization("Harbour Light")
+    async with db.transaction() as tx:
+        await tx.accounts.add(harbour)
+    assert await db.reader.accounts.get(harbour.id) == harbour
+
+
+async def test_nothing_of_a_failed_block_is_there(db: Database) -> None:
+    harbour = an_organization("Harbour Light")
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.accounts.add(harbour)
+            raise Stale
+    with pytest.raises(NotFound):
+        await db.reader.accounts.get(harbour.id)
+
+
+async def test_a_failed_block_takes_nobody_down_with_it(db: Database) -> None:
+    """Blocks that wait for one another are committed together on SQLite."""
+
+    async def add(number: int) -> None:
+        async with db.transaction() as tx:
+            await tx.accounts.add(an_organization(f"Pier {number}"))
+            if number % 3 == 0:
+                raise Stale
+
+    outcomes = await asyncio.gather(
+        *(add(number) for number in range(60)), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, Stale) for outcome in outcomes) == 20
+    names = {each.name for each in await db.reader.accounts.list_()}
+    assert names == {f"Pier {number}" for number in range(60) if number % 3}
+
+
+async def test_a_cancelled_block_leaves_nothing_and_holds_up_nobody(
+    db: Database,
+) -> None:
+    entered = asyncio.Event()
+
+    async def hold() -> None:
+        async with db.transaction() as tx:
+            await tx.accounts.add(an_organization("Never"))
+            entered.set()
+            await asyncio.Event().wait()
+
+    holding = asyncio.create_task(hold())
+    await entered.wait()
+    waiting = asyncio.create_task(_add(db, "Cancelled while waiting"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    holding.cancel()
+    await asyncio.gather(holding, waiting, return_exceptions=True)
+    await _add(db, "Afterwards")
+    names = {each.name for each in await db.reader.accounts.list_()}
+    assert "Afterwards" in names
+    assert "Never" not in names
+
+
+async def test_two_of_one_name_are_refused(db: Database) -> None:
+    await _add(db, "Harbour Light")
+    with pytest.raises(Taken):
+        await _add(db, "Harbour Light")
+
+
+async def _add(db: Database, name: str) -> None:
+    async with db.transaction() as tx:
+        await tx.accounts.add(an_organization(name))
+
+
+async def test_a_transaction_inside_a_transaction_is_a_bug_not_a_deadlock(
+    sqlite_db: Database,
+) -> None:
+    with pytest.raises(RuntimeError, match="inside a transaction"):
+        async with sqlite_db.transaction(), sqlite_db.transaction():
+            pass

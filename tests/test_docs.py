@@ -1,0 +1,212 @@
+"""What the documentation says is there: endpoints, commands, files, links."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+
+from leyden.api.endpoints import OPERATIONS
+from leyden.cli.main import leyden
+from leyden.domain.nodes import Status as NodeStatus
+from leyden.domain.orders import Status as OrderStatus
+from leyden.domain.webhooks import StatusChanged, body, proof
+from leyden.errors import LeydenError
+
+ROOT = Path(__file__).parents[1]
+API = ROOT / "docs" / "api.md"
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *DECISIONS,
+]
+FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
+
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+# Where a command begins: a line, a substitution, a pipe.
+_COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
+_TOP = ("src/", "docs/", "tests/", "examples/", "bench/", "deploy/", "auctioneer/")
+
+
+def pages(test: object) -> object:
+    names = [str(page.relative_to(ROOT)) for page in PAGES]
+    return pytest.mark.parametrize("page", PAGES, ids=names)(test)
+
+
+def inline(page: Path) -> Iterator[str]:
+    """Give what stands in backticks outside the blocks."""
+    yield from _INLINE.findall(_BLOCK.sub("", page.read_text()))
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Give the words after `leyden` of every command on a page."""
+    text = page.read_text()
+    shell = "\n".join(
+        block for kind, block in _BLOCK.findall(text) if kind in {"sh", "text"}
+    )
+    shell = shell.replace("\\\n", " ")
+    for found in _COMMAND.findall(shell):
+        yield _words(found)
+    for quoted in inline(page):
+        if match := re.fullmatch(r"(?:\./)?leyden(?: (.+))?", quoted):
+            yield _words(match[1] or "")
+
+
+def _words(line: str) -> list[str]:
+    """Split as a shell does, up to where the command ends."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words = []
+    for word in lexer:
+        if set(word) <= set("();<>|&"):
+            break
+        words.append(word)
+    return words
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command as click would, and run nothing."""
+    command: click.Command = leyden
+    context = click.Context(command, info_name="leyden")
+    while isinstance(command, click.Group) and words:
+        name, *words = words
+        found = command.get_command(context, name)
+        if found is None:
+            raise click.UsageError(f"there is no command {name}")
+        command = found
+        context = click.Context(command, parent=context, info_name=name)
+    command.make_parser(context).parse_args(words)
+
+
+def test_every_endpoint_is_told_of_and_no_other() -> None:
+    told = re.findall(r"^### (.+)$", API.read_text(), re.MULTILINE)
+    assert sorted(told) == sorted(f"{each.method} {each.path}" for each in OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
+def test_every_endpoint_has_an_example_that_calls_it(operation: object) -> None:
+    each = next(known for known in OPERATIONS if known is operation)
+    _, _, after = API.read_text().partition(f"### {each.method} {each.path}\n")
+    section, _, _ = after.partition("\n### ")
+    (example,) = (block for kind, block in _BLOCK.findall(section) if kind == "sh")
+    last = re.split(r"/nodes(?:/{node_id})?|/flow", each.path)[-1]
+    ending = re.sub(r"{\w+}", "[^/]+", last)
+    assert re.search(rf'"\S*{ending}[?"]', example)
+
+
+def _table(heading: str) -> set[str]:
+    """Give the first column of the table below a heading of the API's page."""
+    _, _, after = API.read_text().partition(f"\n## {heading}\n")
+    section, _, _ = after.partition("\n## ")
+    rows = re.findall(r"^\| (.+?) \|", section, re.MULTILINE)[1:]
+    return {cell.strip("`") for row in rows for cell in row.split(", ")}
+
+
+def test_every_status_is_explained_and_no_other() -> None:
+    assert _table("Node statuses") == {each.value for each in NodeStatus}
+    assert _table("Order states") == {each.value for each in OrderStatus}
+
+
+def _every(kind: type[LeydenError]) -> Iterator[type[LeydenError]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _every(each)
+
+
+def test_every_refusal_has_its_row() -> None:
+    assert {str(each.status) for each in _every(LeydenError)} <= _table("Refusals")
+
+
+@pages
+def test_every_command_exists_with_its_options(page: Path) -> None:
+    for words in commands(page):
+        try:
+            parse(words)
+        except click.ClickException as error:
+            pytest.fail(f"leyden {' '.join(words)}: {error.format_message()}")
+
+
+@pytest.mark.parametrize(
+    "line", ["launch", "dev rain", "up --detatch", "dev fund -x 1"]
+)
+def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
+    with pytest.raises(click.UsageError):
+        parse(line.split())
+
+
+def test_every_command_of_the_table_is_one() -> None:
+    context = click.Context(leyden, info_name="leyden")
+    for name in leyden.list_commands(context):
+        assert isinstance(leyden.get_command(context, name), click.Command), name
+
+
+def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "See `leyden status`, `./leyden up` and `leyden`.\n\n```sh\n"
+        'eval "$(./leyden dev env)"   # a remark\n'
+        "cd x && ./leyden dev fund \\\n  sb1p 7 > paid\n```\n"
+    )
+    assert sorted(commands(page)) == [
+        [],
+        ["dev", "env"],
+        ["dev", "fund", "sb1p", "7"],
+        ["status"],
+        ["up"],
+    ]
+
+
+@pages
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in _LINK.findall(page.read_text()):
+        if link.startswith("https://"):
+            continue
+        target, _, anchor = link.partition("#")
+        file = page.parent / target if target else page
+        assert file.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
+            slugs = [re.sub(r"[^\w -]", "", h).lower() for h in headings]
+            assert anchor in [slug.replace(" ", "-") for slug in slugs], link
+
+
+@pages
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    for named in inline(page):
+        if not re.fullmatch(r"[\w./-]+", named):
+            continue
+        if not (named.startswith(_TOP) or named.endswith((".py", ".md"))):
+            continue
+        places = (ROOT, ROOT / "src" / "leyden", page.parent)
+        exists = any((place / named).exists() for place in places)
+        bare = "/" not in named and any((ROOT / "src").rglob(named))
+        assert exists or bare, named
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_every_decision_has_the_five_headings(page: Path) -> None:
+    title, *_ = page.read_text().splitlines()
+    assert title.startswith(f"# {page.name[:4]}: ")
+    assert re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE) == FIVE
+
+
+def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
+    page = (ROOT / "docs" / "webhooks.md").read_text()
+    (recipe,) = (block for kind, block in _BLOCK.findall(page) if kind == "python")
+    made: dict[str, object] = {}
+    exec(recipe, made)  # noqa: S102  our own words
+    is_genuine = made["is_genuine"]
+    assert callable(is_genuine)
+    text = body(StatusChanged("stopped"), api="harbour-light.nodes.localhost")
+    headers = proof(["3f" * 32], event_id="msg_tide", sent=datetime.now(UTC), body=text)
+    assert is_genuine("3f" * 32, headers, text.encode())
+    assert not is_genuine("a7" * 32, headers, text.encode())
+    assert not is_genuine("3f" * 32, headers, text.replace("stopped", "x").encode())

@@ -1,0 +1,261 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Self
+
+import pytest
+
+from leyden.domain.times import utc_now
+from leyden.errors import Stale
+from leyden.storage.database import Database
+from leyden.tasks import Lane, Work, Worker, retry_after
+
+Handler = Callable[[Work], Awaitable[None]]
+
+
+async def put(db: Database, key: str, *, due: datetime | None = None) -> None:
+    async with db.transaction() as tx:
+        await tx.tasks.put("lamp", key, due=due or utc_now())
+
+
+class Running:
+    """A worker with one lane, for the length of a block."""
+
+    def __init__(self, db: Database, handler: Handler, **lane: object) -> None:
+        lanes = [Lane(kind="lamp", run=handler, **lane)]  # type: ignore[arg-type]
+        self._worker = Worker(db, lanes, clock=utc_now)
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._worker.run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+async def left(db: Database) -> bool:
+    later = utc_now() + timedelta(days=1)
+    return await db.reader.tasks.next_due("lamp", now=later) is not None
+
+
+async def test_what_is_put_runs_once(db: Database) -> None:
+    lit: list[str] = []
+
+    async def light(work: Work) -> None:
+        lit.append(work.key)
+
+    async with Running(db, light):
+        for number in range(50):
+            await put(db, f"lamp {number}")
+        await until(lambda: len(lit) == 50)
+        while await left(db):
+            await asyncio.sleep(0.002)
+    assert sorted(lit) == sorted(f"lamp {number}" for number in range(50))
+
+
+async def test_what_was_put_before_the_start_runs(db: Database) -> None:
+    lit: list[str] = []
+
+    async def light(work: Work) -> None:
+        lit.append(work.key)
+
+    await put(db, "early")
+    async with Running(db, light):
+        await until(lambda: lit == ["early"])
+
+
+async def test_what_is_due_later_waits(db: Database) -> None:
+    lit: list[datetime] = []
+
+    async def light(_: Work) -> None:
+        lit.append(utc_now())
+
+    due = utc_now() + timedelta(seconds=0.3)
+    async with Running(db, light):
+        await put(db, "later", due=due)
+        await until(lambda: bool(lit))
+    assert lit[0] >= due
+
+
+async def test_putting_it_again_brings_it_forward_but_never_back(db: Database) -> None:
+    now = utc_now()
+    hour = timedelta(hours=1)
+    await put(db, "lamp", due=now + hour)
+    await put(db, "lamp", due=now)
+    await put(db, "lamp", due=now + hour)
+    assert await db.reader.tasks.next_due("lamp", now=now) == now
+
+
+async def test_put_while_it_runs_it_runs_once_more(db: Database) -> None:
+    begun, finish = asyncio.Event(), asyncio.Event()
+    runs = 0
+
+    async def light(_: Work) -> None:
+        nonlocal runs
+        runs += 1
+        begun.set()
+        await finish.wait()
+
+    async with Running(db, light):
+        await put(db, "lamp")
+        await begun.wait()
+        await put(db, "lamp")
+        await asyncio.sleep(0.05)
+        assert runs == 1  # never twice at once
+        finish.set()
+        await until(lambda: runs == 2)
+        while await left(db):
+            await asyncio.sleep(0.002)
+
+
+async def test_two_workers_never_run_one_key_at_once(db: Database) -> None:
+    inside: set[str] = set()
+    runs = 0
+
+    async def light(work: Work) -> None:
+        nonlocal runs
+        assert work.key not in inside
+        inside.add(work.key)
+        await asyncio.sleep(0.001)
+        inside.remove(work.key)
+        runs += 1
+
+    async with Running(db, light), Running(db, light), Running(db, light):
+        for _ in range(20):
+            await asyncio.gather(*(put(db, f"lamp {number}") for number in range(5)))
+        while await left(db):
+            await asyncio.sleep(0.01)
+    assert runs >= 5
+
+
+async def test_a_failure_is_tried_again_with_growing_pauses(db: Database) -> None:
+    attempts: list[int] = []
+
+    async def light(work: Work) -> None:
+        attempts.append(work.attempts)
+        raise ZeroDivisionError
+
+    await put(db, "lamp")
+    async with Running(db, light):
+        await until(lambda: attempts == [1])
+        while True:
+            due = await db.reader.tasks.next_due("lamp", now=utc_now())
+            if due is not None and due > utc_now():
+                break
+            await asyncio.sleep(0.002)
+    assert timedelta(0) < due - utc_now() <= timedelta(seconds=1)
+    assert [retry_after(n).total_seconds() for n in (1, 2, 3, 9, 30)] == [
+        1,
+        2,
+        4,
+        256,
+        300,
+    ]
+
+
+async def test_a_worker_that_lost_its_lease_changes_nothing(db: Database) -> None:
+    """The zombie: asleep for its whole lease, then awake and eager."""
+    now = utc_now()
+    await put(db, "lamp", due=now)
+    second = timedelta(seconds=1)
+    async with db.transaction() as tx:
+        [zombie] = await tx.tasks.claim("lamp", now=now, until=now + second, most=1)
+    async with db.transaction() as tx:
+        later = now + 2 * second
+        [heir] = await tx.tasks.claim("lamp", now=later, until=later + second, most=1)
+    assert heir.fence == zombie.fence + 1
+    with pytest.raises(Stale):
+        async with Work(db, zombie).transaction() as tx:
+            await tx.audit.add(at=now, actor="zombie", action="lit", subject="lamp")
+    assert await db.reader.audit.latest() == []
+    async with db.transaction() as tx:
+        await tx.tasks.end(zombie)
+    assert await left(db)
+    async with Work(db, heir).transaction() as tx:
+        await tx.tasks.end(heir)
+    assert not await left(db)
+
+
+async def test_a_lease_is_extended_while_the_work_goes_on(db: Database) -> None:
+    runs = 0
+
+    async def light(_: Work) -> None:
+        nonlocal runs
+        runs += 1
+        await asyncio.sleep(0.8)
+
+    lease = timedelta(seconds=0.3)
+    async with Running(db, light, lease=lease), Running(db, light, lease=lease):
+        await put(db, "slow lamp")
+        await until(lambda: runs == 1)
+        while await left(db):
+            await asyncio.sleep(0.01)
+    assert runs == 1
+
+
+async def test_stopping_gives_leases_back_at_once(db: Database) -> None:
+    begun = asyncio.Event()
+
+    async def hold(_: Work) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    await put(db, "lamp")
+    async with Running(db, hold):
+        await begun.wait()
+    lit: list[str] = []
+
+    async def light(work: Work) -> None:
+        lit.append(work.key)
+
+    async with Running(db, light):
+        await until(lambda: lit == ["lamp"])
+
+
+async def test_done_and_the_work_itself_are_one_commit(db: Database) -> None:
+    async def light(work: Work) -> None:
+        async with work.transaction() as tx:
+            await tx.audit.add(
+                at=utc_now(), actor="test", action="lit", subject=work.key
+            )
+            await work.done(tx)
+            if work.attempts == 1:
+                raise ZeroDivisionError
+
+    await put(db, "lamp")
+    async with Running(db, light):
+        await until_none_left(db)
+    assert len(await db.reader.audit.latest()) == 1
+
+
+async def until_none_left(db: Database) -> None:
+    async with asyncio.timeout(10):
+        while await left(db):
+            await asyncio.sleep(0.01)
+
+
+async def test_what_a_killed_process_held_is_free_for_the_next_at_once(
+    db: Database,
+) -> None:
+    await put(db, "held")
+    now = utc_now()
+    async with db.transaction() as tx:
+        await tx.tasks.claim("lamp", now=now, until=now + timedelta(hours=1), most=1)
+    ran = asyncio.Event()
+
+    async def light(_: Work) -> None:
+        ran.set()
+
+    async with db.transaction() as tx:
+        await tx.tasks.free_all()
+    async with Running(db, light):
+        await until(ran.is_set)
