@@ -67,6 +67,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "nodes_replace_whitelist": {"whitelist": ["198.51.100.0/24", "2001:db8::/32"]},
     "backups_keep_macaroon": {"macaroon": CIPHERTEXT, "name": "admin"},
     "backups_keep_seed": {"seed": CIPHERTEXT},
+    "backups_reseal": {"seed": {"seed": CIPHERTEXT, "replaces": "0" * 64}},
     "flow_quote": {"capacity": 1_000_000},
     "flow_create": {"capacity": 1_000_000},
     "flow_status": {"order_id": ORDER},

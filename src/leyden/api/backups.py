@@ -9,7 +9,7 @@ from msgspec import Meta
 from leyden.api.nodes import fleet_of, which
 from leyden.api.operations import Request
 from leyden.domain.times import to_iso
-from leyden.services import backups
+from leyden.services import backups, resealing
 
 Ciphertext = Annotated[str, Meta(description="Encrypted by you, before it is sent.")]
 
@@ -25,6 +25,57 @@ class NewSeed(msgspec.Struct, forbid_unknown_fields=True):
     """The encrypted seed."""
 
     seed: Ciphertext
+
+
+Digest = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-fA-F]{64}$",
+        description="SHA-256, in hex, of the ciphertext whose place it takes.",
+    ),
+]
+
+
+class ResealedSeed(NewSeed, forbid_unknown_fields=True):
+    """The seed, encrypted anew."""
+
+    replaces: Digest
+
+
+class ResealedMacaroon(NewMacaroon, forbid_unknown_fields=True):
+    """A macaroon, encrypted anew."""
+
+    replaces: Digest
+
+
+class NewlySealed(msgspec.Struct, forbid_unknown_fields=True):
+    """Backups under a new password."""
+
+    seed: ResealedSeed | None = None
+    macaroons: list[ResealedMacaroon] = []
+
+    def all(self) -> list[resealing.Resealed]:
+        """Give them as the service takes them."""
+        seeds = [self.seed] if self.seed else []
+        return [
+            *(
+                resealing.Resealed(name=None, replaces=each.replaces, value=each.seed)
+                for each in seeds
+            ),
+            *(
+                resealing.Resealed(
+                    name=each.name, replaces=each.replaces, value=each.macaroon
+                )
+                for each in self.macaroons
+            ),
+        ]
+
+
+class ResealedAnswer(msgspec.Struct):
+    """How many backups were put in the place of others."""
+
+    node_id: str
+    resealed: int
 
 
 class MacaroonItem(msgspec.Struct):
@@ -117,6 +168,21 @@ async def get_seed(request: Request) -> SeedAnswer:
     organization_id, node_id = which(request)
     node, seed = await backups.seed(fleet_of(request), organization_id, node_id)
     return SeedAnswer(node_id=node.id, node_name=node.name, seed=seed)
+
+
+async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
+    """Put backups under a new password in the place of those under the old one."""
+    organization_id, node_id = which(request)
+    anew = body.all()
+    await resealing.reseal(
+        fleet_of(request),
+        organization_id,
+        node_id,
+        anew,
+        actor=request.principal.actor,
+        now=request.now,
+    )
+    return ResealedAnswer(node_id=node_id, resealed=len(anew))
 
 
 async def get_channels(request: Request) -> ChannelsAnswer:

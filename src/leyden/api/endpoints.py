@@ -29,6 +29,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{_ONE}/macaroon/{{name}}", backups.get_macaroon, _NODE),
     Operation("POST", f"{_ONE}/seed", backups.keep_seed, _NODE, _NOT_NOW),
     Operation("GET", f"{_ONE}/seed", backups.get_seed, _NODE),
+    Operation("POST", f"{_ONE}/reseal", backups.reseal, _NODE, _NOT_NOW),
     Operation("GET", f"{_ONE}/backup", backups.get_channels, _NODE),
     Operation("GET", f"{_ONE}/logs", nodes.log, _NODE),
     Operation("GET", f"{_ONE}/connect", nodes.connect, _NODE),

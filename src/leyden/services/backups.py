@@ -29,7 +29,7 @@ async def keep_seed(
     """Keep the node's one seed; Taken when there is one already, even the same."""
     node = await get(fleet, organization_id, node_id)
     check_backup(seed, kind="seed", limit=SEED_LIMIT)
-    sealed = fleet.sealer.seal(seed.encode(), purpose=_seed_purpose(node_id))
+    sealed = fleet.sealer.seal(seed.encode(), purpose=seed_purpose(node_id))
     async with fleet.database.transaction() as tx:
         if not await tx.backups.add_seed(node_id, sealed, now=now):
             raise Taken("seed: one is kept already, and is never replaced")
@@ -40,7 +40,7 @@ async def seed(fleet: Fleet, organization_id: str, node_id: str) -> tuple[Node, 
     """Give the node with its seed, as it came; NotFound when none is kept."""
     node = await get(fleet, organization_id, node_id)
     sealed = await fleet.database.reader.backups.seed(node_id)
-    opened = fleet.sealer.open(sealed, purpose=_seed_purpose(node_id))
+    opened = fleet.sealer.open(sealed, purpose=seed_purpose(node_id))
     return node, opened.decode()
 
 
@@ -60,7 +60,7 @@ async def keep_macaroon(
             "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"
         )
     check_backup(macaroon, kind="macaroon", limit=MACAROON_LIMIT)
-    purpose = _macaroon_purpose(node_id, name)
+    purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
     async with fleet.database.transaction() as tx:
         if not await tx.backups.add_macaroon(node_id, name, sealed, now=now):
@@ -84,7 +84,7 @@ async def macaroon(
     backups = fleet.database.reader.backups
     sealed = await backups.macaroon(node_id, name)
     kept = next(m for m in await backups.macaroons(node_id) if m.name == name)
-    opened = fleet.sealer.open(sealed, purpose=_macaroon_purpose(node_id, name))
+    opened = fleet.sealer.open(sealed, purpose=macaroon_purpose(node_id, name))
     return kept, opened.decode()
 
 
@@ -111,9 +111,11 @@ async def keep_channels(fleet: Fleet, node: Node, content: bytes) -> None:
     log.info("node %s: its backup of channels is kept", node.id)
 
 
-def _seed_purpose(node_id: str) -> str:
+def seed_purpose(node_id: str) -> str:
+    """Say what a seed is sealed for, so that it opens as nothing else."""
     return f"seed backup of {node_id}"
 
 
-def _macaroon_purpose(node_id: str, name: str) -> str:
+def macaroon_purpose(node_id: str, name: str) -> str:
+    """Say what a macaroon is sealed for."""
     return f"macaroon backup of {node_id} {name}"

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import BigInteger, bindparam, delete, select
+from sqlalchemy import BigInteger, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.times import from_us, to_us
-from leyden.errors import NotFound
+from leyden.errors import NotFound, Stale
 from leyden.storage.statements import Run
 from leyden.storage.tables_nodes import channel_backups, macaroons, seeds
 
@@ -25,6 +25,22 @@ _LIST_MACAROONS = (
     select(macaroons.c.name, macaroons.c.created)
     .where(macaroons.c.node_id == bindparam("node_id"))
     .order_by(macaroons.c.created, macaroons.c.name)
+)
+_REPLACE_SEED = (
+    update(seeds)
+    .where(seeds.c.node_id == bindparam("of_node"), seeds.c.sealed == bindparam("was"))
+    .values(sealed=bindparam("sealed"))
+    .returning(seeds.c.node_id)
+)
+_REPLACE_MACAROON = (
+    update(macaroons)
+    .where(
+        macaroons.c.node_id == bindparam("of_node"),
+        macaroons.c.name == bindparam("of_name"),
+        macaroons.c.sealed == bindparam("was"),
+    )
+    .values(sealed=bindparam("sealed"))
+    .returning(macaroons.c.name)
 )
 _ADD_CHANNELS = (
     insert_once(channel_backups)
@@ -122,6 +138,20 @@ class Backups:
             raise NotFound
         sealed: bytes = rows[0][0]
         return sealed
+
+    async def replace_seed(self, node_id: str, was: bytes, sealed: bytes) -> None:
+        """Put the seed in another's place; Stale when that one is not there."""
+        if not await self._run(_REPLACE_SEED, of_node=node_id, was=was, sealed=sealed):
+            raise Stale
+
+    async def replace_macaroon(
+        self, node_id: str, name: str, was: bytes, sealed: bytes
+    ) -> None:
+        """Put the macaroon in another's place; Stale when that one is not there."""
+        if not await self._run(
+            _REPLACE_MACAROON, of_node=node_id, of_name=name, was=was, sealed=sealed
+        ):
+            raise Stale
 
     async def macaroons(self, node_id: str) -> list[MacaroonBackup]:
         """Give what is kept, oldest first."""

@@ -11,7 +11,13 @@ from leyden.domain.accounts import Scope
 from leyden.services import accounts
 from leyden.services.platform import Platform
 from tests.api.conftest import Answer, Caller
-from tests.api.nodes.conftest import CIPHERTEXT, FOREIGN, NEW_NODE, refusal
+from tests.api.nodes.conftest import (
+    CIPHERTEXT,
+    FOREIGN,
+    NEW_NODE,
+    refusal,
+    sha256_of,
+)
 from tests.services.yard import Yard
 
 _ONE = "/organizations/{organization_id}/nodes/{node_id}"
@@ -40,6 +46,10 @@ CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
     ("GET", f"{_ONE}/macaroon/{{name}}"): (None, None),
     ("POST", f"{_ONE}/seed"): ({"seed": CIPHERTEXT}, {"seed": None}),
     ("GET", f"{_ONE}/seed"): (None, None),
+    ("POST", f"{_ONE}/reseal"): (
+        {"seed": {"seed": CIPHERTEXT, "replaces": sha256_of(CIPHERTEXT)}},
+        {"seed": 7},
+    ),
     ("GET", f"{_ONE}/backup"): (None, None),
     ("GET", f"{_ONE}/logs"): (None, None),
     ("GET", f"{_ONE}/connect"): (None, None),
@@ -78,7 +88,11 @@ async def parameters(
     if operation.path.endswith("/start"):
         assert (await alice.call("POST", f"{path}/stop")).status == 200
         await yard.work()
-    if operation.name in {"backups_get_seed", "backups_get_macaroon"}:
+    if operation.name in {
+        "backups_get_seed",
+        "backups_get_macaroon",
+        "backups_reseal",
+    }:
         await alice.post(f"{path}/seed", {"seed": CIPHERTEXT})
         await alice.post(f"{path}/macaroon", {"macaroon": CIPHERTEXT, "name": "read"})
     if operation.path.endswith("/backup"):

@@ -1,0 +1,80 @@
+"""Backups that their owner encrypted anew, because the password changed.
+
+A seed is written once, and this does not change it: its place can only be taken by
+whoever has read what is kept there, and names it by its digest. So two windows that do
+this at once cannot undo each other: the second is told to read again.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
+from leyden.errors import Conflict, Malformed, NotFound
+from leyden.services import backups
+from leyden.services.fleet import Fleet
+from leyden.services.nodes import get
+
+MOST = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resealed:
+    """A backup under a new password."""
+
+    name: str | None  # a macaroon's; the seed has none
+    replaces: str  # SHA-256, in hex, of the ciphertext whose place it takes
+    value: str
+
+
+async def reseal(
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    anew: Sequence[Resealed],
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Put backups in the places of those they were made from: all of them, or none."""
+    await get(fleet, organization_id, node_id)
+    if not 0 < len(anew) <= MOST:
+        raise Malformed(f"backups: must have 1 to {MOST} entries")
+    if len({each.name for each in anew}) != len(anew):
+        raise Malformed("backups: has an entry twice")
+    found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
+    async with fleet.database.transaction() as tx:
+        for each, was, sealed in found:
+            if each.name is None:
+                await tx.backups.replace_seed(node_id, was, sealed)
+            else:
+                await tx.backups.replace_macaroon(node_id, each.name, was, sealed)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            organization_id=organization_id,
+            action="backups resealed",
+            subject=node_id,
+            number=len(anew),
+        )
+
+
+async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
+    """Give what is kept, as it is sealed, and what takes its place."""
+    reader = fleet.database.reader.backups
+    kind, limit = ("macaroon", MACAROON_LIMIT) if anew.name else ("seed", SEED_LIMIT)
+    check_backup(anew.value, kind=kind, limit=limit)
+    try:
+        if anew.name is None:
+            purpose = backups.seed_purpose(node_id)
+            was = await reader.seed(node_id)
+        else:
+            purpose = backups.macaroon_purpose(node_id, anew.name)
+            was = await reader.macaroon(node_id, anew.name)
+    except NotFound:
+        raise Conflict(f"{kind}: there is none to take the place of") from None
+    kept = fleet.sealer.open(was, purpose=purpose)
+    if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
+        raise Conflict(f"{kind}: another one is kept by now; read it again")
+    return was, fleet.sealer.seal(anew.value.encode(), purpose=purpose)

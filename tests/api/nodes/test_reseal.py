@@ -1,0 +1,149 @@
+"""Backups under a new password, put where those under the old one were."""
+
+import base64
+import os
+from typing import Any
+
+import pytest
+
+from leyden.errors import Stale
+from leyden.storage.database import Database
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
+
+WORDS = "abandon " * 23 + "art"
+
+
+def ciphertext() -> str:
+    return base64.b64encode(b"Salted__" + os.urandom(88)).decode()
+
+
+def in_place_of(old: str, new: str) -> dict[str, str]:
+    return {"seed": new, "replaces": sha256_of(old)}
+
+
+def named(name: str, old: str, new: str) -> dict[str, str]:
+    return {"name": name, "macaroon": new, "replaces": sha256_of(old)}
+
+
+@pytest.fixture
+async def kept(alice: Caller, path: str) -> None:
+    """A seed and two macaroons, all the same so far."""
+    await alice.post(f"{path}/seed", {"seed": CIPHERTEXT})
+    for name in ("admin", "read"):
+        body = {"macaroon": CIPHERTEXT, "name": name}
+        assert (await alice.post(f"{path}/macaroon", body)).status == 200
+
+
+async def values(caller: Caller, path: str) -> tuple[str, str, str]:
+    """Give the seed and the macaroons that are kept."""
+    return (
+        (await caller.get(f"{path}/seed")).json()["seed"],
+        (await caller.get(f"{path}/macaroon/admin")).json()["macaroon"],
+        (await caller.get(f"{path}/macaroon/read")).json()["macaroon"],
+    )
+
+
+@pytest.mark.usefixtures("kept")
+async def test_all_of_them_take_their_places(
+    alice: Caller, path: str, node: dict[str, Any], db: Database
+) -> None:
+    seed, admin, read = ciphertext(), ciphertext(), ciphertext()
+    answer = await alice.post(
+        f"{path}/reseal",
+        {
+            "seed": in_place_of(CIPHERTEXT, seed),
+            "macaroons": [
+                named("admin", CIPHERTEXT, admin),
+                named("read", CIPHERTEXT, read),
+            ],
+        },
+    )
+    assert answer.json() == {"node_id": node["node_id"], "resealed": 3}
+    assert await values(alice, path) == (seed, admin, read)
+    (line,) = (
+        each
+        for each in await db.reader.audit.latest()
+        if each.action == "backups resealed"
+    )
+    assert (line.subject, line.detail) == (node["node_id"], {"number": 3})
+
+
+@pytest.mark.usefixtures("kept")
+async def test_all_or_none(alice: Caller, path: str) -> None:
+    status, message = refusal(
+        await alice.post(
+            f"{path}/reseal",
+            {
+                "seed": in_place_of(CIPHERTEXT, ciphertext()),
+                "macaroons": [named("read", "not what is kept", ciphertext())],
+            },
+        )
+    )
+    assert (status, message) == (
+        409,
+        "macaroon: another one is kept by now; read it again",
+    )
+    assert await values(alice, path) == (CIPHERTEXT,) * 3
+
+
+@pytest.mark.usefixtures("kept")
+async def test_the_second_of_two_windows_undoes_nothing(
+    alice: Caller, path: str
+) -> None:
+    first, second = ciphertext(), ciphertext()
+    body = {"seed": in_place_of(CIPHERTEXT, first)}
+    assert (await alice.post(f"{path}/reseal", body)).status == 200
+    body = {"seed": in_place_of(CIPHERTEXT, second)}
+    status, message = refusal(await alice.post(f"{path}/reseal", body))
+    assert (status, message) == (409, "seed: another one is kept by now; read it again")
+    assert (await values(alice, path))[0] == first
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "backups: must have 1 to 100 entries"),
+        (
+            {"macaroons": [named("read", CIPHERTEXT, CIPHERTEXT)] * 2},
+            "backups: has an entry twice",
+        ),
+        ({"seed": in_place_of(CIPHERTEXT, WORDS)}, "seed: must be encrypted"),
+        ({"seed": {"seed": CIPHERTEXT, "replaces": "7"}}, "replaces"),
+        ({"seed": {"seed": CIPHERTEXT}}, "replaces"),
+    ],
+    ids=["nothing", "twice", "in clear", "no digest", "no replaces"],
+)
+async def test_what_makes_no_sense_changes_nothing(
+    alice: Caller, path: str, body: dict[str, Any], says: str
+) -> None:
+    status, message = refusal(await alice.post(f"{path}/reseal", body))
+    assert status == 400
+    assert says in message
+    assert "abandon" not in message
+    assert await values(alice, path) == (CIPHERTEXT,) * 3
+
+
+async def test_where_nothing_is_kept_nothing_can_be_replaced(
+    alice: Caller, path: str
+) -> None:
+    for body in (
+        {"seed": in_place_of(CIPHERTEXT, ciphertext())},
+        {"macaroons": [named("admin", CIPHERTEXT, ciphertext())]},
+    ):
+        status, message = refusal(await alice.post(f"{path}/reseal", body))
+        assert status == 409
+        assert "there is none to take the place of" in message
+    assert (await alice.get(f"{path}/seed")).status == 404
+
+
+@pytest.mark.usefixtures("kept")
+async def test_who_is_overtaken_between_reading_and_writing_starts_over(
+    db: Database, node: dict[str, Any]
+) -> None:
+    async with db.transaction() as tx:
+        with pytest.raises(Stale):
+            await tx.backups.replace_seed(node["node_id"], b"was", b"is")
+        with pytest.raises(Stale):
+            await tx.backups.replace_macaroon(node["node_id"], "read", b"was", b"is")
