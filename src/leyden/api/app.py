@@ -99,7 +99,7 @@ class Api:
         if operation is None:
             raise MethodNotAllowed
         scope["operation"] = operation.name
-        if operation.scope not in principal.scopes:
+        if operation.scope is not None and operation.scope not in principal.scopes:
             raise Forbidden
         if parameters.get("organization_id", principal.organization_id) != (
             principal.organization_id

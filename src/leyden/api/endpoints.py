@@ -1,6 +1,6 @@
 """Every endpoint, on one screen."""
 
-from leyden.api import backups, flow, nodes, webhooks
+from leyden.api import backups, flow, keys, nodes, webhooks
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Scope
 from leyden.errors import Conflict, OverLimit
@@ -12,6 +12,7 @@ _WEBHOOKS = f"{_ONE}/webhooks"
 _NOT_NOW = (Conflict,)
 
 OPERATIONS: tuple[Operation, ...] = (
+    Operation("GET", "/key", keys.show, None),
     Operation("GET", _NODES, nodes.list_, _NODE),
     Operation("POST", _NODES, nodes.create, _NODE, _NOT_NOW, repeatable=True),
     Operation("GET", _ONE, nodes.get, _NODE),

@@ -98,7 +98,7 @@ def _describe(
         "operationId": operation.name,
         "summary": summary,
         "description": rest,
-        "tags": [operation.scope.value],
+        "tags": [operation.scope.value if operation.scope else "key"],
         "parameters": [
             {
                 "name": name,

@@ -45,7 +45,7 @@ class Operation:
     method: Method
     path: str
     run: Callable[..., Awaitable[Any]]
-    scope: Scope
+    scope: Scope | None  # None: any live key will do
     refuses: tuple[type[Refused], ...] = ()
     repeatable: bool = False  # takes an Idempotency-Key
     body: type[Any] | None = field(init=False)

@@ -19,7 +19,7 @@ from leyden.domain.accounts import (
     parse_scopes,
 )
 from leyden.domain.keys import hint, is_key, write_key
-from leyden.errors import Conflict, Malformed, Unauthorized
+from leyden.errors import Conflict, Malformed, NotFound, Unauthorized
 from leyden.services.platform import Platform
 
 _KEY_DIGEST = "API key"
@@ -158,6 +158,18 @@ async def authenticate(platform: Platform, text: str, *, now: datetime) -> Princ
     if principal is None:
         raise Unauthorized
     return principal
+
+
+async def whose(
+    platform: Platform, principal: Principal
+) -> tuple[Organization, ApiKey]:
+    """Give the key that speaks, and the organization it speaks for."""
+    reader = platform.database.reader
+    organization = await reader.accounts.get(principal.organization_id)
+    for key in await reader.keys.list_(organization.id):
+        if key.id == principal.key_id:
+            return organization, key
+    raise NotFound
 
 
 def _digest(platform: Platform, text: str) -> bytes:

@@ -1,0 +1,49 @@
+"""GET /key: whoever holds a key learns what it opens."""
+
+from datetime import timedelta
+
+import pytest
+
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from tests.api.conftest import Caller
+from tests.conftest import NOW
+
+
+async def test_it_tells_whose_it_is(alice: Caller) -> None:
+    assert (await alice.get("/key")).json() == {
+        "organization_id": alice.organization_id,
+        "organization_name": "Harbour Light",
+        "key_name": "test",
+        "scopes": ["flow", "node"],
+        "expires": "never",
+    }
+
+
+@pytest.mark.parametrize("scope", ["node", "flow"])
+async def test_any_scope_will_do(alice: Caller, platform: Platform, scope: str) -> None:
+    _, text = await accounts.create_key(
+        platform,
+        alice.organization_id,
+        name="pier",
+        scopes=[scope],
+        expires=NOW + timedelta(days=1),
+        actor="test",
+    )
+    told = (await Caller(alice.api, text, "").get("/key")).json()
+    assert (told["key_name"], told["scopes"]) == ("pier", [scope])
+    assert told["expires"] == "2026-03-02T12:00:00.000Z"
+
+
+async def test_two_teams_hear_of_themselves_alone(
+    alice: Caller, charlie: Caller
+) -> None:
+    ours, theirs = (await alice.get("/key")).json(), (await charlie.get("/key")).json()
+    assert (ours["organization_name"], theirs["organization_name"]) == (
+        "Harbour Light",
+        "Other Shore",
+    )
+
+
+async def test_without_a_key_nothing_is_told(nobody: Caller) -> None:
+    assert (await nobody.get("/key")).status == 401
