@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 import random
 import signal
-import stat
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -227,5 +226,5 @@ def install_stand_in(folder: Path, *, python: Path = Path(sys.executable)) -> Pa
     lnd = folder / "lnd"
     code = Path(stand_in_lnd.__file__).read_text()
     lnd.write_text(f"#!{python}\n{code}")
-    lnd.chmod(lnd.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    lnd.chmod(0o755)  # whatever the umask
     return lnd

@@ -1,7 +1,7 @@
 """Working on Leyden itself: the checks, the tests, the benchmarks, from a clone."""
 
+import asyncio
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +10,11 @@ from pathlib import Path
 
 import click
 
+from leyden.cli.building import building
+from leyden.daemons import build as builds
+from leyden.daemons import catalogue
+from leyden.daemons.catalogue import ToolSet
+from leyden.daemons.toolchain import toolchain
 from leyden.errors import SetupError
 
 _ROOT = Path(__file__).parents[3]
@@ -55,6 +60,8 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     leyden test tests/api -k whitelist   some
     """
     _from_a_clone()
+    if not arguments:
+        _build_daemons()
     marker = () if long else ("-m", "not long")
     # A file's tests stay together: they may share a running platform.
     everything = ("-n", str(os.cpu_count() or 1), "--dist=loadfile", "--durations=15")
@@ -66,14 +73,20 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
         _test_auctioneer()
 
 
+def _build_daemons() -> None:
+    """Build every program that some test runs, so that none has a reason to skip."""
+    everything = [(tools, each) for tools in catalogue.SETS for each in tools.programs]
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build(everything, cache=cache, progress=progress))
+
+
 def _test_auctioneer() -> None:
-    if not (_ROOT / "auctioneer" / "go.mod").exists():
-        return
-    go = shutil.which("go")
-    if go is None:
-        raise SetupError("the auctioneer's tests need Go; on Debian: golang-go")
+    module = ToolSet(name="auctioneer", programs=(), folder=_ROOT / "auctioneer")
+    cache = builds.default_cache(os.environ)
+    go = asyncio.run(toolchain(cache, oldest=module.go, environment=os.environ))
     code = subprocess.run(
-        (go, "test", "./..."), cwd=_ROOT / "auctioneer", check=False
+        (go, "test", "./..."), cwd=module.folder, check=False
     ).returncode
     if code:
         sys.exit(code)

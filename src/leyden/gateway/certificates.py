@@ -235,6 +235,7 @@ def _write(path: Path, content: bytes, *, mode: int) -> None:
         fresh.unlink()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with os.fdopen(os.open(fresh, flags, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)  # whatever the umask: the root is for everybody
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -63,7 +63,8 @@ class LocalRuntime:
         self._grace_s = grace_s
         self._watched: dict[str, _Watched] = {}
         self._tell: Tell = lambda _, __: None
-        layout.root.mkdir(mode=0o711, parents=True, exist_ok=True)
+        layout.root.mkdir(parents=True, exist_ok=True)
+        layout.root.chmod(0o711)  # whatever the umask: each node's user passes through
 
     async def start(
         self, node: Node, outfit: Outfit
