@@ -4,6 +4,8 @@ import asyncio
 import base64
 import os
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,19 @@ async def in_business(town: Town, node: Owned) -> None:
     )
     await town.run("dev", "mine", "6")
     await town.until("the channel is active", lambda: has_channel(node))
+    # An active channel is found by payments only once it is in lnd's own graph.
+    ours = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
+    for call, end in ((node.call, treasury["identity_pubkey"]), (town.treasury, ours)):
+        way = f"/v1/graph/routes/{end}/2100"
+        await town.until("payments find it", partial(is_answered, call, way))
+
+
+async def is_answered(call: Callable[..., Awaitable[object]], path: str) -> bool:
+    try:
+        await call("GET", path)
+    except NodeRefused:
+        return False
+    return True
 
 
 async def has_channel(node: Owned) -> bool:
@@ -112,11 +127,12 @@ async def test_from_the_wish_to_the_end(town: Town) -> None:
     assert paid["payment_preimage"]
 
     ours = await node.call("POST", "/v1/invoices", {"value": "700", "memo": "oil"})
-    await town.treasury(
+    sent = await town.treasury(
         "POST",
         "/v1/channels/transactions",
         {"payment_request": ours["payment_request"]},
     )
+    assert sent["payment_error"] == ""
     found = await node.call(
         "GET", f"/v1/invoice/{base64.b64decode(ours['r_hash']).hex()}"
     )
