@@ -16,7 +16,8 @@ import pytest
 from leyden import processes
 from leyden.errors import NodeAway
 from leyden.processes import Identity
-from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Town, free_port
+from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Town
+from tests.ports import free_port
 
 pytestmark = [
     pytest.mark.real,

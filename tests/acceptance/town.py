@@ -14,7 +14,6 @@ import json
 import os
 import random
 import signal
-import socket
 import ssl
 import sys
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ import aiohttp
 
 from leyden.lnd.client import Lnd, opened
 from leyden.lnd.states import Address, trusting
+from tests.ports import free_port
 
 LEYDEN = Path(sys.executable).parent / "leyden"
 UP_S = 120
@@ -41,13 +41,6 @@ SETTINGS: dict[str, Any] = {
     "alias": "harbour light",
     "color": "#ff9900",
 }
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 class Refused(Exception):

@@ -15,7 +15,8 @@ from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Door, Route
 from leyden.gateway.supervisor import program
 from tests.contracts.gateways import Case
-from tests.gateway.calls import Callers, echo_node, free_port
+from tests.gateway.calls import Callers, echo_node
+from tests.ports import free_port
 
 
 @pytest.fixture(params=["fake", pytest.param("local", marks=pytest.mark.real)])

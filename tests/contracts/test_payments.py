@@ -30,7 +30,8 @@ from tests.contracts.treasuries import (
     customer_access,
     until,
 )
-from tests.devnet.conftest import free_ports, programs
+from tests.devnet.conftest import programs
+from tests.ports import free_ports
 
 __all__ = ["programs"]
 

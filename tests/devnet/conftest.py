@@ -1,9 +1,7 @@
 """Real programs and free ports for private chains."""
 
 import os
-import socket
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,15 +11,7 @@ from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
 from leyden.devnet.network import Network, Ports, stop
-
-
-def free_ports(number: int) -> list[int]:
-    """Give ports that nobody listens on, all different."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+from tests.ports import free_ports
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -18,13 +17,6 @@ ALICE: Final = "127.0.0.11"
 BOB: Final = "127.0.0.12"
 CHARLIE: Final = "127.0.0.13"
 PATIENCE_S: Final = 5.0
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind((HOST, 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True)

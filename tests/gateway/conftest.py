@@ -10,7 +10,8 @@ from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Door
 from leyden.gateway.supervisor import program
-from tests.gateway.calls import Callers, EchoNode, echo_node, free_port
+from tests.gateway.calls import Callers, EchoNode, echo_node
+from tests.ports import free_port
 
 
 @pytest.fixture(scope="session")

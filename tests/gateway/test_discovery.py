@@ -17,8 +17,9 @@ from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.envoy import Listeners, Listening
 from leyden.gateway.routes import Door
 from leyden.gateway.supervisor import Supervisor
-from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode, free_port
+from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.ports import free_port
 
 TOKEN = "21 million and not one more"
 LISTENING = Listening(ports={Door.REST: 8080, Door.GRPC: 10009})

@@ -18,7 +18,8 @@ from leyden.gateway.certificates import Authority, open_or_create
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Door, Route
-from tests.gateway.calls import HOST, free_port
+from tests.gateway.calls import HOST
+from tests.ports import free_port
 
 pytestmark = pytest.mark.real
 

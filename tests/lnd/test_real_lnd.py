@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-import socket
 import ssl
 import subprocess
 import time
@@ -29,6 +28,7 @@ from leyden.lnd.home import Tls, log_file, write
 from leyden.lnd.options import Options, lines
 from leyden.lnd.sweep import sweep
 from tests.authority import Authority
+from tests.ports import free_port
 
 pytestmark = pytest.mark.real
 
@@ -109,13 +109,6 @@ EVERYTHING = {
     for name, value in settings.items()
     if name not in SIGNER and name != "wumbo"
 }
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def tls() -> Tls:
