@@ -77,7 +77,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nodes_addresses: str = "127.64.0.0/16"
     """The loopback network in which every node has an address."""
     nodes_first_uid: Count = 0
-    """The first of the users that nodes run as; 0 is 200000 for root, else us."""
+    """The first of the users that nodes run as; 0 is a free block for root, else us."""
+    nodes_fence: Literal["auto", "required", "off"] = "auto"
+    """Whether nodes are fenced in by nftables: where it can be, in any case, or not."""
+    nodes_may_reach: str = ""
+    """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
+    nodes_may_not_reach: str = ""
+    """Public networks that nodes may not reach, our own ones say."""
     node_rest_port: Port = 18_080
     """The port of each node's REST, at the node's own address."""
     node_grpc_port: Port = 18_009

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 
 from leyden import processes
 from leyden.errors import NodeAway, NodeRefused
+from leyden.runtimes import nftables
 from tests.acceptance.town import SETTINGS, Owned, Refused, Town
 
 pytestmark = [
@@ -313,3 +315,25 @@ async def test_each_node_is_a_user_of_its_own(town: Town) -> None:
         await town.of(node, "DELETE", "")
     assert len(users) == 2
     assert not any("\t0\t" in user for user in users)
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or bool(nftables.trouble()),
+    reason="only root can fence nodes in, and with nft",
+)
+async def test_a_node_is_no_way_into_the_platform(town: Town) -> None:
+    """Its owner tells lnd whom to call; what is private is not called."""
+    node = await town.create("curious light")
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+    treasury = await town.treasury("GET", "/v1/getinfo")
+    with socket.create_server(("127.0.0.1", 0)) as platform:
+        platform.settimeout(0)
+        for host in (f"127.0.0.1:{platform.getsockname()[1]}", "10.0.0.1:5432"):
+            peer = {"pubkey": treasury["identity_pubkey"], "host": host}
+            with pytest.raises(NodeRefused, match="no route to host"):
+                await node.call("POST", "/v1/peers", {"addr": peer, "timeout": "5"})
+        with pytest.raises(BlockingIOError):
+            platform.accept()
+    await town.of(node, "DELETE", "")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leyden.domain.addresses import Address, is_public
 from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
-from leyden.webhooks.egress import Address, Egress, is_public
+from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 

@@ -6,12 +6,13 @@ import ssl
 from collections.abc import Iterator
 from datetime import timedelta
 
+from leyden.domain.addresses import Network
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import SetupError
 from leyden.services.courier import Courier, Rules
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.webhooks.egress import Egress, Network
+from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 
@@ -24,8 +25,8 @@ def courier_of(platform: Platform) -> Courier:
     given = platform.settings
     egress = Egress(
         Names().look_up,
-        exceptions=_networks("webhook_networks", given.webhook_networks),
-        forbidden=_networks(
+        exceptions=networks("webhook_networks", given.webhook_networks),
+        forbidden=networks(
             "webhook_forbidden_networks", given.webhook_forbidden_networks
         ),
     )
@@ -65,7 +66,8 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _networks(name: str, text: str) -> list[Network]:
+def networks(name: str, text: str) -> list[Network]:
+    """Take a setting apart that has networks in it."""
     try:
         return [ipaddress.ip_network(word) for word in words(text)]
     except ValueError as error:

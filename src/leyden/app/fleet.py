@@ -15,6 +15,7 @@ from pathlib import Path
 
 import structlog
 
+from leyden.app import fencing
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
 from leyden.daemons.catalogue import Program
@@ -41,7 +42,7 @@ from leyden.settings import Settings
 
 Binary = Callable[[Version], Awaitable[Path]]
 
-_FIRST_UID_OF_ROOT = 200_000
+_FIRST_UID_OF_ROOT = 3 << 16
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2
 
@@ -93,7 +94,7 @@ def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
 
 
 @asynccontextmanager
-async def looked_after(fleet: Fleet) -> AsyncIterator[None]:
+async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
     """Find the nodes that run already, listen to them, and keep the gateway up.
 
     A thousand nodes take some seconds to find, in which requests are answered already:
@@ -104,6 +105,9 @@ async def looked_after(fleet: Fleet) -> AsyncIterator[None]:
     watching = Watching(fleet)
     runtime.watch(watching.hear)
     tasks = [asyncio.create_task(_find_again(fleet), name="nodes found again")]
+    if isinstance(runtime, LocalRuntime):
+        fenced = fencing.kept(given, runtime.layout)
+        tasks.append(asyncio.create_task(fenced, name="fence"))
     if isinstance(fleet.gateway, LocalGateway):
         await fleet.gateway.start()
         tasks.append(asyncio.create_task(fleet.gateway.run(), name="gateway"))
@@ -141,7 +145,7 @@ def _fleet(
 ) -> Fleet:
     given = platform.settings
     root = given.home_path / "nodes"
-    seats = _seats(given, root)
+    seats = fencing.seated(given, _seats(given, root), grounds)
     if seats.first_uid is not None:
         binary = _within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)

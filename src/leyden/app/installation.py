@@ -108,7 +108,9 @@ async def _looping(platform: Platform) -> AsyncIterator[None]:
             async with platform.database.transaction() as tx:
                 await tx.tasks.free_all()
         if platform.fleet is not None:
-            await stack.enter_async_context(looked_after(platform.fleet))
+            await stack.enter_async_context(
+                looked_after(platform.settings, platform.fleet)
+            )
         worker = Worker(platform.database, lanes(platform), clock=platform.clock)
         await put_standing(platform)
         working = asyncio.create_task(worker.run(), name="worker")

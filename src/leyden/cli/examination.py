@@ -12,6 +12,7 @@ from pathlib import Path
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.workshop import place
+from leyden.runtimes import nftables
 from leyden.settings import Settings
 
 _ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
@@ -48,6 +49,19 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         well=os.geteuid() == 0,
         needed=False,
         mend="only root can start a program as another user; nodes share this one",
+    )
+    yield _fence(given)
+
+
+def _fence(given: Settings) -> Finding:
+    why = "only root can do so" if os.geteuid() else nftables.trouble()
+    if given.nodes_fence == "off":
+        why = "the setting nodes_fence is off"
+    return Finding(
+        what="nodes are kept from each other and from private networks by nftables",
+        well=not why,
+        needed=given.nodes_fence == "required",
+        mend=f"{why}; as root: apt-get install nftables",
     )
 
 

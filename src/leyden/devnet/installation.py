@@ -31,6 +31,7 @@ from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.daemon import claim, output
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
+from leyden.runtimes import nftables
 from leyden.settings import Settings
 
 Say = Callable[[str], None]
@@ -104,6 +105,8 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
     if gateway := processes.holder(given.home_path / "gateway" / "claim"):
         await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
         say("gateway stopped")
+    if nftables.take_down(given.home_path):
+        say("the fence around nodes is down")
     if await network.stop(given.home_path):
         say("private chain stopped")
 
@@ -179,6 +182,9 @@ def _on(given: Settings, chain: access.Access) -> Settings:
         treasury_certificate=treasury.certificate,
         treasury_macaroon=treasury.macaroon,
         market="simulated",
+        # Who is on this chain has no public address: its lnds are peers all the same.
+        nodes_may_reach=given.nodes_may_reach
+        or ", ".join(lnd.peer for lnd in chain.lnds.values()),
         # Whoever tries webhooks here has the receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",

@@ -55,7 +55,7 @@ class LocalRuntime:
         cors_origins: tuple[str, ...] = (),
         grace_s: float = 600,
     ) -> None:
-        self._layout = layout
+        self.layout = layout
         self._seats = layout.seats
         self._binary = binary
         self._trusts = trusts
@@ -78,7 +78,7 @@ class LocalRuntime:
         4. Listen to it.
         """
         host = self._seats.host(node)
-        running = processes.holder(self._layout.claim(node))
+        running = processes.holder(self.layout.claim(node))
         new = running is None
         if running is None:
             lnd = await self._binary(node.version)
@@ -97,11 +97,11 @@ class LocalRuntime:
 
     async def remove(self, node: Node) -> None:
         """Remove the node's folder; refused while an lnd runs in it."""
-        if processes.holder(self._layout.claim(node)) is not None:
+        if processes.holder(self.layout.claim(node)) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
         self._forget(node.id)
         with contextlib.suppress(FileNotFoundError):
-            await asyncio.to_thread(shutil.rmtree, self._layout.folder(node))
+            await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
     async def observe(self, node: Node) -> Observation:
         """Say what is known of the process; listen to it from now on if it lives."""
@@ -123,10 +123,10 @@ class LocalRuntime:
             self._forget(node_id)
 
     def _make_home(self, node: Node, outfit: Outfit, host: str) -> None:
-        folder = self._layout.folder(node)
+        folder = self.layout.folder(node)
         folder.mkdir(exist_ok=True)
         folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
-        ground = self._layout.grounds[node.network]
+        ground = self.layout.grounds[node.network]
         options = Options(
             version=node.version,
             chain=ground.chain,
@@ -137,7 +137,7 @@ class LocalRuntime:
             cors_origins=self._cors_origins,
         )
         home.write(
-            self._layout.home(node),
+            self.layout.home(node),
             outfit.settings,
             options,
             tls=outfit.tls,
@@ -145,7 +145,7 @@ class LocalRuntime:
         )
 
     async def _spawn(self, node: Node, lnd: Path) -> Identity:
-        lnd_home, output = self._layout.home(node), self._layout.output(node)
+        lnd_home, output = self.layout.home(node), self.layout.output(node)
         with contextlib.suppress(FileNotFoundError):
             if output.stat().st_size > _MOST_OUTPUT:
                 output.unlink()  # thousands of crashes ago is of no use to anybody
@@ -153,7 +153,7 @@ class LocalRuntime:
         return await processes.spawn(
             [str(lnd), f"--lnddir={lnd_home}"],
             log=output,
-            claim=self._layout.claim(node),
+            claim=self.layout.claim(node),
             cwd=lnd_home,
             env={
                 "HOME": str(lnd_home),
@@ -196,7 +196,7 @@ class LocalRuntime:
 
     def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:
         file = home.log_file(
-            self._layout.home(node), self._layout.grounds[node.network].chain
+            self.layout.home(node), self.layout.grounds[node.network].chain
         )
         asked = endings.was_asked(endings.last_words(file), code)
         return Observation(process=process, alive=False, asked=asked)

@@ -1,0 +1,219 @@
+"""Which users nodes run as, and the fence around them: from settings to nftables."""
+
+import asyncio
+import fcntl
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from leyden.app.courier import networks, words
+from leyden.domain import nodes as domain
+from leyden.domain.addresses import Network, plain
+from leyden.errors import SetupError
+from leyden.lnd.chains import Backend, Bitcoind, Neutrino
+from leyden.runtimes import nftables
+from leyden.runtimes.fence import Fence, Opening, block_of, table_of
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.seats import Seats
+from leyden.settings import Settings
+
+_LOCK: Final = Path("/run/leyden.lock")
+_KEPT: Final = "first_uid"  # in the home: nodes' files belong to these users
+_BLOCK: Final = 1 << 16
+_MOST_BLOCKS: Final = 64
+_RESOLVERS: Final = Path("/etc/resolv.conf")
+_DNS: Final = 53
+_OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
+_MOST_PORT: Final = 65_535
+_LOOK_AGAIN_S: Final = 30.0
+
+Grounds = Mapping[domain.Network, Ground]
+
+log = structlog.get_logger()
+
+
+def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
+    """Choose whom nodes run as where each has a user, and fence these users in.
+
+    One installation at a time does so: what the one has chosen, the next one sees.
+    """
+    why = _hindrance(given, seats)
+    if why:
+        if given.nodes_fence == "required":
+            raise SetupError(f"nodes_fence: is required, but {why}")
+        log.warning("nodes are not fenced in: they reach what we reach", why=why)
+        return seats
+    with _one_at_a_time():
+        seats = _block(given, seats)
+        nftables.put_up(fence(given, seats, grounds))
+    _keep(given.home_path, seats)
+    log.info("nodes are fenced in", users=block_of(seats))
+    return seats
+
+
+async def kept(given: Settings, layout: Layout) -> None:
+    """Keep the fence up, and true when a name comes to mean another address."""
+    stood: Fence | None = None
+    while not _hindrance(given, layout.seats):
+        stood = await asyncio.to_thread(mended, given, layout, stood)
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def mended(given: Settings, layout: Layout, stood: Fence | None) -> Fence | None:
+    """Put the fence up where it is not as it should be, and give the one that is."""
+    try:
+        wanted = fence(given, layout.seats, layout.grounds)
+        if wanted != stood or not nftables.stands(wanted):
+            nftables.put_up(wanted)
+            log.info("the fence around nodes was put up", table=wanted.table)
+    except SetupError as error:
+        log.error("nodes may not be fenced in", why=error.message)  # noqa: TRY400
+        return None
+    return wanted
+
+
+def fence(given: Settings, seats: Seats, grounds: Grounds) -> Fence:
+    """Give the fence that the settings ask for."""
+    openings = {*_openings(given), *_to_backends(grounds), *_to_resolvers()}
+    return Fence(
+        home=given.home_path,
+        seats=seats,
+        openings=tuple(sorted(openings, key=str)),
+        closed=tuple(_closed(given)),
+    )
+
+
+def _hindrance(given: Settings, seats: Seats) -> str:
+    if given.nodes_fence == "off":
+        return "the setting nodes_fence is off"
+    if seats.first_uid is None:
+        return "they have no users of their own"
+    return nftables.trouble()
+
+
+def _block(given: Settings, seats: Seats) -> Seats:
+    """Take the users that are set, else those from before, else the first free ones."""
+    if given.nodes_first_uid:
+        return seats
+    ours, known = table_of(given.home_path), nftables.fences()
+    taken = [block for table, block in known.items() if table != ours]
+    step = max(_BLOCK, seats.network.num_addresses)
+    start = -(-(seats.first_uid or 0) // step) * step
+    candidates = [start + number * step for number in range(_MOST_BLOCKS)]
+    before = _kept(given.home_path)
+    if before is not None and before % seats.network.num_addresses == 0:
+        candidates.insert(0, before)
+    for first in candidates:
+        chosen = replace(seats, first_uid=first)
+        low, high = block_of(chosen)
+        if not any(low <= last and begin <= high for begin, last in taken):
+            return chosen
+    raise SetupError(
+        f"all {_MOST_BLOCKS} blocks of users are other installations'; "
+        "set nodes_first_uid to one that is free"
+    )
+
+
+def _openings(given: Settings) -> Iterator[Opening]:
+    for word in words(given.nodes_may_reach):
+        match = _OPENING.fullmatch(word)
+        where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
+        if port is not None and not 1 <= port <= _MOST_PORT:
+            raise SetupError(f"nodes_may_reach: {port} is no port")
+        (network,) = networks("nodes_may_reach", where)
+        yield Opening(network, port)
+
+
+def _to_backends(grounds: Grounds) -> Iterator[Opening]:
+    for ground in grounds.values():
+        for where in _hosts(ground.backend):
+            host, port = _host_and_port(where)
+            for network in _resolved(host):
+                yield Opening(network, port)
+
+
+def _hosts(backend: Backend) -> Iterator[str]:
+    if isinstance(backend, Neutrino):
+        yield from (*backend.only_peers, *backend.more_peers)
+        if backend.fee_url:
+            yield urlsplit(backend.fee_url).netloc.rpartition("@")[2]
+        return
+    yield backend.host
+    if isinstance(backend, Bitcoind):
+        for address in (backend.zmq_blocks, backend.zmq_transactions):
+            if address:
+                yield urlsplit(address).netloc
+
+
+def _to_resolvers() -> Iterator[Opening]:
+    """Let nodes resolve names: lnd finds peers and its owner's signer by them."""
+    try:
+        lines = _RESOLVERS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        match line.split():
+            case ["nameserver", address, *_]:
+                for network in _resolved(address.partition("%")[0]):
+                    for protocol in ("tcp", "udp"):
+                        yield Opening(network, _DNS, protocol)
+
+
+def _closed(given: Settings) -> Iterator[Network]:
+    """Close what is the platform's own, should it have a public address."""
+    yield from networks("nodes_may_not_reach", given.nodes_may_not_reach)
+    for host in (
+        urlsplit(given.database_url).hostname or "",
+        _host_and_port(given.treasury_host)[0],
+    ):
+        yield from _resolved(host)
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    """Take HOST, HOST:PORT or [HOST]:PORT apart."""
+    parts = urlsplit(f"//{text}")
+    try:
+        return parts.hostname or "", parts.port
+    except ValueError:
+        return parts.hostname or "", None
+
+
+def _resolved(host: str) -> list[Network]:
+    if not host:
+        return []
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        log.warning("nodes cannot reach a host without address", host=host, why=error)
+        return []
+    addresses = {plain(ip_address(str(each[4][0]).partition("%")[0])) for each in found}
+    return sorted((ip_network(each) for each in addresses), key=str)
+
+
+def _kept(home: Path) -> int | None:
+    try:
+        return int((home / _KEPT).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _keep(home: Path, seats: Seats) -> None:
+    if _kept(home) != seats.first_uid:
+        draft = home / f".{_KEPT}.new"
+        draft.write_text(f"{seats.first_uid}\n")
+        draft.replace(home / _KEPT)
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    with _LOCK.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

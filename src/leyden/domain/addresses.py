@@ -1,0 +1,72 @@
+"""Which addresses belong to one host of the public internet, and which to nobody's.
+
+Whatever a tenant can make call out for them, a webhook or their own lnd, must not
+become a way into what only this machine can reach: loopback, private ranges, the
+cloud's metadata service.
+"""
+
+import ipaddress
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+# The special-purpose registries of IANA, and what is no single host. Python's
+# `is_global` is no substitute: it lets 192.0.0.192, fec0::1 and 2002:7f00:1:: through.
+SPECIAL_V4 = tuple(
+    ipaddress.IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, metadata services
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments, another metadata service
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+# For IPv6 it is shorter to say what is public, and which parts of that are not.
+PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
+SPECIAL_V6 = tuple(
+    ipaddress.IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address in disguise, and long dead
+        "2620:4f:8000::/48",  # AS112
+        "3ffe::/16",  # the 6bone, returned
+        "3fff::/20",  # documentation
+    )
+)
+# NAT64 is how a machine without IPv4 reaches it; what counts is the address inside.
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_V4_BITS = 0xFFFFFFFF
+
+
+def plain(address: Address) -> Address:
+    """Give the IPv4 address that an IPv4-mapped one means, any other as it is."""
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return address.ipv4_mapped
+    return address
+
+
+def is_public(address: Address) -> bool:
+    """Tell whether the address belongs to one host of the public internet."""
+    address = plain(address)
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in SPECIAL_V4)
+    if address in NAT64:
+        return is_public(ipaddress.IPv4Address(int(address) & _V4_BITS))
+    return address in PUBLIC_V6 and not any(
+        address in network for network in SPECIAL_V6
+    )

@@ -1,0 +1,109 @@
+"""Fences put up, looked at and taken down by nft, where this machine has it."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from leyden.errors import SetupError
+from leyden.runtimes.fence import CHAIN, PREFIX, Fence, table_of
+
+_NFT: Final = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin")
+_WITHIN_S: Final = 20
+
+
+def trouble() -> str:
+    """Say why fences cannot be put up here; "" when they can."""
+    if _NFT is None:
+        return "nft is not installed"
+    try:
+        _run("list", "tables")
+    except SetupError as error:
+        return error.message
+    return ""
+
+
+def put_up(fence: Fence) -> None:
+    """Put the fence up, or in place of the one before, in one step; no gap between.
+
+    Refused when another installation has fenced some of the same users: the two would
+    hold each other's nodes to rules that do not fit them.
+    """
+    first, last = fence.users
+    for table, (low, high) in fences().items():
+        if table != fence.table and low <= last and first <= high:
+            raise SetupError(
+                f"nodes_first_uid: users {low}-{high} are those of another "
+                f"installation (nft table inet {table}); set nodes_first_uid to the "
+                "first of a block that is free, or end that one's nodes with "
+                "`leyden down --nodes`"
+            )
+    _run("-f", "-", given=fence.rules())
+
+
+def stands(fence: Fence) -> bool:
+    """Tell whether the fence is there: whoever flushes nftables takes it away."""
+    return fence.table in fences()
+
+
+def take_down(home: Path) -> bool:
+    """Take the fence of an installation down; tell whether there was one."""
+    if trouble() or table_of(home) not in _tables():
+        return False
+    _run("delete", "table", "inet", table_of(home))
+    return True
+
+
+def fences() -> dict[str, tuple[int, int]]:
+    """Give the fences of all installations here: their tables, whom they hold in."""
+    found = {}
+    for table in _tables():
+        if (users := _users(table)) is not None:
+            found[table] = users
+    return found
+
+
+def _tables() -> Iterator[str]:
+    for each in _listed("list", "tables", "inet"):
+        name = each.get("table", {}).get("name", "")
+        if name.startswith(PREFIX):
+            yield name
+
+
+def _users(table: str) -> tuple[int, int] | None:
+    try:
+        listed = _listed("list", "chain", "inet", table, CHAIN)
+    except SetupError:  # taken down this very moment
+        return None
+    for each in listed:
+        for expression in each.get("rule", {}).get("expr", []):
+            match = expression.get("match", {})
+            if match.get("left") == {"meta": {"key": "skuid"}}:
+                low, high = match["right"]["range"]
+                return low, high
+    return None
+
+
+def _listed(*words: str) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(_run("-j", *words))["nftables"]
+    return listed
+
+
+def _run(*words: str, given: str = "") -> str:
+    try:
+        done = subprocess.run(
+            [_NFT or "nft", *words],
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"nft cannot be run: {error}") from None
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise SetupError(f"nft {' '.join(words)}: {why}")
+    return done.stdout
