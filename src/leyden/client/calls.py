@@ -1,0 +1,165 @@
+"""Calls to the platform's API, and what becomes of them when they are refused."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from leyden.client.wire import NotThere, Received, Wire
+from leyden.errors import LeydenError
+
+Answer = TypeVar("Answer")
+
+_OK: Final = 200
+_TOO_MANY: Final = 429
+_TRY_LATER: Final = frozenset({_TOO_MANY, 503})
+LONGEST_WAIT_S: Final = 30.0
+
+
+class ApiError(LeydenError):
+    """The platform refused, or could not be reached.
+
+    `status` is that of HTTP, and 0 where nobody answered. `message` is the platform's
+    own sentence, and `retry_after_s` how long it asked to wait, if it did.
+    """
+
+    def __init__(
+        self, message: str, *, status: int, retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.status = status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """Whoever may call the platform's API in an organization's name.
+
+    A call that may be repeated is: once more after the time that a 429 or 503 asks for,
+    if that is short, and once more when the connection is lost. Which ones may: those
+    that only look, and those with an Idempotency-Key, which is made up where none is
+    given. A 429 is always taken up again, for nothing was done.
+    """
+
+    url: str
+    wire: Wire
+    key: str = field(repr=False)
+    longest_wait_s: float = LONGEST_WAIT_S
+
+    def get(
+        self,
+        path: str,
+        kind: type[Answer],
+        **query: str | int | None,
+    ) -> Answer:
+        """Look."""
+        asked = {name: value for name, value in query.items() if value is not None}
+        if asked:
+            path = f"{path}?{urlencode(asked)}"
+        return self._call("GET", path, kind, None, {}, repeatable=True)
+
+    def post(self, path: str, kind: type[Answer], body: object = None) -> Answer:
+        """Do; once."""
+        return self._call("POST", path, kind, body, {}, repeatable=False)
+
+    def post_once(
+        self, path: str, kind: type[Answer], body: object, key: str | None
+    ) -> Answer:
+        """Do, under an Idempotency-Key: however often it is sent, it is done once."""
+        named = {"Idempotency-Key": key if key is not None else uuid.uuid4().hex}
+        return self._call("POST", path, kind, body, named, repeatable=True)
+
+    def delete(self, path: str, kind: type[Answer]) -> Answer:
+        """Remove."""
+        return self._call("DELETE", path, kind, None, {}, repeatable=False)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        kind: type[Answer],
+        body: object,
+        more: Mapping[str, str],
+        *,
+        repeatable: bool,
+    ) -> Answer:
+        headers = {"X-SERVICE-AUTH": self.key, **more}
+        content = None
+        if body is not None:
+            content = msgspec.json.encode(body)
+            headers["Content-Type"] = "application/json"
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()) or " " in value:
+                # http.client would show the value in its error.
+                raise ApiError(f"{name}: has characters that no header has", status=0)
+        received = self._ask(method, path, content, headers, repeatable=repeatable)
+        wait_s = _wait_s(received)
+        if (
+            wait_s is not None
+            and wait_s <= self.longest_wait_s
+            and (repeatable or received.status == _TOO_MANY)
+        ):
+            time.sleep(wait_s)
+            received = self._ask(method, path, content, headers, repeatable=repeatable)
+        return self._read(received, kind)
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        repeatable: bool,
+    ) -> Received:
+        tries = 2 if repeatable else 1
+        while True:
+            tries -= 1
+            try:
+                return self.wire.request(method, path, content, headers)
+            except NotThere as error:
+                late = isinstance(error.__cause__, TimeoutError)
+                if tries and error.sent and not late:
+                    continue
+                raise ApiError(
+                    f"{self.url} does not answer: {error}", status=0
+                ) from None
+
+    def _read(self, received: Received, kind: type[Answer]) -> Answer:
+        if received.status != _OK:
+            raise ApiError(
+                _message(received, self.url),
+                status=received.status,
+                retry_after_s=_wait_s(received),
+            )
+        try:
+            return msgspec.json.decode(received.body, type=kind)
+        except msgspec.MsgspecError:
+            raise ApiError(
+                f"{self.url} answers something that this client does not understand; "
+                "is it the URL of the API?",
+                status=received.status,
+            ) from None
+
+
+def word(given: str) -> str:
+    """Write a word as a part of a path."""
+    return quote(given, safe="")
+
+
+def _wait_s(received: Received) -> int | None:
+    asked = received.headers.get("retry-after", "")
+    if received.status not in _TRY_LATER or not asked.isdecimal():
+        return None
+    return int(asked)
+
+
+def _message(received: Received, url: str) -> str:
+    try:
+        told: Any = msgspec.json.decode(received.body)
+        return str(told["message"])
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        return f"{url} answered {received.status}; is it the URL of the API?"

@@ -1,0 +1,290 @@
+"""Nodes: making them, looking at them, telling them what to do."""
+
+import base64
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from leyden.client.calls import ApiError, Calls, word
+
+LOOK_EVERY_S: Final = 0.5
+
+
+class NodeItem(msgspec.Struct, kw_only=True):
+    """A node, as lists show it."""
+
+    node_name: str
+    status: str
+    node_id: str
+    expires: str
+    created: str
+    type: str
+    purchased_type: str
+    purchase_status: str
+    api_endpoint: str
+    network: str
+    lnd_version: str
+    service_version: str
+    update_available: bool
+
+
+class CommandItem(msgspec.Struct, kw_only=True):
+    """One thing that was asked of a node."""
+
+    action: str
+    time: str
+
+
+class NodeSettings(msgspec.Struct, kw_only=True):
+    """A node's settings; docs/api.md tells what each is."""
+
+    autopilot: bool
+    grpc: bool
+    rest: bool
+    keysend: bool
+    whitelist: list[str]
+    alias: str
+    color: str
+    wumbo: bool
+    webhook: str
+    minchansize: str
+    maxchansize: str
+    autocompaction: bool
+    defaultfeerate: str
+    basefee: str
+    amp: bool
+    wtclient: bool
+    maxpendingchannels: str
+    allowcircularroute: bool
+    numgraphsyncpeers: str
+    gccanceledinvoicesonstartup: bool
+    gccanceledinvoicesonthefly: bool
+    torskipproxyforclearnettargets: bool
+    rpcmiddleware: bool
+    optionscidalias: bool
+    zeroconf: bool
+    remotesigning: bool
+    remotesigninghost: str
+    remotesigningmacaroon: str
+    remotesigningcert: str
+    sphinx: bool
+    webhook_secret: str
+
+
+class Node(NodeItem, kw_only=True):
+    """A node, with its settings and what was asked of it, newest first."""
+
+    command_history: list[CommandItem]
+    settings: NodeSettings
+
+
+class CreatedNode(msgspec.Struct, kw_only=True):
+    """The node that was made."""
+
+    node_id: str
+    owner_id: str
+    network: str
+    created: str
+    purchased_type: str
+    type: str
+
+
+class UpdatedNode(msgspec.Struct, kw_only=True):
+    """What a node is being brought to."""
+
+    node_id: str
+    lnd_version: str
+    service_version: str
+
+
+class Connection(msgspec.Struct, kw_only=True):
+    """How a node is reached."""
+
+    node_id: str
+    api_endpoint: str
+    rest_url: str
+    grpc_address: str
+    tls_cert: str
+    lndconnect: str
+    hosts_line: str
+
+
+class Metrics(msgspec.Struct, kw_only=True):
+    """What a node takes, and what went through the gateway to and from it."""
+
+    node_id: str
+    status: str
+    uptime_s: int
+    crashes: int
+    memory_bytes: int
+    cpu_s: float
+    disk_bytes: int
+    connections: int
+    bytes_in: int
+    bytes_out: int
+
+
+class VersionItem(msgspec.Struct, kw_only=True):
+    """A version of lnd that can be had, and what one gives up by taking it."""
+
+    lnd_version: str
+    default: bool
+    says: str
+    drops: list[str]
+
+
+class Versions(msgspec.Struct, kw_only=True):
+    """The versions on offer, oldest first."""
+
+    service_version: str
+    versions: list[VersionItem]
+
+
+class _Listed(msgspec.Struct):
+    nodes: list[NodeItem]
+
+
+class _Whitelist(msgspec.Struct):
+    whitelist: list[str]
+
+
+class _Certificate(msgspec.Struct):
+    tls_cert: str
+
+
+class _Log(msgspec.Struct):
+    lines: list[str]
+
+
+class Nodes:
+    """An organization's nodes."""
+
+    def __init__(self, calls: Calls, organization: Callable[[], str]) -> None:
+        self._calls = calls
+        self._organization = organization
+
+    def list_(self) -> list[NodeItem]:
+        """List all nodes, oldest first."""
+        return self._calls.get(self._path(), _Listed).nodes
+
+    def find(self, name_or_id: str) -> NodeItem:
+        """Give the node of this name, or with this id; ApiError 404 for neither."""
+        for node in self.list_():
+            if name_or_id in {node.node_id, node.node_name}:
+                return node
+        raise ApiError("there is no node of this name or id", status=404)
+
+    def get(self, node_id: str) -> Node:
+        """Give a node with its settings."""
+        return self._calls.get(self._path(node_id), Node)
+
+    def create(
+        self,
+        name: str,
+        *,
+        settings: Mapping[str, object],
+        network: str = "testnet",
+        type: str = "standard",  # noqa: A002  the contract's word
+        version: str | None = None,
+        key: str | None = None,
+    ) -> CreatedNode:
+        """Make a node; `key` is an Idempotency-Key of your own.
+
+        It can be reached, and waits for its wallet, once its status is `waiting_init`.
+        """
+        body: dict[str, object] = {
+            "name": name,
+            "network": network,
+            "type": type,
+            "settings": dict(settings),
+        }
+        if version is not None:
+            body["version"] = version
+        return self._calls.post_once(self._path(), CreatedNode, body, key)
+
+    def wait(
+        self,
+        node_id: str,
+        statuses: Collection[str],
+        *,
+        within_s: float = 300,
+        told: Callable[[Node], object] = lambda _: None,
+    ) -> Node:
+        """Look until the node has one of these statuses; TimeoutError after a while.
+
+        `told` is called with what is seen, each time.
+        """
+        deadline = time.monotonic() + within_s
+        while True:
+            node = self.get(node_id)
+            told(node)
+            if node.status in statuses:
+                return node
+            if time.monotonic() + LOOK_EVERY_S > deadline:
+                raise TimeoutError(f"the node is {node.status} after {within_s:.0f} s")
+            time.sleep(LOOK_EVERY_S)
+
+    def start(self, node_id: str) -> NodeItem:
+        """Start a node that is stopped or failed."""
+        return self._calls.post(self._path(node_id, "start"), NodeItem)
+
+    def stop(self, node_id: str) -> NodeItem:
+        """Stop a node gracefully."""
+        return self._calls.post(self._path(node_id, "stop"), NodeItem)
+
+    def restart(self, node_id: str) -> NodeItem:
+        """Stop a node and start it again; its wallet is locked then."""
+        return self._calls.post(self._path(node_id, "restart"), NodeItem)
+
+    def delete(self, node_id: str) -> NodeItem:
+        """Delete a node."""
+        return self._calls.delete(self._path(node_id), NodeItem)
+
+    def update(self, node_id: str, version: str | None = None) -> UpdatedNode:
+        """Bring a node to a newer lnd; there is no way back."""
+        body = {} if version is None else {"version": version}
+        return self._calls.post(self._path(node_id, "update"), UpdatedNode, body)
+
+    def change_settings(self, node_id: str, **settings: object) -> Node:
+        """Change some settings, and leave the others."""
+        return self._calls.post(self._path(node_id, "settings"), Node, settings)
+
+    def replace_whitelist(self, node_id: str, whitelist: Sequence[str]) -> list[str]:
+        """Say who may reach the node; give the list in canonical form."""
+        body = {"whitelist": list(whitelist)}
+        path = self._path(node_id, "whitelist")
+        return self._calls.post(path, _Whitelist, body).whitelist
+
+    def certificate(self, node_id: str) -> str:
+        """Give what a client needs to trust the node: a PEM chain up to the root."""
+        return _pem(self._calls.get(self._path(node_id, "cert"), _Certificate))
+
+    def renew_certificate(self, node_id: str) -> str:
+        """Give the node a new certificate and restart it; give the new chain."""
+        return _pem(self._calls.post(self._path(node_id, "tls"), _Certificate))
+
+    def connect(self, node_id: str) -> Connection:
+        """Give the way to a node."""
+        return self._calls.get(self._path(node_id, "connect"), Connection)
+
+    def log(self, node_id: str, lines: int = 100) -> list[str]:
+        """Give the last lines of lnd's log, oldest first."""
+        return self._calls.get(self._path(node_id, "logs"), _Log, lines=lines).lines
+
+    def metrics(self, node_id: str) -> Metrics:
+        """Give what a node takes."""
+        return self._calls.get(self._path(node_id, "metrics"), Metrics)
+
+    def versions(self) -> Versions:
+        """Give the versions of lnd on offer."""
+        return self._calls.get("/versions", Versions)
+
+    def _path(self, *words: str) -> str:
+        parts = ("organizations", self._organization(), "nodes", *words)
+        return "".join(f"/{word(each)}" for each in parts)
+
+
+def _pem(answer: _Certificate) -> str:
+    return base64.b64decode(answer.tls_cert).decode()

@@ -1,0 +1,204 @@
+"""A platform that is served over real sockets, with fakes for lnd, chain and auction.
+
+harbour = Harbour(folder, database)
+with harbour.open():
+    client = harbour.client()
+    harbour.do(harbour.yard.work)      # runs where the platform runs
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.public import Public
+from leyden.api.server import bind, serving
+from leyden.client import Client
+from leyden.domain.times import utc_now
+from leyden.gateway.certificates import open_or_create
+from leyden.loops import shop_lanes
+from leyden.market.simulated import SimulatedMarket
+from leyden.payments.fake import FakePayments
+from leyden.services import accounts, credit
+from leyden.services.courier import Courier
+from leyden.services.hearing import listen
+from leyden.services.platform import Platform
+from leyden.services.shop import Shop
+from leyden.settings import Settings
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Keyring, Sealer
+from leyden.tasks import Worker
+from leyden.webhooks.fake import FakeSender
+from tests.services.yard import Yard
+
+Result = TypeVar("Result")
+
+
+class Harbour:
+    """One platform, one organization, one key."""
+
+    def __init__(self, folder: Path, template: Path, **settings: Any) -> None:
+        self._path = folder / "leyden.db"
+        self._path.write_bytes(template.read_bytes())
+        self._authority = folder / "ca"
+        generous = {"requests_per_minute": 10**9, "failures_per_minute": 10**9}
+        self._settings = Settings(**{**generous, **settings})
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: Callable[[], object]
+        self.url: str
+        self.key: str
+        self.organization_id: str
+        self.yard: Yard
+        self.payments = FakePayments()
+        self.platform: Platform
+        self.asked: list[tuple[str, str]] = []  # (method, path), as they came
+        self.before: list[Callable[[Any, Any], Awaitable[bool]]] = []
+        """What is to happen instead of the next requests, one each."""
+
+    @contextmanager
+    def open(self) -> Iterator["Harbour"]:
+        thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        thread.start()
+        assert self._ready.wait(30)
+        try:
+            yield self
+        finally:
+            self._stop()
+            thread.join(20)
+
+    def client(self, **changes: Any) -> Client:
+        return Client(**{"url": self.url, "key": self.key, **changes})
+
+    def do(self, what: Callable[[], Awaitable[Result]]) -> Result:
+        """Run something where the platform runs."""
+
+        async def run() -> Result:
+            return await what()
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(20)
+
+    def coupon(self, sats: int) -> str:
+        async def issue() -> str:
+            (issued,) = await credit.issue_coupons(
+                self.platform.database,
+                sats=sats,
+                count=1,
+                organization_id=self.organization_id,
+                expires=None,
+                note="",
+                actor="operator:test",
+                now=utc_now(),
+            )
+            return issued.id
+
+        return self.do(issue)
+
+    def new_key(self, *scopes: str, name: str = "pier") -> str:
+        async def make() -> str:
+            _, text = await accounts.create_key(
+                self.platform,
+                self.organization_id,
+                name=name,
+                scopes=scopes,
+                expires=None,
+                actor="test",
+            )
+            return text
+
+        return self.do(make)
+
+    def pay(self, order_id: str) -> None:
+        """Pay an order over Lightning."""
+
+        async def run() -> None:
+            (found,) = (
+                each
+                for each in self.payments.requests.values()
+                if each.order_id == order_id
+            )
+            self.payments.pay(found)
+
+        self.do(run)
+
+    async def _serve(self) -> None:
+        stop = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._stop = partial(self._loop.call_soon_threadsafe, stop.set)
+        database = await open_database(f"sqlite:///{self._path}")
+        sealer = Sealer(Keyring.new())
+        authority = open_or_create(self._authority, now=utc_now())
+        self.yard = Yard(database, sealer, authority)
+        shop = Shop(
+            database=database,
+            sealer=sealer,
+            payments=self.payments,
+            market=SimulatedMarket(),
+            clock=utc_now,
+        )
+        self.platform = Platform(
+            settings=self._settings,
+            database=database,
+            sealer=sealer,
+            clock=utc_now,
+            fleet=self.yard.fleet,
+            shop=shop,
+            courier=Courier(
+                database=database, sealer=sealer, sender=FakeSender(), clock=utc_now
+            ),
+        )
+        made = await accounts.create_organization(
+            self.platform, "Harbour", actor="test"
+        )
+        self.organization_id = made.id
+        _, self.key = await accounts.create_key(
+            self.platform,
+            made.id,
+            name="test",
+            scopes=["node", "flow"],
+            expires=None,
+            actor="test",
+        )
+        listeners = bind("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
+        public = Public(self.platform, Api(self.platform, OPERATIONS), version="0")
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            self.asked.append((scope["method"], scope["path"]))
+            if self.before and await self.before.pop(0)(scope, send):
+                return
+            await public(scope, receive, send)
+
+        async with serving(app, listeners, grace_s=1), self._worked(shop):
+            self._ready.set()
+            await stop.wait()
+        await self.yard.watching.close()
+        await database.close()
+
+    @asynccontextmanager
+    async def _worked(self, shop: Shop) -> AsyncIterator[None]:
+        """Do what a worker does: orders at once, nodes every few milliseconds."""
+        worker = Worker(shop.database, shop_lanes(shop), clock=shop.clock)
+        running = [
+            asyncio.create_task(worker.run()),
+            asyncio.create_task(listen(shop)),
+            asyncio.create_task(self._nodes_worked()),
+        ]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def _nodes_worked(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                self.yard.now = utc_now()
+                await self.yard.work()
+            await asyncio.sleep(0.02)

@@ -1,0 +1,296 @@
+"""What the library does when it is refused, made to wait, or cut off."""
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from leyden.client import ApiError, Client
+from leyden.client.wire import Server, address
+from tests.api.nodes.conftest import FOREIGN, NEW_NODE
+from tests.client.harbour import Harbour
+
+CAPACITY = 1_000_000
+
+
+def instead(status: int, **headers: str) -> Any:
+    """Answer this instead of asking the platform."""
+
+    async def answer(_: Any, send: Any) -> bool:
+        body = json.dumps({"message": "a moment, please"}).encode()
+        named = {**headers, "content_length": str(len(body))}
+        shown = [(n.replace("_", "-").encode(), v.encode()) for n, v in named.items()]
+        await send({"type": "http.response.start", "status": status, "headers": shown})
+        await send({"type": "http.response.body", "body": body})
+        return True
+
+    return answer
+
+
+def whole_message(connection: socket.socket) -> bytes:
+    """Read one request or answer, to its end."""
+    connection.settimeout(5)
+    message = b""
+    while b"\r\n\r\n" not in message:
+        message += connection.recv(65536)
+    head, _, body = message.partition(b"\r\n\r\n")
+    size = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+    while len(body) < (int(size[1]) if size else 0):
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+@contextmanager
+def losing(harbour: Harbour, times: int) -> Iterator[tuple[str, list[bytes]]]:
+    """A way to the platform on which the first answers are lost; what was sent."""
+    host, port = address(harbour.url.removeprefix("http://"))
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(10)
+    sent: list[bytes] = []
+
+    def carry() -> None:
+        left = times
+        while True:
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            with near, socket.create_connection((host, port)) as far:
+                sent.append(whole_message(near))
+                far.sendall(sent[-1])
+                answer = whole_message(far)
+                if left:
+                    left -= 1
+                else:
+                    near.sendall(answer)
+
+    thread = threading.Thread(target=carry)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", sent
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def test_a_refusal_has_a_status_and_the_platforms_own_words(leyden: Client) -> None:
+    with pytest.raises(ApiError) as refused:
+        leyden.nodes.get(FOREIGN)
+    assert (refused.value.status, refused.value.message) == (404, "not found")
+    with pytest.raises(ApiError) as refused:
+        leyden.flow.quote(7)
+    assert refused.value.status == 400
+    assert refused.value.message.startswith("capacity: ")
+
+
+def test_a_wrong_key_is_not_shown(harbour: Harbour) -> None:
+    for key in ("leyden_wrong", "two words", "a\nline", "", "schlüssel"):
+        with harbour.client(key=key) as leyden, pytest.raises(ApiError) as refused:
+            leyden.key()
+        assert refused.value.status in {0, 401}
+        assert not key or key not in str(refused.value)
+        assert not key or key not in repr(vars(leyden))
+
+
+@pytest.mark.parametrize("word", ["..", "a/b", "%2e%2e", "a?b=c", "a#b", "ü", "\n"])
+def test_no_word_leads_elsewhere(leyden: Client, word: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        leyden.nodes.get(word)
+    assert refused.value.status == 404
+
+
+def test_it_waits_as_long_as_it_is_asked_to_once(
+    harbour: Harbour, leyden: Client
+) -> None:
+    for status in (429, 503):
+        harbour.before = [instead(status, retry_after="1")]
+        began = time.monotonic()
+        assert leyden.flow.balance() is not None
+        assert 1 <= time.monotonic() - began < 5
+    harbour.before = [instead(429, retry_after="1"), instead(429, retry_after="7")]
+    with pytest.raises(ApiError, match="a moment, please") as refused:
+        leyden.flow.balance()
+    assert (refused.value.status, refused.value.retry_after_s) == (429, 7)
+    assert not harbour.before
+
+
+def test_it_does_not_wait_for_long(harbour: Harbour) -> None:
+    harbour.before = [instead(503, retry_after="3600")]
+    with harbour.client() as leyden, pytest.raises(ApiError) as refused:
+        leyden.flow.balance()
+    assert refused.value.retry_after_s == 3600
+
+
+def test_what_must_not_be_done_twice_is_not_tried_twice(harbour: Harbour) -> None:
+    leyden = harbour.client(organization=harbour.organization_id)
+    harbour.before = [instead(503, retry_after="1")]
+    harbour.asked.clear()
+    with leyden, pytest.raises(ApiError) as refused:
+        leyden.nodes.restart(FOREIGN)
+    assert (refused.value.status, len(harbour.asked)) == (503, 1)
+    harbour.before = [instead(429, retry_after="1")]
+    with leyden, pytest.raises(ApiError) as refused:
+        leyden.nodes.restart(FOREIGN)
+    assert refused.value.status == 404, "a 429 means that nothing was done"
+
+
+def test_an_order_whose_answer_is_lost_is_made_once(harbour: Harbour) -> None:
+    with harbour.client() as leyden:
+        before = len(list(leyden.flow.orders()))
+        with losing(harbour, 1) as (url, sent):
+            with harbour.client(url=url) as unlucky:
+                made = unlucky.flow.create(CAPACITY)
+            first, second = (each.split(b"\r\n\r\n")[0] for each in sent)
+            assert first == second
+            assert b"Idempotency-Key: " in first
+        orders = list(leyden.flow.orders())
+        assert len(orders) == before + 1
+        assert orders[0].order_id == made.order_id
+
+
+def test_a_command_whose_answer_is_lost_is_not_repeated(harbour: Harbour) -> None:
+    with losing(harbour, 9) as (url, sent):
+        lost = harbour.client(url=url, organization=harbour.organization_id)
+        with lost, pytest.raises(ApiError, match="does not answer: it hung up"):
+            lost.nodes.restart(FOREIGN)
+        assert len(sent) == 1
+        with lost, pytest.raises(ApiError):
+            lost.flow.balance()
+        assert len(sent) == 3
+
+
+def test_the_same_key_gives_the_same_node(leyden: Client) -> None:
+    wish: Any = {"settings": NEW_NODE["settings"], "key": "tide-7"}
+    first = leyden.nodes.create("tide light", **wish)
+    assert leyden.nodes.create("tide light", **wish) == first
+
+
+def test_pages_are_turned(leyden: Client) -> None:
+    made = [leyden.flow.create(CAPACITY).order_id for _ in range(5)]
+    found = [order.order_id for order in leyden.flow.orders(at_a_time=2)]
+    assert found[:5] == made[::-1]
+    assert len(set(found)) == len(found)
+
+
+def test_money_is_listed_to_the_first_line(harbour: Harbour, leyden: Client) -> None:
+    for _ in range(3):
+        leyden.flow.redeem(harbour.coupon(700))
+    entries = list(leyden.flow.ledger(at_a_time=1))
+    assert len(entries) == len(list(leyden.flow.ledger())) >= 3
+    assert entries == sorted(entries, key=lambda entry: -entry.id)
+
+
+def test_a_name_is_reached_where_it_is_told(harbour: Harbour) -> None:
+    _, port = address(harbour.url.removeprefix("http://"))
+    with harbour.client(
+        url="http://api.harbour.invalid", connect=f"127.0.0.1:{port}"
+    ) as leyden:
+        assert leyden.key().organization_name == "Harbour"
+    with harbour.client(url="http://api.harbour.invalid") as nowhere:
+        with pytest.raises(ApiError, match="its name leads nowhere") as refused:
+            nowhere.key()
+        assert refused.value.status == 0
+
+
+def test_a_server_that_hung_up_in_between_is_called_again(harbour: Harbour) -> None:
+    with harbour.client(organization=harbour.organization_id) as leyden:
+        leyden.flow.balance()
+        harbour.before = [instead(200, connection="close")]
+        with pytest.raises(ApiError, match="does not understand"):
+            leyden.flow.balance()
+        with pytest.raises(ApiError) as refused:
+            leyden.nodes.restart(FOREIGN)
+        assert refused.value.status == 404
+
+
+def test_nobody_at_home() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            Client(url, "leyden_key") as leyden,
+            pytest.raises(ApiError, match="the connection was refused"),
+        ):
+            leyden.key()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n<html",
+        b"HTTP/1.1 200 OK\r\n\r\nhello",
+        b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 500 Oh\r\nContent-Length: 4\r\n\r\nnull",
+        b"SSH-2.0-harbour\r\n",
+        b"",
+    ],
+)
+def test_whoever_answers_something_else_is_named(answer: bytes) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(10)
+
+    def talk() -> None:
+        for _ in range(2):
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            with near:
+                near.recv(65536)
+                near.sendall(answer)
+
+    thread = threading.Thread(target=talk)
+    thread.start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with Client(url, "leyden_key") as leyden, pytest.raises(ApiError) as refused:
+        leyden.key()
+    assert url in refused.value.message
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join(10)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "api.example.org",
+        "ftp://api.example.org",
+        "http://",
+        "http://user:word@api.example.org",
+        "http://api.example.org/?a=b",
+        "http://api.example.org:x",
+    ],
+)
+def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match=r"URL|[Pp]ort"):
+        Server.at(url)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("192.0.2.7:8080", ("192.0.2.7", 8080)),
+        ("192.0.2.7", ("192.0.2.7", 0)),
+        ("[2001:db8::7]:8080", ("2001:db8::7", 8080)),
+        ("2001:db8::7", ("2001:db8::7", 0)),
+        ("[2001:db8::7]", ("2001:db8::7", 0)),
+        ("gateway.example.org:1", ("gateway.example.org", 1)),
+    ],
+)
+def test_addresses_are_read(written: str, read: tuple[str, int]) -> None:
+    assert address(written) == read
+
+
+@pytest.mark.parametrize("written", ["host:", ":8080", "host:http", "::1]:x"])
+def test_what_is_no_address_is_refused(written: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        address(written)
