@@ -187,6 +187,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     answers_kept_s: Seconds = 86_400
     """How long an Idempotency-Key keeps its answer."""
 
+    # People who sign in
+    session_idle_s: Seconds = 86_400
+    """How long a browser may do nothing before it has to sign in again."""
+    session_lives_s: Seconds = 1_209_600
+    """How long a sign-in lasts at the most."""
+    sign_in_failures: Annotated[int, Meta(ge=1, le=10**6)] = 10
+    """Wrong passwords in a quarter of an hour before one has to wait."""
+    invitation_lives_s: Seconds = 604_800
+    """How long an invitation to an organization can be accepted."""
+
     # The process
     stop_grace_s: Seconds = 20
     """How long requests may take to finish at a stop."""

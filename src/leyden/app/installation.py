@@ -14,6 +14,7 @@ from leyden.api.public import Public
 from leyden.api.server import bind, serving, tls
 from leyden.app.courier import courier_of, words
 from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
+from leyden.app.front import Front
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.daemons.build import default_cache
 from leyden.daemons.own import own as owned
@@ -26,6 +27,7 @@ from leyden.storage import schema
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.tasks import Worker
+from leyden.web.app import dashboard
 
 VERSION = version("leyden")
 
@@ -94,9 +96,12 @@ async def running(
             await stack.enter_async_context(_looping(platform))
         if api:
             public = Public(platform, Api(platform, OPERATIONS), version=VERSION)
+            site = dashboard(platform, version=VERSION)
+            front = Front(pages=site, is_page=site.has, api=public)
             await stack.enter_async_context(
-                serving(public, sockets, tls=context, grace_s=settings.stop_grace_s)
+                serving(front, sockets, tls=context, grace_s=settings.stop_grace_s)
             )
+            stack.callback(site.closing.close)  # pages stay open: end them first
         yield platform
 
 

@@ -23,7 +23,21 @@ _EMAIL = "owner@localhost"
 
 
 async def ensure_accounts(platform: Platform) -> dict[str, Any]:
-    """Give the organization's id, a login and two keys that work; make what lacks."""
+    """Give the organization's id, a login and two keys that work; make what lacks.
+
+    The login is an operator's as well: on a private chain one person is everybody.
+    """
+    made = await _ensure(platform)
+    found = await platform.database.reader.accounts.find_person(
+        made["dashboard_login"]["email"]
+    )
+    if found is not None:
+        async with platform.database.transaction() as tx:
+            await tx.people.make_operator(found.id, now=platform.clock())
+    return made
+
+
+async def _ensure(platform: Platform) -> dict[str, Any]:
     kept = read(platform.settings.home_path)
     if await _opens(platform, kept.get("api_key"), kept.get("flow_key")):
         return kept

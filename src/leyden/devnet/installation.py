@@ -197,7 +197,7 @@ def _write_down(given: Settings, chain: access.Access) -> None:
         given.home_path,
         {
             "base_url": _url(given),
-            "dashboard_url": _url(given),
+            "dashboard_url": _dashboard(given),
             "ca_path": str(given.home_path / "authority" / "root.pem"),
             "gateway": {
                 "host": given.gateway_host,
@@ -213,9 +213,13 @@ def _write_down(given: Settings, chain: access.Access) -> None:
 
 
 def _what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:
-    team = kept["organization_id"]
+    team, login = kept["organization_id"], kept["dashboard_login"]
     return f"""
 everything is up ({seconds:.1f} s)
+
+  dashboard   {_dashboard(given)}
+  sign in as  {login["email"]}
+  password    {login["password"]}
 
   eval "$(leyden dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION and _CA
 
@@ -235,6 +239,13 @@ everything is up ({seconds:.1f} s)
 def _url(given: Settings) -> str:
     host = given.api_host if ":" not in given.api_host else f"[{given.api_host}]"
     return f"http://{host}:{given.api_port}"
+
+
+def _dashboard(given: Settings) -> str:
+    # Passkeys are for names: a browser makes none for a bare address.
+    if given.api_host == "127.0.0.1":
+        return f"http://localhost:{given.api_port}/app/"
+    return f"{_url(given)}/app/"
 
 
 def _nodes(given: Settings) -> Iterator[processes.Identity]:

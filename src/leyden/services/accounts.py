@@ -4,8 +4,6 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 
-from argon2 import PasswordHasher
-
 from leyden.domain.accounts import (
     ApiKey,
     Membership,
@@ -20,10 +18,10 @@ from leyden.domain.accounts import (
 )
 from leyden.domain.keys import hint, is_key, write_key
 from leyden.errors import Conflict, Malformed, NotFound, Unauthorized
+from leyden.services import passwords
 from leyden.services.platform import Platform
 
 _KEY_DIGEST = "API key"
-_SHORTEST_PASSWORD = 10
 
 
 async def create_organization(
@@ -60,7 +58,7 @@ async def create_user(
     """Make a person who belongs to an organization; Taken when the address is known."""
     now = platform.clock()
     person = Person(id=new_id(), email=check_email(email), created=now)
-    digest = digest_password(password) if password is not None else None
+    digest = await passwords.digest(password) if password is not None else None
     async with platform.database.transaction() as tx:
         await tx.accounts.get(organization_id)
         await tx.accounts.add_person(person, password=digest)
@@ -83,13 +81,6 @@ async def create_user(
     return person
 
 
-def digest_password(password: str) -> str:
-    """Digest a person's password, slowly on purpose."""
-    if len(password) < _SHORTEST_PASSWORD:
-        raise Malformed(f"password: must have at least {_SHORTEST_PASSWORD} characters")
-    return PasswordHasher().hash(password)
-
-
 async def create_key(
     platform: Platform,
     organization_id: str,
@@ -98,14 +89,18 @@ async def create_key(
     scopes: Iterable[str],
     expires: datetime | None,
     actor: str,
+    key_id: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Make an API key, and give it with its text, which nobody can see again."""
+    """Make an API key, and give it with its text, which nobody can see again.
+
+    The second time with the same id it is Taken: the text is gone.
+    """
     now = platform.clock()
     if expires is not None and expires <= now:
         raise Malformed("expires: must be in the future")
     text = write_key(secrets.token_bytes(32))
     key = ApiKey(
-        id=new_id(),
+        id=key_id or new_id(),
         organization_id=organization_id,
         name=check_name(name, what="name"),
         hint=hint(text),

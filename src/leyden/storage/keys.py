@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import bindparam, func, insert, or_, select, update
+from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.accounts import ApiKey, Principal, Scope
 from leyden.domain.times import from_us, to_us
-from leyden.errors import NotFound
+from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
 from leyden.storage.tables import keys
 
 _shown = [column for column in keys.c if column.name != "digest"]
-_ADD = insert(keys)
+_ADD = insert_once(keys).on_conflict_do_nothing().returning(keys.c.id)
 # Every request begins with this, so it reads no more than is needed.
 _SPEAKER = select(
     keys.c.organization_id, keys.c.id, keys.c.scopes, keys.c.expires
@@ -52,8 +53,8 @@ class Keys:
         self._run = run
 
     async def add(self, key: ApiKey, *, digest: bytes) -> None:
-        """Keep a new key under its digest."""
-        await self._run(
+        """Keep a new key under its digest; Taken when its id is in use."""
+        if not await self._run(
             _ADD,
             id=key.id,
             organization_id=key.organization_id,
@@ -65,7 +66,8 @@ class Keys:
             expires=to_us(key.expires) if key.expires else None,
             last_used=None,
             revoked=None,
-        )
+        ):
+            raise Taken("this key was made already, and was shown then")
 
     async def speaker(self, digest: bytes, *, now: datetime) -> Principal | None:
         """Give on whose behalf the key with this digest speaks, if it is a live one."""

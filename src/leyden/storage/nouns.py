@@ -12,14 +12,18 @@ from leyden.storage.commands import Commands
 from leyden.storage.corporate import CorporateAccounts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
+from leyden.storage.invitations import Invitations
 from leyden.storage.keys import Keys
 from leyden.storage.ledger import Ledger
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
 from leyden.storage.outfits import Outfits
 from leyden.storage.outputs import Outputs
+from leyden.storage.people import People
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
+from leyden.storage.second_factors import SecondFactors
+from leyden.storage.sessions import Sessions
 from leyden.storage.statements import Run
 from leyden.storage.tasks import Tasks
 from leyden.storage.webhooks import Webhooks
@@ -46,13 +50,17 @@ class Nouns:
     corporate_accounts = _noun(CorporateAccounts)
     coupons = _noun(Coupons)
     deliveries = _noun(Deliveries)
+    invitations = _noun(Invitations)
     keys = _noun(Keys)
     ledger = _noun(Ledger)
     nodes = _noun(Nodes)
     orders = _noun(Orders)
     outfits = _noun(Outfits)
     outputs = _noun(Outputs)
+    people = _noun(People)
     quotes = _noun(Quotes)
     receivers = _noun(Receivers)
+    second_factors = _noun(SecondFactors)
+    sessions = _noun(Sessions)
     tasks = _noun(Tasks)
     webhooks = _noun(Webhooks)

@@ -1,0 +1,65 @@
+"""Styles, scripts and pictures: read once, kept by browsers until they change."""
+
+import gzip
+import hashlib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.responses import Response
+
+from leyden.errors import NotFound
+
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_PREFIX = "/app/static/"
+# The address names the content, so what was kept is never old.
+_FOR_EVER = "public, max-age=31536000, immutable"
+_BRIEFLY = "public, max-age=60"
+
+
+class Assets:
+    """All static files, by their path below the folder."""
+
+    def __init__(self) -> None:
+        self._kept = dict(_walk(files("leyden.web") / "static", ""))
+        self._packed = {
+            path: gzip.compress(content, mtime=0)
+            for path, content in self._kept.items()
+        }
+        together = b"".join(self._kept[path] for path in sorted(self._kept))
+        self.edition = hashlib.sha256(together).hexdigest()[:12]
+
+    def url(self, path: str) -> str:
+        """Give the address of a file, as pages link to it.
+
+        The edition is in the path, so that modules find each other beside themselves.
+        """
+        if path not in self._kept:
+            raise KeyError(path)
+        return f"{_PREFIX}{self.edition}/{path}"
+
+    def answer(self, edition: str, path: str, *, packed: bool) -> Response:
+        """Give a file; whoever asks for another edition gets this one, briefly."""
+        if path not in self._kept:
+            raise NotFound
+        headers = {
+            "content-type": _TYPES[path.rpartition(".")[2]],
+            "cache-control": _FOR_EVER if edition == self.edition else _BRIEFLY,
+            "vary": "accept-encoding",
+        }
+        if packed:
+            headers["content-encoding"] = "gzip"
+        return Response((self._packed if packed else self._kept)[path], headers=headers)
+
+
+def _walk(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
+    found = []
+    for each in folder.iterdir():
+        if each.is_dir():
+            found += _walk(each, f"{path}{each.name}/")
+        elif each.name.rpartition(".")[2] in _TYPES:
+            found.append((f"{path}{each.name}", each.read_bytes()))
+    return found

@@ -1,0 +1,75 @@
+"""The cookies: one for a session, one for a visitor who has none yet.
+
+Over TLS their names begin with `__Host-`, which no neighbour and no plain-text page can
+set. On a laptop there is no TLS, and cookies do not tell ports apart, so there the port
+is in the name: two installations do not sign each other's people out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.responses import Response
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cookies:
+    """The cookies of one request, and how to answer with others."""
+
+    found: Mapping[str, str]
+    is_secure: bool
+    port: str
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], *, is_secure: bool) -> "Cookies":
+        """Read what the browser sent; what is not well formed counts as absent."""
+        try:
+            jar = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            jar = SimpleCookie()
+        _, _, port = headers.get("host", "").rpartition(":")
+        return cls(
+            found={name: morsel.value for name, morsel in jar.items()},
+            is_secure=is_secure,
+            port=port if port.isdecimal() else "80",
+        )
+
+    @property
+    def session(self) -> str:
+        """The word of a session; empty is none."""
+        return self.found.get(self._name("session"), "")
+
+    @property
+    def guest(self) -> str:
+        """The word of a visitor who is not signed in; empty is none."""
+        return self.found.get(self._name("guest"), "")
+
+    def begin_session(self, response: Response, word: str, *, lives_s: int) -> None:
+        """Let the browser keep a session."""
+        self._set(response, "session", word, lives_s)
+
+    def end_session(self, response: Response) -> None:
+        """Let the browser forget its session."""
+        self._set(response, "session", "", 0)
+
+    def welcome(self, response: Response, word: str) -> None:
+        """Let the browser keep a visitor's word until it is closed."""
+        self._set(response, "guest", word, None)
+
+    def _set(
+        self, response: Response, name: str, word: str, lives_s: int | None
+    ) -> None:
+        response.set_cookie(
+            self._name(name),
+            word,
+            max_age=lives_s,
+            path="/",
+            secure=self.is_secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+    def _name(self, name: str) -> str:
+        if self.is_secure:
+            return f"__Host-leyden-{name}"
+        return f"leyden-{name}-{self.port}"

@@ -1,0 +1,98 @@
+"""The way in and out: the first page, signing in, the second factor, signing out."""
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from leyden.errors import TooMany, Unauthorized
+from leyden.services import sign_in
+from leyden.web.visits import SIGN_IN, Visit, go, ours
+
+SECOND_FACTOR = "/app/second-factor"
+
+
+async def first(visit: Visit) -> Response:
+    """Go to the nodes of the first organization, or show what to do without one."""
+    if visit.somebody is None:
+        return go(SIGN_IN)
+    if visit.who.belongs_to:
+        return go(f"/app/{visit.who.belongs_to[0].organization.id}/nodes")
+    return visit.render("nowhere.html")
+
+
+async def ask(visit: Visit) -> Response:
+    """Ask for address and password."""
+    if visit.somebody is not None:
+        return go(ours(visit.query.text("next")))
+    return _asked(visit, next_=visit.query.text("next"))
+
+
+async def enter(visit: Visit) -> Response:
+    """Sign in, or say that it was wrong; never which of both."""
+    email, next_ = visit.form.text("email"), visit.form.text("next")
+    try:
+        session, cookie = await sign_in.sign_in(
+            visit.platform,
+            email,
+            visit.form.secret("password"),
+            address=visit.address,
+            browser=visit.browser,
+            now=visit.now,
+        )
+    except (Unauthorized, TooMany) as error:
+        return _asked(
+            visit, email=email, next_=next_, wrong=error.message, status=error.status
+        )
+    lives_s = int((session.expires - visit.now).total_seconds())
+    if session.whole:
+        response = go(ours(next_))
+    else:
+        response = go(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
+    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
+    return response
+
+
+async def ask_code(visit: Visit) -> Response:
+    """Ask for the code of the authenticator."""
+    if visit.half is None:
+        return go(SIGN_IN)
+    return _code_asked(visit, next_=visit.query.text("next"))
+
+
+async def enter_code(visit: Visit) -> Response:
+    """Make the session whole, or say that the code was wrong."""
+    if visit.half is None:
+        return go(SIGN_IN)
+    next_ = visit.form.text("next")
+    try:
+        session, cookie = await sign_in.second_factor(
+            visit.platform, visit.half, visit.form.text("code"), now=visit.now
+        )
+    except (Unauthorized, TooMany) as error:
+        return _code_asked(visit, next_=next_, wrong=error.message, status=error.status)
+    response = go(ours(next_))
+    lives_s = int((session.expires - visit.now).total_seconds())
+    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
+    return response
+
+
+async def leave(visit: Visit) -> Response:
+    """Sign out, here and now."""
+    await sign_in.sign_out(visit.platform, visit.who.session)
+    response = go(SIGN_IN)
+    visit.cookies.end_session(response)
+    return response
+
+
+def _asked(
+    visit: Visit, *, next_: str, email: str = "", wrong: str = "", status: int = 200
+) -> Response:
+    return visit.render(
+        "sign_in.html", email=email, next=next_, wrong=wrong, status=status
+    )
+
+
+def _code_asked(
+    visit: Visit, *, next_: str, wrong: str = "", status: int = 200
+) -> Response:
+    return visit.render("second_factor.html", next=next_, wrong=wrong, status=status)

@@ -1,0 +1,112 @@
+"""What a browser sends with a form: read strictly, and only from our own pages."""
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from leyden.errors import Forbidden, Malformed, NotJson, TooLarge
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+_LARGEST = 256 * 1024
+_MOST_FIELDS = 500
+_URLENCODED = "application/x-www-form-urlencoded"
+TOKEN = "token"  # noqa: S105  the name of a field
+_STALE = (
+    "This form is out of date, or came from another site. "
+    "Go back, reload the page and try again; nothing was changed."
+)
+
+
+class BrowserLeft(Exception):
+    """The browser went away before the form was whole; nobody is there to answer."""
+
+
+class Form:
+    """The fields of a form, or of a query."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._pairs = pairs
+
+    @classmethod
+    def parse(cls, raw: bytes) -> "Form":
+        """Read fields as browsers write them; Malformed when they are not."""
+        try:
+            pairs = parse_qsl(
+                raw.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=_MOST_FIELDS,
+            )
+        except (UnicodeDecodeError, ValueError):
+            raise Malformed("the form is not well formed") from None
+        if any("\0" in name or "\0" in value for name, value in pairs):
+            raise Malformed("the form holds a character that is none")
+        return cls(pairs)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Give a field, trimmed; Malformed when it is there twice."""
+        found = self.all_(name)
+        if len(found) > 1:
+            raise Malformed(f"{name}: was sent twice")
+        return found[0].strip() if found else default
+
+    def secret(self, name: str) -> str:
+        """Give a field as it was typed, blanks at its ends included."""
+        found = self.all_(name)
+        if len(found) > 1:
+            raise Malformed(f"{name}: was sent twice")
+        return found[0] if found else ""
+
+    def number(self, name: str, default: int | None = None) -> int:
+        """Give a field that must be a whole number, thousands set apart or not."""
+        text = self.text(name).replace(",", "").replace("\u202f", "").replace(" ", "")
+        if not text and default is not None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) <= 16):  # noqa: PLR2004
+            raise Malformed(f"{name}: must be a whole number")
+        return int(text)
+
+    def ticked(self, name: str) -> bool:
+        """Tell whether a box is ticked."""
+        return bool(self.all_(name))
+
+    def all_(self, name: str) -> list[str]:
+        """Give all fields of this name."""
+        return [value for each, value in self._pairs if each == name]
+
+
+async def read(receive: Receive, headers: Mapping[str, str]) -> Form:
+    """Read a form that was sent as browsers do."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _URLENCODED:
+        raise NotJson(f"a form is sent as {_URLENCODED}")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BrowserLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > _LARGEST:
+            raise TooLarge(f"the form is larger than {_LARGEST // 1024} KiB")
+        parts.append(part)
+        if not message.get("more_body"):
+            return Form.parse(b"".join(parts))
+
+
+def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:
+    """Refuse a form that did not come from one of our pages, in this session.
+
+    Two locks: browsers say where a form came from, and only our pages know the token.
+    """
+    if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        raise Forbidden(_STALE)
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise Forbidden(_STALE)
+    sent = form.text(TOKEN) or headers.get("x-form-token", "")
+    if not hmac.compare_digest(sent.encode(), token.encode()):
+        raise Forbidden(_STALE)

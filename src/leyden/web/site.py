@@ -1,0 +1,210 @@
+"""All pages, and the one way each of them is answered.
+
+1. Who is there: the session of the cookie, if it is a live one.
+2. Whether they may: pages of an organization do not exist for anybody else.
+3. A form is taken only from our own pages.
+4. The page; an error is a page as well, in words.
+5. What protects the browser is said with every answer.
+"""
+
+import secrets
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.routing import Route, Router
+
+from leyden.domain.sign_in import Right
+from leyden.errors import Forbidden, LeydenError, NotFound, Stale
+from leyden.services import sign_in
+from leyden.services.platform import Platform
+from leyden.web import forms
+from leyden.web.assets import Assets
+from leyden.web.closing import Closing
+from leyden.web.cookies import Cookies
+from leyden.web.forms import BrowserLeft, Form
+from leyden.web.pages import Page, Who
+from leyden.web.protection import protection
+from leyden.web.templates import environment
+from leyden.web.visits import HOME, Visit, to_sign_in
+
+Scope = MutableMapping[str, Any]
+
+_TRIES = 5  # someone else moved it first: looking again settles it
+_OURS_TO_MEND = 500
+log = structlog.get_logger()
+
+
+class Site:
+    """Answers for every address of the dashboard."""
+
+    def __init__(
+        self, platform: Platform, pages: Iterable[Page], *, version: str
+    ) -> None:
+        self._platform = platform
+        self.closing = Closing()
+        self._assets = Assets()
+        self._templates = environment(self._assets, version=version)
+        self._protection = protection(platform.settings)
+        self._router = Router(redirect_slashes=False, default=self._nowhere)
+        for page in pages:
+            self._router.routes.append(_Answering(page, self).route)
+        self._static = Route("/app/static/{edition}/{path:path}", self._asset)
+        self._router.routes.insert(0, self._static)
+
+    def has(self, path: str) -> bool:
+        """Tell whether the address is one of the dashboard's."""
+        return path in {"/", "/app"} or path.startswith("/app/")
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer one request."""
+
+        async def protected(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                for name, value in self._protection.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        if b"%" in scope["raw_path"]:  # no address of ours needs it
+            await self._nowhere(scope, receive, protected)
+        else:
+            await self._router(scope, receive, protected)
+
+    async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer with this page, or say why not."""
+        visit = await self._visit(scope)
+        try:
+            response = await self._response(page, visit, scope, receive)
+        except BrowserLeft:
+            return
+        except LeydenError as error:
+            response = self._refusal(visit, error)
+        except Exception:
+            log.exception("a page failed", path=scope["path"])
+            response = self._refusal(visit, LeydenError())
+        if visit.somebody is None and not visit.cookies.guest:
+            visit.cookies.welcome(response, visit.guest)
+        await response(scope, receive, send)
+
+    async def _visit(self, scope: Scope) -> Visit:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        cookies = Cookies.of(headers, is_secure=scope["scheme"] == "https")
+        now = self._platform.clock()
+        session = cookies.session
+        found = (
+            await sign_in.find(self._platform, session, now=now) if session else None
+        )
+        somebody = found if found is not None and found.session.whole else None
+        guest = cookies.guest or secrets.token_urlsafe(16)
+        word = session if somebody is not None else guest
+        path: Mapping[str, str] = scope.get("path_params", {})
+        wanted = path.get("organization_id")
+        place = next(
+            (
+                each
+                for each in (somebody.belongs_to if somebody is not None else ())
+                if each.organization.id == wanted
+            ),
+            None,
+        )
+        query = scope["query_string"].decode("latin-1")
+        return Visit(
+            platform=self._platform,
+            templates=self._templates,
+            closing=self.closing,
+            cookies=cookies,
+            path=path,
+            guest=guest,
+            url=f"{scope['path']}?{query}" if query else scope["path"],
+            host=host,
+            query=Form([]),
+            form=Form([]),
+            address=scope["client"][0] if scope.get("client") else "",
+            browser=headers.get("user-agent", ""),
+            now=now,
+            token=sign_in.form_token(self._platform, word),
+            somebody=somebody,
+            half=found.session if found is not None and somebody is None else None,
+            place=place,
+        )
+
+    async def _response(
+        self, page: Page, visit: Visit, scope: Scope, receive: Any
+    ) -> Response:
+        headers = Headers(scope=scope)
+        if page.needs is not Who.ANYONE and visit.somebody is None:
+            return _sign_in_first(visit, headers, method=scope["method"])
+        _check_may(page, visit)
+        visit.query = Form.parse(scope["query_string"])
+        if scope["method"] == "POST":
+            visit.form = await forms.read(receive, headers)
+            forms.check_ours(visit.form, headers, token=visit.token)
+            visit.now = self._platform.clock()  # reading may have taken its time
+        for _ in range(_TRIES - 1):
+            try:
+                return await page.run(visit)
+            except Stale:
+                continue
+        return await page.run(visit)
+
+    def _refusal(self, visit: Visit, error: LeydenError) -> Response:
+        status, message = error.status, error.message
+        if status == _OURS_TO_MEND:
+            log.error("a page failed", path=visit.url, why=message)
+            message = "Something went wrong here; it is being noted."
+        response = visit.render(
+            "error.html", status=status, code=status, message=message
+        )
+        if error.retry_after_s is not None:
+            response.headers["retry-after"] = str(error.retry_after_s)
+        return response
+
+    async def _nowhere(self, scope: Scope, receive: Any, send: Any) -> None:
+        visit = await self._visit({**scope, "path_params": {}})
+        await self._refusal(visit, NotFound())(scope, receive, send)
+
+    async def _asset(self, request: Any) -> Response:
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        try:
+            return self._assets.answer(**request.path_params, packed=packed)
+        except NotFound:
+            return Response("not found", status_code=404, media_type="text/plain")
+
+
+class _Answering:
+    """One page, as the router wants it."""
+
+    def __init__(self, page: Page, site: Site) -> None:
+        self._page, self._site = page, site
+        self.route = Route(page.path, self, methods=[page.method])
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        await self._site.answer(self._page, scope, receive, send)
+
+
+def _sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
+    if "text/event-stream" in headers.get("accept", ""):
+        return Response(status_code=204)  # which ends it for good
+    response = to_sign_in(visit.url if method == "GET" else HOME)
+    if "hx-request" in headers:  # a part of a page: let the whole page go there
+        return Response(headers={"hx-redirect": response.headers["location"]})
+    return response
+
+
+def _check_may(page: Page, visit: Visit) -> None:
+    """Refuse what is not theirs as if it were not there, and say what they may not."""
+    if page.needs is Who.OPERATOR and not visit.who.is_operator:
+        raise NotFound
+    if not isinstance(page.needs, Right):
+        return
+    if visit.place is None:
+        raise NotFound
+    if not visit.may(page.needs):
+        raise Forbidden(
+            f"As {visit.place.role} you may look at this, but not do that. "
+            "An owner or admin can give you another role."
+        )

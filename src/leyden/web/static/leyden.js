@@ -1,0 +1,81 @@
+// What every page may use. Nothing here is needed to use a page: it makes it quicker.
+
+// A part that says where its changes are told is fetched anew whenever it changes.
+let streams = new Map();
+
+function listen() {
+  const wanted = new Set();
+  for (const part of document.querySelectorAll("[data-changes]")) {
+    wanted.add(part.dataset.changes);
+  }
+  for (const [url, stream] of streams) {
+    if (!wanted.has(url)) {
+      stream.close();
+      streams.delete(url);
+    }
+  }
+  for (const url of wanted) {
+    if (streams.has(url)) continue;
+    const stream = new EventSource(url);
+    streams.set(url, stream);
+    stream.addEventListener("changed", () => {
+      for (const part of document.querySelectorAll("[data-changes]")) {
+        if (part.dataset.changes === url) window.htmx?.trigger(part, "changed");
+      }
+    });
+  }
+}
+
+document.addEventListener("DOMContentLoaded", listen);
+document.addEventListener("htmx:afterSettle", listen);
+// A page that comes back from the browser's memory may show what is no longer so.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) window.location.reload();
+});
+window.addEventListener("pagehide", () => {
+  for (const stream of streams.values()) stream.close();
+  streams = new Map();
+});
+
+// A menu closes with Escape, and when one goes elsewhere.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+// Buttons that copy what stands in another element.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
+    button.textContent = "Copied";
+  } catch {
+    const range = document.createRange();
+    range.selectNodeContents(source);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    button.textContent = "Press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = label; }, 2000);
+});
+
+// A form is sent once, however often one clicks.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  if (form.method === "post" && !form.hasAttribute("hx-post")) form.dataset.sent = "1";
+});

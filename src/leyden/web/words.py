@@ -1,0 +1,48 @@
+"""Figures and times as people read them."""
+
+from datetime import datetime, timedelta
+
+from markupsafe import Markup
+
+_MINUTE = 60
+_HOUR = 3600
+_DAY = 86_400
+_KILO = 1024.0
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def sats(number: int) -> str:
+    """Write a sum: `1,234,567 sat`."""
+    return f"{number:,} sat"
+
+
+def size(number: int) -> str:
+    """Write a number of bytes: `1.5 MiB`."""
+    left = float(number)
+    for unit in _UNITS:
+        if left < _KILO or unit == _UNITS[-1]:
+            break
+        left /= _KILO
+    return f"{left:.0f} {unit}" if unit == "B" else f"{left:.1f} {unit}"
+
+
+def duration(span: timedelta | int) -> str:
+    """Write how long: `3 d`, `2 h`, `5 min`, `12 s`."""
+    seconds = int(span.total_seconds() if isinstance(span, timedelta) else span)
+    for most, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= most:
+            return f"{seconds // most} {unit}"
+    return f"{max(0, seconds)} s"
+
+
+def when(at: datetime | None, otherwise: str = "never") -> str:
+    """Write a time, to the minute, in UTC; machines find it whole."""
+    if at is None:
+        return otherwise
+    shown = at.strftime("%Y-%m-%d %H:%M UTC")
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), shown)
+
+
+def state(word: str) -> str:
+    """Write a state as words: `waiting_unlock` is `waiting unlock`."""
+    return word.replace("_", " ")

@@ -1,0 +1,129 @@
+"""The dashboard as people see it: Alice and Bob on one team, Charlie on another."""
+
+from collections.abc import AsyncIterator
+from functools import cache
+
+import pytest
+from argon2 import PasswordHasher
+
+from leyden.domain.accounts import Role
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.services import accounts, sign_in
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.web.app import dashboard
+from leyden.web.site import Site
+from tests.conftest import NOW
+from tests.services.yard import Yard
+from tests.web.visitor import Visitor
+
+PASSWORD = "a lamp in the harbour"
+SESSION = "leyden-session-8000"
+
+
+@pytest.fixture
+def db(sqlite_db: Database) -> Database:
+    """One database is enough here: what the services promise is shown on both."""
+    return sqlite_db
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+async def yard(
+    db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Yard]:
+    yard = Yard(db, sealer, authority)
+    yield yard
+    await yard.watching.close()
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(sign_in_failures=3)
+
+
+@pytest.fixture
+def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: yard.now,
+        fleet=yard.fleet,
+    )
+
+
+@pytest.fixture
+def site(platform: Platform) -> Site:
+    return dashboard(platform, version="0.1.0")
+
+
+async def _team(platform: Platform, name: str) -> str:
+    made = await accounts.create_organization(platform, name, actor="test")
+    return made.id
+
+
+async def person(
+    platform: Platform, site: Site, name: str, organization_id: str, role: Role
+) -> Visitor:
+    """Make somebody who is signed in already; their address is NAME@example.org."""
+    made = await accounts.create_user(
+        platform,
+        f"{name}@example.org",
+        password=None,
+        organization_id=organization_id,
+        role=role,
+        actor="test",
+    )
+    async with platform.database.transaction() as tx:
+        await tx.accounts.set_password(made.id, _digest())
+        _, cookie = await sign_in.begin(
+            platform,
+            tx,
+            made,
+            whole=True,
+            address="198.51.100.7",
+            browser="a test",
+            now=platform.clock(),
+        )
+    visitor = Visitor(site, organization_id, cookies={SESSION: cookie})
+    assert (await visitor.get(f"{visitor.root}/nodes")).status == 200
+    return visitor
+
+
+@cache
+def _digest() -> str:
+    """Digest the password of everybody, once: it takes half a second."""
+    return PasswordHasher().hash(PASSWORD)
+
+
+@pytest.fixture
+async def alice(site: Site, platform: Platform) -> Visitor:
+    """She owns it."""
+    team = await _team(platform, "Harbour Light")
+    return await person(platform, site, "alice", team, Role.OWNER)
+
+
+@pytest.fixture
+async def bob(site: Site, platform: Platform, alice: Visitor) -> Visitor:
+    """He is on her team, and only looks."""
+    return await person(platform, site, "bob", alice.organization_id, Role.VIEWER)
+
+
+@pytest.fixture
+async def charlie(site: Site, platform: Platform) -> Visitor:
+    """He is on another team: nothing of Alice's exists for him."""
+    team = await _team(platform, "Other Shore")
+    return await person(platform, site, "charlie", team, Role.OWNER)
+
+
+@pytest.fixture
+def nobody(site: Site) -> Visitor:
+    """A visitor who is not signed in."""
+    return Visitor(site)

@@ -1,0 +1,129 @@
+"""What a page of ours never lets another site, or another team, do."""
+
+import pytest
+
+from tests.web.conftest import PASSWORD
+from tests.web.visitor import HOST, Visitor
+
+
+async def test_every_answer_says_what_a_browser_may_do(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    for visitor, path in (
+        (alice, f"{alice.root}/nodes"),
+        (nobody, "/app/sign-in"),
+        (nobody, "/app/no/such/page"),
+        (nobody, "/app/"),
+    ):
+        shown = await visitor.get(path)
+        policy = shown.header("content-security-policy")
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert shown.header("x-frame-options") == "DENY"
+        assert shown.header("cache-control") == "no-store"
+        assert shown.header("x-content-type-options") == "nosniff"
+
+
+async def test_no_page_holds_code_or_styles_or_asks_a_stranger(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    for visitor, path in ((alice, f"{alice.root}/nodes"), (nobody, "/app/sign-in")):
+        text = (await visitor.get(path)).text
+        assert "<style" not in text
+        assert " style=" not in text
+        assert " onclick=" not in text
+        assert 'src="http' not in text
+        assert 'href="http' not in text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+    ],
+)
+async def test_a_form_from_another_site_changes_nothing(
+    alice: Visitor, headers: dict[str, str]
+) -> None:
+    refused = await alice.submit("/app/sign-out", **headers)
+    assert refused.status == 403
+    assert (await alice.get(f"{alice.root}/nodes")).status == 200
+
+
+async def test_a_form_without_its_token_changes_nothing(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    for token in ("", "0" * 32, charlie.token, "ü"):
+        refused = await alice.submit("/app/sign-out", {"token": token})
+        assert refused.status == 403
+    twice = await alice.submit("/app/sign-out", {"token": [alice.token, "other"]})
+    assert twice.status == 400
+    assert (await alice.get(f"{alice.root}/nodes")).status == 200
+
+
+@pytest.mark.usefixtures("alice")
+async def test_nobody_is_signed_in_by_another_site(nobody: Visitor) -> None:
+    attacker = Visitor(nobody.site)
+    await attacker.get("/app/sign-in")
+    fields = {"email": "alice@example.org", "password": PASSWORD}
+    await nobody.get("/app/sign-in")
+    refused = await nobody.submit(
+        "/app/sign-in", {**fields, "token": attacker.token}, host=HOST
+    )
+    assert refused.status == 403
+
+
+async def test_another_team_sees_no_more_than_if_it_were_not_there(
+    alice: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    foreign = await charlie.get(f"{alice.root}/nodes")
+    missing = await charlie.get("/app/1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66/nodes")
+    assert foreign.status == missing.status == 404
+    assert foreign.text == missing.text
+    assert (await nobody.get(f"{alice.root}/nodes")).status == 303
+
+
+@pytest.mark.parametrize(
+    "path", ["/app/%2e%2e/nodes", "/app/a%00b/nodes", "/app/x%2fy", "/app/é"]
+)
+async def test_a_disguised_address_is_none(alice: Visitor, path: str) -> None:
+    assert (await alice.get(path)).status == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"token=%00",
+        b"token=%ff",
+        b"token=" + b"a" * 300_000,
+        b"&".join(b"a=1" for _ in range(1_000)),
+        b"\xff\xfe",
+    ],
+)
+async def test_a_form_that_is_none_is_refused(alice: Visitor, body: bytes) -> None:
+    refused = await alice.ask("POST", "/app/sign-out", body)
+    assert refused.status in {400, 413}
+
+
+async def test_a_form_as_json_is_refused(alice: Visitor) -> None:
+    refused = await alice.ask(
+        "POST", "/app/sign-out", b"{}", headers={"content_type": "application/json"}
+    )
+    assert refused.status == 415
+
+
+async def test_styles_are_kept_until_they_change(nobody: Visitor) -> None:
+    page = await nobody.get("/app/sign-in")
+    start = page.text.index("/app/static/")
+    url = page.text[start : page.text.index('"', start)]
+    kept = await nobody.get(url)
+    assert "immutable" in kept.header("cache-control")
+    old = await nobody.get(url.replace(url.split("/")[3], "0123456789ab"))
+    assert (old.status, "immutable" in old.header("cache-control")) == (200, False)
+    for path in ("../site.py", "nothing.css", "vendor/htmx.LICENSE"):
+        assert (await nobody.get(f"/app/static/x/{path}")).status == 404

@@ -1,0 +1,197 @@
+"""Signing in: who may, who may not, and what a stranger learns from trying."""
+
+from datetime import timedelta
+
+import pytest
+
+from leyden.domain.sign_in import totp_code
+from leyden.services import sign_in
+from leyden.services.platform import Platform
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
+from tests.web.visitor import Visitor
+
+RFC_SECRET = b"12345678901234567890"
+
+
+async def test_a_person_comes_in_and_lands_among_their_nodes(
+    alice: Visitor,
+) -> None:
+    first = await alice.get("/")
+    assert (first.status, first.location) == (303, f"{alice.root}/nodes")
+    shown = await alice.get(first.location)
+    assert shown.status == 200
+    assert "No nodes yet" in shown.text
+
+
+@pytest.mark.usefixtures("alice")
+async def test_a_wrong_password_and_a_wrong_address_look_the_same(
+    nobody: Visitor,
+) -> None:
+    wrong = await nobody.sign_in("alice@example.org", "not her password")
+    unknown = await nobody.sign_in("mallory@example.org", "not her password")
+    none = await nobody.sign_in("no address", "not her password")
+    assert wrong.status == unknown.status == none.status == 401
+    assert sign_in.WRONG in wrong.text
+    assert wrong.text.replace("alice@", "mallory@") == unknown.text
+    assert "not her password" not in wrong.text
+
+
+@pytest.mark.usefixtures("alice")
+async def test_whoever_guesses_has_to_wait_and_others_do_not(
+    nobody: Visitor, yard: Yard
+) -> None:
+    for _ in range(3):
+        assert (await nobody.sign_in("alice@example.org", "wrong")).status == 401
+    refused = await nobody.sign_in("alice@example.org", PASSWORD)
+    assert refused.status == 429
+    assert "Wait 15 min" in refused.text
+    elsewhere = Visitor(nobody.site, address="203.0.113.9")
+    assert (await elsewhere.sign_in("alice@example.org", PASSWORD)).status == 303
+    yard.now += timedelta(minutes=16)
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+@pytest.mark.usefixtures("alice", "charlie")
+async def test_an_account_of_ones_own_buys_no_guesses(nobody: Visitor) -> None:
+    refused = 0
+    for number in range(8):
+        guess = await nobody.sign_in(f"victim{number}@example.org", "wrong")
+        refused += guess.status == 429
+        await nobody.sign_in("charlie@example.org", PASSWORD)
+        nobody.cookies.clear()
+        guess = await nobody.sign_in(f"victim{number}@example.org", "wrong")
+        refused += guess.status == 429
+    assert refused > 0
+
+
+@pytest.mark.usefixtures("alice")
+async def test_signing_in_changes_the_cookie_that_was_planted(nobody: Visitor) -> None:
+    nobody.cookies["leyden-session-8000"] = "planted"
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    assert nobody.cookies["leyden-session-8000"] != "planted"
+    thief = Visitor(nobody.site, cookies={"leyden-session-8000": "planted"})
+    assert (await thief.get("/app/")).location == "/app/sign-in"
+
+
+async def test_the_cookie_is_for_the_browser_alone(nobody: Visitor) -> None:
+    shown = await nobody.get("/app/sign-in")
+    assert "HttpOnly" in shown.header("set-cookie")
+    assert "SameSite=lax" in shown.header("set-cookie")
+    nobody.scheme = "https"
+    shown = await nobody.get("/app/sign-in")
+    cookie = shown.header("set-cookie")
+    assert cookie.startswith("__Host-leyden-guest=")
+    assert "Secure" in cookie
+    assert "Path=/;" in f"{cookie};"
+    assert "Domain" not in cookie
+
+
+async def test_a_session_ends_when_it_is_left_alone_or_old(
+    alice: Visitor, yard: Yard
+) -> None:
+    nodes = f"{alice.root}/nodes"
+    for _ in range(13):
+        yard.now += timedelta(hours=23)
+        assert (await alice.get(nodes)).status == 200
+    yard.now += timedelta(hours=25)
+    shown = await alice.get(nodes)
+    assert shown.location.startswith("/app/sign-in?next=%2Fapp%2F")
+    await alice.sign_in("alice@example.org", PASSWORD)
+    for _ in range(14):
+        yard.now += timedelta(hours=23, minutes=59)
+        await alice.get(nodes)
+    yard.now += timedelta(minutes=30)
+    assert (await alice.get(nodes)).status == 303
+
+
+async def test_who_signs_out_is_out_everywhere_that_cookie_is(alice: Visitor) -> None:
+    copy = Visitor(alice.site, alice.organization_id, cookies=dict(alice.cookies))
+    assert (await alice.submit("/app/sign-out")).location == "/app/sign-in"
+    assert (await copy.get(f"{alice.root}/nodes")).status == 303
+
+
+async def test_one_comes_back_to_where_one_wanted_to_go(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    asked = await nobody.get(f"{alice.root}/nodes?page=2")
+    form = await nobody.get(asked.location)
+    assert f'value="{alice.root}/nodes?page=2"' in form.text
+    entered = await nobody.submit(
+        "/app/sign-in",
+        {
+            "email": "alice@example.org",
+            "password": PASSWORD,
+            "next": f"{alice.root}/nodes?page=2",
+        },
+    )
+    assert entered.location == f"{alice.root}/nodes?page=2"
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.example/",
+        "//evil.example/app/",
+        "/\\evil.example",
+        "/app//evil.example",
+        "/app/\\evil",
+        "javascript:alert(1)",
+        "/app/\nLocation: https://evil.example",
+        "\t//evil.example",
+        "/docs",
+    ],
+)
+@pytest.mark.usefixtures("alice")
+async def test_one_is_never_sent_to_another_site(
+    nobody: Visitor, elsewhere: str
+) -> None:
+    await nobody.get("/app/sign-in")
+    fields = {"email": "alice@example.org", "password": PASSWORD, "next": elsewhere}
+    entered = await nobody.submit("/app/sign-in", fields)
+    assert entered.location == "/app/"
+
+
+async def _give_totp(platform: Platform, email: str) -> None:
+    found = await platform.database.reader.people.password(email)
+    assert found is not None
+    person, _ = found
+    sealed = platform.sealer.seal(RFC_SECRET, purpose=sign_in.TOTP.format(person.id))
+    async with platform.database.transaction() as tx:
+        await tx.second_factors.keep_totp(person.id, sealed)
+        await tx.second_factors.confirm_totp(person.id, now=platform.clock())
+
+
+async def test_with_an_authenticator_the_password_alone_opens_nothing(
+    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+) -> None:
+    await _give_totp(platform, "alice@example.org")
+    entered = await nobody.sign_in("alice@example.org", PASSWORD)
+    assert entered.location.startswith("/app/second-factor")
+    assert (await nobody.get(f"{alice.root}/nodes")).status == 303
+    half = dict(nobody.cookies)
+    await nobody.get("/app/second-factor")
+    wrong = await nobody.submit("/app/second-factor", {"code": "000000", "next": ""})
+    assert wrong.status == 401
+    step = int(yard.now.timestamp()) // 30
+    code = totp_code(RFC_SECRET, step)
+    right = await nobody.submit("/app/second-factor", {"code": code, "next": ""})
+    assert right.location == "/app/"
+    assert (await nobody.get(f"{alice.root}/nodes")).status == 200
+    # The half of a session that was is nothing now, nor does the code work again.
+    ghost = Visitor(nobody.site, cookies=half)
+    assert (await ghost.get("/app/second-factor")).location == "/app/sign-in"
+    thief = Visitor(nobody.site, address="203.0.113.9")
+    await thief.sign_in("alice@example.org", PASSWORD)
+    await thief.get("/app/second-factor")
+    again = await thief.submit("/app/second-factor", {"code": code, "next": ""})
+    assert again.status == 401
+
+
+def test_codes_are_those_of_the_standard() -> None:
+    for at_s, code in (
+        (59, "287082"),
+        (1_111_111_109, "081804"),
+        (2 * 10**10, "353130"),
+    ):
+        assert totp_code(RFC_SECRET, at_s // 30) == code

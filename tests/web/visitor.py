@@ -1,0 +1,146 @@
+"""A browser without a screen: keeps cookies and fills forms in."""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import urlencode
+
+from leyden.web.site import Site
+
+Fields = MutableMapping[str, Any]
+
+HOST = "dashboard.example:8000"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What came back."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    text: str
+
+    def header(self, name: str) -> str:
+        return ", ".join(value for each, value in self.headers if each == name)
+
+    @property
+    def location(self) -> str:
+        return self.header("location")
+
+    @property
+    def token(self) -> str:
+        """The token that the forms of the page carry."""
+        return _Tokens.of(self.text)
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser."""
+
+    site: Site
+    organization_id: str = ""
+    scheme: str = "http"
+    address: str = "198.51.100.7"
+    cookies: dict[str, str] = field(default_factory=dict)
+    token: str = ""
+
+    @property
+    def root(self) -> str:
+        return f"/app/{self.organization_id}"
+
+    async def get(self, path: str, **headers: str) -> Shown:
+        return await self.ask("GET", path, headers=headers)
+
+    async def submit(
+        self,
+        path: str,
+        fields: MutableMapping[str, Any] | None = None,
+        /,
+        **headers: str,
+    ) -> Shown:
+        """Send a form with the token of the page that was seen last."""
+        sent = {"token": self.token, **(fields or {})}
+        body = urlencode(sent, doseq=True).encode()
+        return await self.ask("POST", path, body, headers=headers)
+
+    async def sign_in(self, email: str, password: str) -> Shown:
+        await self.get("/app/sign-in")
+        shown = await self.submit(
+            "/app/sign-in", {"email": email, "password": password, "next": ""}
+        )
+        seen = shown
+        while seen.status == 303:  # the token of forms belongs to the session
+            seen = await self.get(seen.location)
+        return shown
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        headers: MutableMapping[str, str] | None = None,
+    ) -> Shown:
+        """Make one request through ASGI, as the server would."""
+        path, _, query = path.partition("?")
+        sent = {"host": HOST}
+        if self.cookies:
+            jar = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+            sent["cookie"] = jar
+        if method == "POST":
+            sent["content-type"] = "application/x-www-form-urlencoded"
+            sent["origin"] = f"{self.scheme}://{HOST}"
+        for name, value in (headers or {}).items():
+            sent[name.replace("_", "-")] = value
+        scope = {
+            "type": "http",
+            "method": method,
+            "scheme": self.scheme,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(n.lower().encode(), v.encode()) for n, v in sent.items()],
+            "client": (self.address, 50_000),
+        }
+        answered: list[MutableMapping[str, Any]] = []
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            answered.append(message)
+
+        await self.site(scope, receive, send)
+        start, *rest = answered
+        shown = Shown(
+            status=start["status"],
+            headers=[(n.decode(), v.decode()) for n, v in start["headers"]],
+            text=b"".join(message["body"] for message in rest).decode(),
+        )
+        for name, value in shown.headers:
+            if name == "set-cookie":
+                for morsel in SimpleCookie(value).values():
+                    self.cookies.pop(morsel.key, None)
+                    if morsel.value:
+                        self.cookies[morsel.key] = morsel.value
+        self.token = shown.token or self.token
+        return shown
+
+
+class _Tokens(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = ""
+
+    @classmethod
+    def of(cls, text: str) -> str:
+        parser = cls()
+        parser.feed(text)
+        return parser.found
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        fields = dict(attrs)
+        if tag == "input" and fields.get("name") == "token":
+            self.found = fields.get("value") or ""
