@@ -30,6 +30,7 @@ BESIDE = frozenset(
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**9)]
+Some = Annotated[int, Meta(ge=1, le=10**9)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,10 +69,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The port on which all nodes' gRPC is reached."""
     gateway_balancers: str = ""
     """Networks of load balancers that send a PROXY preamble, comma between."""
-    gateway_connections_per_source: Count = 200
+    gateway_connections: Some = 10_000
+    """Connections to all nodes together, those that told no name yet among them."""
+    gateway_connections_per_source: Some = 200
     """Connections that one address may have to all nodes together."""
-    gateway_connections_per_node: Count = 1000
+    gateway_connections_per_node: Some = 1000
     """Connections that one node may have."""
+    gateway_hello_timeout_s: Seconds = 3
+    """How long a new connection may take to tell which node it is for."""
+    gateway_idle_timeout_s: Seconds = 86_400
+    """How long a connection to a node may be silent."""
+    gateway_workers: Annotated[int, Meta(ge=1, le=256)] = 2
+    """Threads that carry connections to nodes."""
     envoy: str = ""
     """An Envoy to use instead of the one that comes along."""
     nodes_addresses: str = "127.64.0.0/16"
@@ -90,6 +99,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The port of each node's gRPC, at the node's own address."""
     node_stop_grace_s: Seconds = 600
     """How long lnd may take to stop before it is ended."""
+    node_log_files: Some = 3
+    """How many full log files of a node are kept; takes effect at its next start."""
+    node_log_file_mb: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    """How large one of them may be; takes effect at the node's next start."""
+    dashboard_origins: str = ""
+    """Origins whose pages may talk to nodes from their next start; empty is the API."""
     node_data_kept_s: Seconds = 604_800
     """How long the data of a deleted node is kept."""
 

@@ -174,6 +174,18 @@ async def test_from_the_wish_to_the_end(town: Town) -> None:
     assert (folder / "lnd" / "data").exists(), "its data is kept for a while"
 
 
+async def test_pages_of_the_dashboard_may_talk_to_a_node_and_no_others(
+    town: Town,
+) -> None:
+    node = await town.create("shown light")
+    await town.says(node, "waiting_init")
+    for origin, may in ((town.facts["dashboard_url"], 1), ("http://evil.example", 0)):
+        asked = ("--include", "--header", f"Origin: {origin}")
+        _, answer = await curl(town, node, "/v1/state", *asked)
+        assert answer.lower().count("access-control-allow-origin: ") == may
+    await town.of(node, "DELETE", "")
+
+
 async def is_gone(town: Town, node: Owned) -> bool:
     try:
         await town.of(node, "GET", "")

@@ -25,7 +25,7 @@ from leyden.errors import NodeAway
 from leyden.lnd import keys
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
 from leyden.lnd.home import Tls, log_file, write
-from leyden.lnd.options import Options, lines
+from leyden.lnd.options import Logs, Options, lines
 from leyden.lnd.sweep import sweep
 from tests.authority import Authority
 from tests.ports import free_port
@@ -253,8 +253,7 @@ def test_lnd_starts_with_all_the_platform_may_ask_for(
         announced=("198.51.100.7:9735", "203.0.113.9:9735"),
         cors_origins=("https://dashboard.example", "http://localhost:8000"),
         log_level="trace",
-        log_files=1,
-        log_file_mb=1,
+        logs=Logs(files=1, file_mb=1),
     ) as lnd:
         assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
 

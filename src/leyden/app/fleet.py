@@ -15,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from leyden.app import fencing
+from leyden.app import doors, fencing
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
 from leyden.daemons.catalogue import Program
@@ -23,12 +23,10 @@ from leyden.daemons.progress import Progress, quiet
 from leyden.domain.nodes import Network
 from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway import certificates, supervisor
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway import certificates
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Door
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
+from leyden.lnd.options import Logs
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
@@ -153,26 +151,19 @@ def _fleet(
         given.home_path / "authority", now=platform.clock()
     )
     trusts = ssl.create_default_context(cadata=authority.root_pem.decode())
-    listening = Listening(
-        host=given.gateway_host,
-        ports={Door.REST: given.gateway_rest_port, Door.GRPC: given.gateway_grpc_port},
-        balancers=words(given.gateway_balancers),
-        connections_per_source=given.gateway_connections_per_source,
-        connections_per_node=given.gateway_connections_per_node,
-    )
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,
         runtime=LocalRuntime(
-            layout, binary=binary, trusts=trusts, grace_s=given.node_stop_grace_s
+            layout,
+            binary=binary,
+            trusts=trusts,
+            cors_origins=doors.origins(given),
+            logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
+            grace_s=given.node_stop_grace_s,
         ),
         homes=LocalHomes(layout),
-        gateway=LocalGateway(
-            given.home_path / "gateway",
-            listening,
-            Bootstrap(),
-            envoy=supervisor.program(given.envoy),
-        ),
+        gateway=doors.gateway(given),
         authority=authority,
         clock=platform.clock,
         starts=Starts(_STARTS_PER_PROCESSOR * (os.cpu_count() or 1)),

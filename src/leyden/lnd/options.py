@@ -1,8 +1,8 @@
 """What the platform decides about a node, in lnd's words."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,14 @@ _NEW_LOGS = Version(0, 19, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Logs:
+    """How much lnd may log: an owner can ask for trace logging."""
+
+    files: int = 3
+    file_mb: int = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """Everything about a node's lnd that is not its owner's to set."""
 
@@ -47,17 +55,21 @@ class Options:
     announced: tuple[str, ...] = ()  # where peers are told they can find it
     cors_origins: tuple[str, ...] = ()  # whose pages may talk to the node
     log_level: str = "info"
-    log_files: int = 3  # logs are capped, for an owner can ask for trace logging
-    log_file_mb: int = 10
+    logs: Logs = field(default_factory=Logs)
 
     def __post_init__(self) -> None:
         check_backend(self.chain, self.backend)
-        if not all(map(_ORIGIN.fullmatch, self.cors_origins)):
-            raise SetupError("an origin of pages looks like https://dashboard.example")
+        check_origins(self.cors_origins)
         if self.log_level not in _LEVELS:
             raise SetupError(f"a log level is one of: {', '.join(sorted(_LEVELS))}")
         if not self.rest_listen or not self.rpc_listen:
             raise SetupError("a node needs addresses to serve REST and gRPC on")
+
+
+def check_origins(origins: Iterable[str]) -> None:
+    """Refuse what no browser would ever call the origin of a page."""
+    if not all(map(_ORIGIN.fullmatch, origins)):
+        raise SetupError("an origin of pages looks like https://dashboard.example")
 
 
 def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:
@@ -100,7 +112,7 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
     yield Key("debuglevel"), options.log_level
     # The log file is capped; what would go to the console as well is not.
     yield Key("logging.console.disable", since=_NEW_LOGS), "true"
-    yield Key("logging.file.max-files", since=_NEW_LOGS), str(options.log_files)
-    yield Key("logging.file.max-file-size", since=_NEW_LOGS), str(options.log_file_mb)
-    yield Key("maxlogfiles", until=_NEW_LOGS), str(options.log_files)
-    yield Key("maxlogfilesize", until=_NEW_LOGS), str(options.log_file_mb)
+    yield Key("logging.file.max-files", since=_NEW_LOGS), str(options.logs.files)
+    yield Key("logging.file.max-file-size", since=_NEW_LOGS), str(options.logs.file_mb)
+    yield Key("maxlogfiles", until=_NEW_LOGS), str(options.logs.files)
+    yield Key("maxlogfilesize", until=_NEW_LOGS), str(options.logs.file_mb)

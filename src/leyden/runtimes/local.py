@@ -19,7 +19,7 @@ from leyden.domain.observations import Observation, State
 from leyden.domain.versions import Version
 from leyden.errors import Conflict
 from leyden.lnd import endings, home
-from leyden.lnd.options import Options
+from leyden.lnd.options import Logs, Options
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
@@ -53,6 +53,7 @@ class LocalRuntime:
         binary: Callable[[Version], Awaitable[Path]],
         trusts: ssl.SSLContext,
         cors_origins: tuple[str, ...] = (),
+        logs: Logs | None = None,
         grace_s: float = 600,
     ) -> None:
         self.layout = layout
@@ -60,6 +61,7 @@ class LocalRuntime:
         self._binary = binary
         self._trusts = trusts
         self._cors_origins = cors_origins
+        self._logs = logs or Logs()
         self._grace_s = grace_s
         self._watched: dict[str, _Watched] = {}
         self._tell: Tell = lambda _, __: None
@@ -135,6 +137,7 @@ class LocalRuntime:
             rpc_listen=(f"{host}:{self._seats.grpc_port}",),
             domain=node.api_endpoint,
             cors_origins=self._cors_origins,
+            logs=self._logs,
         )
         home.write(
             self.layout.home(node),
