@@ -1,7 +1,7 @@
 """The API: the table of its endpoints, and the one way all of them are answered."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,6 +13,7 @@ from leyden.api import bodies, idempotency
 from leyden.api.counting import count
 from leyden.api.limits import RateLimit
 from leyden.api.operations import Operation, Problem, Request, Table
+from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal
 from leyden.errors import (
     Forbidden,
@@ -29,8 +30,8 @@ from leyden.services import accounts
 from leyden.services.platform import Platform
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Headers = list[tuple[bytes, bytes]]
 
 LARGEST_BODY = 256 * 1024
@@ -58,6 +59,7 @@ class Api:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = _JSON
+        body: bytes | Sheet
         try:
             status, body, headers = await self._answer(scope, receive)
         except ClientLeft:
@@ -69,6 +71,10 @@ class Api:
             status = 500
             body = self._encode(Problem("something went wrong here; it is being noted"))
         count(scope.get("operation", ""), status)
+        head = scope["method"] == "HEAD"
+        if isinstance(body, Sheet):
+            await body.send(send, head=head)
+            return
         await send(
             {
                 "type": "http.response.start",
@@ -76,12 +82,11 @@ class Api:
                 "headers": [*headers, (b"content-length", b"%d" % len(body))],
             }
         )
-        head = scope["method"] == "HEAD"
         await send({"type": "http.response.body", "body": b"" if head else body})
 
     async def _answer(
         self, scope: Scope, receive: Receive
-    ) -> tuple[int, bytes, Headers]:
+    ) -> tuple[int, bytes | Sheet, Headers]:
         methods, parameters = (
             ({}, {})
             if _is_disguised(scope["raw_path"])
@@ -90,7 +95,7 @@ class Api:
         method = scope["method"]
         if method == "OPTIONS" and methods:
             return 204, b"", [(b"allow", _allowed(methods))]
-        key, content_type, repeated = _headers_of_interest(scope)
+        key, content_type, repeated, accept = _headers_of_interest(scope)
         now = self._platform.clock()
         principal = await self._authenticate(scope, key, now=now)
         if not methods:
@@ -99,12 +104,7 @@ class Api:
         if operation is None:
             raise MethodNotAllowed
         scope["operation"] = operation.name
-        if operation.scope is not None and operation.scope not in principal.scopes:
-            raise Forbidden
-        if parameters.get("organization_id", principal.organization_id) != (
-            principal.organization_id
-        ):
-            raise NotFound
+        _check_may(principal, operation, parameters)
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
@@ -117,6 +117,7 @@ class Api:
             principal=principal,
             path=parameters,
             now=now,
+            accept=accept,
             key=idempotency.random_id() if method == "POST" else idempotency.NO_ID,
         )
 
@@ -132,7 +133,10 @@ class Api:
                 self._platform, principal, header, digest, now=request.now, run=run
             )
         else:
-            status, body = 200, self._encode(await _run(operation, request, given))
+            answer = await _run(operation, request, given)
+            if isinstance(answer, Sheet):
+                return 200, answer, _JSON
+            status, body = 200, self._encode(answer)
         return status, body, _JSON
 
     async def _authenticate(
@@ -161,6 +165,16 @@ class Api:
             log.error("an endpoint failed", path=scope["path"], why=message)
             message = "something went wrong here; it is being noted"
         return status, self._encode(Problem(message)), headers
+
+
+def _check_may(
+    principal: Principal, operation: Operation, parameters: Mapping[str, str]
+) -> None:
+    if operation.scope is not None and operation.scope not in principal.scopes:
+        raise Forbidden
+    own = principal.organization_id
+    if parameters.get("organization_id", own) != own:
+        raise NotFound
 
 
 def _is_disguised(raw_path: bytes) -> bool:
@@ -196,9 +210,9 @@ async def _run(operation: Operation, request: Request, given: dict[str, Any]) ->
 
 def _headers_of_interest(
     scope: Scope,
-) -> tuple[str | None, bytes, bytes | None]:
-    """Pick out the key, the content type and the Idempotency-Key."""
-    key = content_type = repeated = None
+) -> tuple[str | None, bytes, bytes | None, bytes]:
+    """Pick out the key, the content type, the Idempotency-Key and what to answer in."""
+    key = content_type = repeated = accept = None
     for name, value in scope["headers"]:
         if name == b"x-service-auth":
             if key is not None:
@@ -206,6 +220,8 @@ def _headers_of_interest(
             key = value
         elif name == b"content-type":
             content_type = value
+        elif name == b"accept":
+            accept = value if accept is None else b"%b,%b" % (accept, value)
         elif name == b"content-encoding" and value.lower() != b"identity":
             raise NotJson("the body must not be compressed")
         elif name == b"idempotency-key":
@@ -215,7 +231,8 @@ def _headers_of_interest(
     return (
         key.decode("latin-1") if key is not None else None,
         content_type or b"",
-        (repeated),
+        repeated,
+        accept or b"",
     )
 
 

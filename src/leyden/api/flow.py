@@ -2,8 +2,12 @@
 
 import base64
 import binascii
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
+import msgspec
+
+from leyden.api import sheets
 from leyden.api.flow_schemas import (
     BalanceAnswer,
     CancelledOrder,
@@ -11,6 +15,7 @@ from leyden.api.flow_schemas import (
     CouponReference,
     CouponsAnswer,
     LedgerAnswer,
+    LedgerEntry,
     LedgerQuery,
     OrderAnswer,
     OrderReference,
@@ -25,11 +30,16 @@ from leyden.api.flow_schemas import (
     quoted,
 )
 from leyden.api.operations import Request
+from leyden.api.sheets import Cells, Sheet
 from leyden.domain.orders import Order
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
 from leyden.services import credit, orders
 from leyden.services.shop import Shop
+from leyden.storage.ledger import Written
+
+_USUAL_PAGE = 100
+_LARGEST_PAGE = 500
 
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
@@ -120,18 +130,46 @@ async def balance(request: Request) -> BalanceAnswer:
     return BalanceAnswer(balance=has.balance, credit=has.credit)
 
 
-async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer:
-    """List every movement of the account's money, newest first."""
-    found = await credit.history(
-        request.platform.database,
-        request.principal.organization_id,
-        before=query.cursor or None,
-        most=query.limit + 1,
+async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
+    """List every movement of the account's money, newest first; as CSV if you like."""
+    most = None if query.limit is msgspec.UNSET else query.limit
+    is_sheet = query.format == "csv" or (
+        query.format is msgspec.UNSET and sheets.is_asked_for(request.accept)
     )
-    shown = found[: query.limit]
+    if is_sheet:
+        return await _sheet(request, before=query.cursor or None, most=most)
+    most = most or _USUAL_PAGE
+    found = await _history(request, query.cursor or None, most + 1)
+    shown = found[:most]
     return LedgerAnswer(
         entries=[entry(each) for each in shown],
-        next_cursor=shown[-1].number if len(found) > query.limit else 0,
+        next_cursor=shown[-1].number if len(found) > most else 0,
+    )
+
+
+async def _sheet(request: Request, *, before: int | None, most: int | None) -> Sheet:
+    """Give the lines from there on, as many as are wanted, or all there are."""
+    first = await _history(request, before, most or _LARGEST_PAGE)
+
+    async def rest() -> AsyncIterator[list[Cells]]:
+        page = first
+        while most is None and len(page) == _LARGEST_PAGE:
+            page = await _history(request, page[-1].number, _LARGEST_PAGE)
+            yield _cells(page)
+
+    return Sheet("ledger", LedgerEntry.__struct_fields__, _cells(first), rest())
+
+
+def _cells(page: Sequence[Written]) -> list[Cells]:
+    return [msgspec.structs.astuple(entry(each)) for each in page]
+
+
+async def _history(request: Request, before: int | None, most: int) -> list[Written]:
+    return await credit.history(
+        request.platform.database,
+        request.principal.organization_id,
+        before=before,
+        most=most,
     )
 
 

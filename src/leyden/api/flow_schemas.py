@@ -65,12 +65,19 @@ class OrdersQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LedgerQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which part of the ledger."""
+    """Which part of the ledger, and how it is written."""
 
-    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+    limit: Annotated[
+        Annotated[int, Meta(ge=1, le=500)] | msgspec.UnsetType,
+        Meta(description="How many; else 100, and as CSV all there are."),
+    ] = msgspec.UNSET
     cursor: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="next_cursor of the page before.")
     ] = 0
+    format: Annotated[
+        Literal["json", "csv"] | msgspec.UnsetType,
+        Meta(description="Else what the header Accept names, else json."),
+    ] = msgspec.UNSET
 
 
 class QuoteAnswer(msgspec.Struct):

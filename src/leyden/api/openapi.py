@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from leyden.api import sheets
 from leyden.api.operations import Operation, Problem, Table
 from leyden.errors import (
     Away,
@@ -111,7 +112,7 @@ def _describe(
         "responses": {
             "200": {
                 "description": "Done.",
-                "content": _json(schema_of[operation.answer]),
+                "content": _answers(operation, schema_of[operation.answer]),
             },
             **{
                 str(status): {
@@ -163,6 +164,12 @@ def _query_parameters(
         }
         for field, of in schema["properties"].items()
     ]
+
+
+def _answers(operation: Operation, schema: dict[str, Any]) -> dict[str, Any]:
+    if not operation.as_sheet:
+        return _json(schema)
+    return {**_json(schema), sheets.TYPE: {"schema": {"type": "string"}}}
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
 
+from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
 from leyden.services.platform import Platform
@@ -33,6 +34,7 @@ class Request:
     principal: Principal
     path: Mapping[str, str]
     now: datetime
+    accept: bytes  # what the caller can read, in its own words
     key: uuid.UUID
     """The id of whatever this request makes; the same one when it is repeated under
     one Idempotency-Key, so that making it twice makes it once."""
@@ -52,6 +54,7 @@ class Operation:
     query: type[Any] | None = field(init=False)
     body_is_optional: bool = field(init=False)  # {} says all that has to be said
     answer: type[Any] = field(init=False)
+    as_sheet: bool = field(init=False)  # can be had as CSV too
     name: str = field(init=False)  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
@@ -60,7 +63,9 @@ class Operation:
         object.__setattr__(self, "body", hints.get("body"))
         object.__setattr__(self, "query", hints.get("query"))
         object.__setattr__(self, "body_is_optional", _needs_nothing(self.body))
-        object.__setattr__(self, "answer", hints["return"])
+        answers = get_args(hints["return"]) or (hints["return"],)
+        object.__setattr__(self, "answer", answers[0])
+        object.__setattr__(self, "as_sheet", Sheet in answers)
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
         object.__setattr__(self, "name", name)

@@ -1,0 +1,171 @@
+"""The ledger as CSV: whole, for nobody else, and harmless in a spreadsheet."""
+
+import csv
+import io
+
+import pytest
+
+from leyden.api.sheets import harmless
+from leyden.errors import DatabaseAway
+from leyden.services import credit
+from leyden.services.credit import Correction
+from tests.api.conftest import Answer, Caller
+from tests.api.flow.conftest import World
+
+PATH = "/flow/ledger?format=csv"
+
+
+def lines(answer: Answer) -> list[dict[str, str]]:
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-type"].startswith("text/csv; charset=utf-8")
+    assert "content-length" not in answer.headers
+    return list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+
+
+async def correct(world: World, caller: Caller, sats: int, reason: str) -> None:
+    await credit.correct(
+        world.shop.database,
+        caller.organization_id,
+        Correction.CREDIT,
+        sats=sats,
+        reason=reason,
+        actor="operator:alice",
+        key=f"{sats}",
+        now=world.now[0],
+    )
+
+
+async def test_it_says_what_the_json_says(
+    alice: Caller, bob: Caller, charlie: Caller, nobody: Caller, world: World
+) -> None:
+    for amount in (700, 21_000):
+        await world.give_credit(alice, amount)
+    await world.give_credit(charlie, 5)
+    entries = (await alice.get("/flow/ledger")).json()["entries"]
+    expected = [{name: str(value) for name, value in each.items()} for each in entries]
+    assert lines(await alice.get(PATH)) == expected
+    assert lines(await bob.get(PATH)) == expected
+    assert [each["amount"] for each in lines(await charlie.get(PATH))] == ["5"]
+    assert (await nobody.get(PATH)).status == 401
+
+
+async def test_nothing_yet_is_a_headline(alice: Caller) -> None:
+    answer = await alice.get(PATH)
+    assert answer.body == b"id,time,what,source,target,amount,order_id,note\r\n"
+    assert answer.headers["content-disposition"] == 'attachment; filename="ledger.csv"'
+
+
+async def test_it_holds_more_than_a_page(alice: Caller, world: World) -> None:
+    for sats in range(1, 1_003):
+        await correct(world, alice, sats, "harbour light")
+    found = [int(each["amount"]) for each in lines(await alice.get(PATH))]
+    assert found == list(range(1_002, 0, -1))
+
+
+async def test_part_of_it_can_be_had(alice: Caller, world: World) -> None:
+    for amount in range(1, 6):
+        await world.give_credit(alice, amount)
+    first = lines(await alice.get(f"{PATH}&limit=2"))
+    assert [each["amount"] for each in first] == ["5", "4"]
+    rest = lines(await alice.get(f"{PATH}&cursor={first[-1]['id']}"))
+    assert [each["amount"] for each in rest] == ["3", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "is_sheet"),
+    [
+        ("/flow/ledger", "text/csv", True),
+        ("/flow/ledger", "TEXT/CSV; header=present", True),
+        ("/flow/ledger", "text/csv, */*;q=0.1", True),
+        ("/flow/ledger", "text/csv, application/json", False),
+        ("/flow/ledger", "*/*", False),
+        ("/flow/ledger?format=json", "text/csv", False),
+        ("/flow/ledger?format=csv", "application/json", True),
+    ],
+)
+async def test_the_caller_says_what_it_wants(
+    alice: Caller,
+    path: str,
+    accept: str,
+    is_sheet: bool,  # noqa: FBT001
+) -> None:
+    answer = await alice.get(path, accept=accept)
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/csv") is is_sheet
+
+
+async def test_elsewhere_there_is_no_csv(alice: Caller) -> None:
+    answer = await alice.get("/flow/balance", accept="text/csv")
+    assert answer.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "query", ["format=xml", "format=", "format=CSV", "format=csv&limit=501"]
+)
+async def test_a_wrong_query_is_refused(alice: Caller, query: str) -> None:
+    answer = await alice.get(f"/flow/ledger?{query}")
+    assert answer.status == 400
+    assert set(answer.json()) == {"message"}
+
+
+async def test_a_head_request_gets_the_headers_alone(
+    alice: Caller, world: World
+) -> None:
+    await world.give_credit(alice, 700)
+    answer = await alice.call("HEAD", PATH)
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/csv")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "=HYPERLINK(0)",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "  =1+1",
+        "\t=1",
+        "\r=1",
+        "\uff1d1+1",
+    ],
+)
+async def test_a_note_is_never_a_formula(
+    alice: Caller, world: World, reason: str
+) -> None:
+    await correct(world, alice, 700, reason)
+    (line,) = lines(await alice.get(PATH))
+    assert line["note"] == f"'{reason}"
+    assert (await alice.get("/flow/ledger")).json()["entries"][0]["note"] == reason
+
+
+async def test_a_note_stays_in_its_cell(alice: Caller, world: World) -> None:
+    reason = 'said "paid", and\r\nleft; then,=1+1'
+    await correct(world, alice, 700, reason)
+    (line,) = lines(await alice.get(PATH))
+    assert line["note"] == reason
+
+
+def test_what_is_harmless_is_left_alone() -> None:
+    for text in ("", "harbour light", "2026-03-01T12:00:00Z", "a=b", "5b0c3d1e-7aFO"):
+        assert harmless(text) == text
+
+
+async def test_what_cannot_be_read_to_its_end_is_broken_off(
+    alice: Caller, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for sats in range(1, 502):
+        await correct(world, alice, sats, "harbour light")
+    page = credit.history
+    asked = 0
+
+    async def first_page_only(*args: object, **kwargs: object) -> object:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise DatabaseAway(retry_after_s=5)
+        return await page(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(credit, "history", first_page_only)
+    with pytest.raises(DatabaseAway):
+        await alice.get(PATH)
