@@ -1,10 +1,11 @@
 import asyncio
+import time
 
 import pytest
 
 from leyden.domain.accounts import Organization, new_id
 from leyden.errors import NotFound, Stale, Taken
-from leyden.storage.database import Database
+from leyden.storage.database import Database, open_database
 from tests.conftest import NOW
 
 
@@ -87,3 +88,39 @@ async def test_a_transaction_inside_a_transaction_is_a_bug_not_a_deadlock(
     with pytest.raises(RuntimeError, match="inside a transaction"):
         async with sqlite_db.transaction(), sqlite_db.transaction():
             pass
+
+
+@pytest.mark.parametrize("steps", range(24))
+async def test_a_cancellation_that_comes_with_a_connection_is_heeded(
+    postgres_url: str, steps: int
+) -> None:
+    """Python 3.11 forgets it in `wait_for`; a worker would then never end."""
+    db = await open_database(postgres_url)
+    go = asyncio.Event()
+    holding = 0
+
+    async def hold() -> None:
+        nonlocal holding
+        async with db.transaction():
+            holding += 1
+            await go.wait()
+
+    async def ask() -> None:
+        async with db.transaction() as tx:
+            await tx.accounts.list_()
+
+    holders = [asyncio.create_task(hold()) for _ in range(16)]
+    async with asyncio.timeout(20):
+        while holding < len(holders):
+            await asyncio.sleep(0.005)
+    asking = asyncio.create_task(ask())
+    await asyncio.sleep(0.02)  # there is no connection left: it waits
+    go.set()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+        time.sleep(0.001)  # noqa: ASYNC251  what the server says is there at each step
+    was_cancelled = asking.cancel()
+    await asyncio.wait([asking], timeout=5)
+    assert asking.cancelled() == was_cancelled
+    await asyncio.gather(*holders)
+    await db.close()

@@ -31,7 +31,13 @@ log = structlog.get_logger()
 
 @contextlib.contextmanager
 def _translating() -> Iterator[None]:
-    """Say a foreign error in our own words, once."""
+    """Say a foreign error in our own words, once; let no cancellation be lost.
+
+    In Python 3.11 the pool's `wait_for` forgets a cancellation that comes together
+    with a connection, and whoever was to be ended would go on for ever.
+    """
+    task = asyncio.current_task()
+    cancelled_before = task.cancelling() if task else 0
     try:
         yield
     except (errors.SerializationFailure, errors.DeadlockDetected) as error:
@@ -40,6 +46,8 @@ def _translating() -> Iterator[None]:
         raise Violated(str(error)) from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
         raise DatabaseAway(retry_after_s=5) from error
+    if task and task.cancelling() > cancelled_before:
+        raise asyncio.CancelledError
 
 
 class _Statements:
