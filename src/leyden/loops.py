@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from leyden.services import courier, expiry, reconciler, sweep, tickets
+from leyden.services.due import Due
 from leyden.services.fleet import HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
 from leyden.services.platform import Platform
@@ -16,7 +17,6 @@ from leyden.services.shop import (
     TICKET,
     TICKETS,
     WITHDRAWAL,
-    Due,
     Shop,
 )
 from leyden.services.tickets import TicketMaker

@@ -20,6 +20,7 @@ from leyden.errors import Away, Stale
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.services import credit, expiry, orders, settlement, sweep, tickets
+from leyden.services.due import Due
 from leyden.services.shop import (
     CLOSING,
     EVERYTHING,
@@ -28,7 +29,6 @@ from leyden.services.shop import (
     TICKET,
     TICKETS,
     WITHDRAWAL,
-    Due,
     Rules,
     Shop,
 )

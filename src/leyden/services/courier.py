@@ -26,8 +26,8 @@ from leyden.domain.deliveries import (
 )
 from leyden.domain.times import Clock
 from leyden.domain.webhooks import proof
+from leyden.services.due import Due
 from leyden.services.outfitting import webhook_secret_purpose
-from leyden.services.shop import Due
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.receivers import Receiver

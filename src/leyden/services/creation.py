@@ -81,7 +81,6 @@ async def create(
             version=str(version),
         )
         await announce_update(fleet, tx, node, now=now)
-        await announce_update(fleet, tx, node, now=now)
         await tx.tasks.put(NODE, node.id, due=now)
     return node
 

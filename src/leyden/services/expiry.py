@@ -9,10 +9,11 @@ import structlog
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState
 from leyden.services.desk import Desk
+from leyden.services.due import Due
 from leyden.services.holding import end
 from leyden.services.outputs import detected
 from leyden.services.settlement import payment_seen
-from leyden.services.shop import Due, Shop
+from leyden.services.shop import Shop
 from leyden.services.sweep import look_for
 
 log = structlog.get_logger()

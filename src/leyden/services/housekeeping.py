@@ -10,8 +10,8 @@ from leyden.domain import versions
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
 from leyden.services import backups, webhooks
+from leyden.services.due import Due
 from leyden.services.fleet import Fleet
-from leyden.services.shop import Due
 from leyden.storage.nouns import Nouns
 
 log = structlog.get_logger()

@@ -26,8 +26,8 @@ from leyden.errors import Refused, SetupError
 from leyden.runtimes.base import Checkpoint, Outfit
 from leyden.services import outfitting, webhooks
 from leyden.services.changes import change
+from leyden.services.due import Due
 from leyden.services.fleet import Fleet
-from leyden.services.shop import Due
 
 log = structlog.get_logger()
 

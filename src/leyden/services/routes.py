@@ -2,8 +2,8 @@
 
 from leyden.domain.nodes import Node, Wanted
 from leyden.gateway.routes import Address, Route
+from leyden.services.due import Due
 from leyden.services.fleet import Doors, Fleet
-from leyden.services.shop import Due
 
 
 class Routes:

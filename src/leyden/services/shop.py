@@ -1,9 +1,7 @@
 """The shop: what selling channels takes, wired by app.py and handed down."""
 
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import timedelta
 
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
@@ -11,7 +9,6 @@ from leyden.domain.times import Clock
 from leyden.market.base import Market
 from leyden.payments.base import Payments
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
 from leyden.storage.secrets import Sealer
 
 
@@ -46,31 +43,6 @@ class Shop:
     market: Market
     clock: Clock
     rules: Rules = field(default_factory=Rules)
-
-
-class Due(Protocol):
-    """A task in hand: its key, and transactions that fail once someone else has it."""
-
-    @property
-    def key(self) -> str:
-        """What the task is about."""
-        ...
-
-    def transaction(self) -> AbstractAsyncContextManager[Nouns]:
-        """Change things, if the task is still ours."""
-        ...
-
-    async def check(self, tx: Nouns) -> None:
-        """Go on only if the task is still ours, in a transaction shared with others."""
-        ...
-
-    async def done(self, tx: Nouns) -> None:
-        """End the task in the transaction that made it so."""
-        ...
-
-    async def again(self, tx: Nouns, *, due: datetime) -> None:
-        """Go on later, in the transaction that decided so."""
-        ...
 
 
 # Kinds of tasks. The key is the order's id, or EVERYTHING.

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import GONE, Output, OutputState
+from leyden.services.due import Due
 from leyden.services.settlement import payments_seen
-from leyden.services.shop import Due, Shop
+from leyden.services.shop import Shop
 
 _BATCH = 100
 _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}

@@ -22,10 +22,11 @@ from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, NotFound
 from leyden.services.desk import Desk
+from leyden.services.due import Due
 from leyden.services.holding import end, give
 from leyden.services.invoices import keep_promise
 from leyden.services.settlement import until_not_stale
-from leyden.services.shop import WITHDRAWAL, Due, Shop, ticket_purpose
+from leyden.services.shop import WITHDRAWAL, Shop, ticket_purpose
 from leyden.services.together import Together
 from leyden.storage.secrets import Sealer
 
