@@ -81,6 +81,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a connection to a node may be silent."""
     gateway_workers: Annotated[int, Meta(ge=1, le=256)] = 2
     """Threads that carry connections to nodes."""
+    gateway_token: str = ""
+    """The secret that gateways on other machines show; empty is no such gateways."""
+    gateway_control: str = ""
+    """The URL of the API that `leyden gateway` asks for its routes."""
+    gateway_control_ca: str = ""
+    """A PEM file of authorities to trust for gateway_control, where it is https."""
     envoy: str = ""
     """An Envoy to use instead of the one that comes along."""
     nodes_addresses: str = "127.64.0.0/16"

@@ -37,7 +37,9 @@ class EchoNode:
 
 
 @contextlib.asynccontextmanager
-async def echo_node(name: str, folder: Path, now: datetime) -> AsyncIterator[EchoNode]:
+async def echo_node(
+    name: str, folder: Path, now: datetime, *, host: str = HOST
+) -> AsyncIterator[EchoNode]:
     """Run a node that answers each line with its own name and the line."""
     tls = open_or_create(folder / "authority", now=now).issue(name, now=now)
     chain = folder / f"{name}.pem"
@@ -64,10 +66,10 @@ async def echo_node(name: str, folder: Path, now: datetime) -> AsyncIterator[Ech
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    server = await asyncio.start_server(answer, HOST, 0, ssl=context, backlog=1_000)
+    server = await asyncio.start_server(answer, host, 0, ssl=context, backlog=1_000)
     try:
         port = server.sockets[0].getsockname()[1]
-        yield EchoNode(name, Address(HOST, port))
+        yield EchoNode(name, Address(host, port))
     finally:
         server.close()
         if open_ones:

@@ -7,6 +7,7 @@ from string import Template
 import msgspec
 
 from leyden.api.app import Api, Receive, Scope, Send
+from leyden.api.gateways import PATH, Gateways
 from leyden.api.openapi import document, refusals
 from leyden.api.operations import Operation
 from leyden.errors import Away
@@ -53,8 +54,16 @@ $operations
 class Public:
     """Answers the paths that need no key, and hands the rest to the API."""
 
-    def __init__(self, platform: Platform, api: Api, *, version: str) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        api: Api,
+        *,
+        version: str,
+        gateways: Gateways | None = None,
+    ) -> None:
         self._platform = platform
+        self._gateways = gateways
         self._api = api
         described = document(api.table, version=version)
         self._document = msgspec.json.format(msgspec.json.encode(described), indent=2)
@@ -70,6 +79,9 @@ class Public:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if self._gateways is not None and scope["path"] == PATH:
+            await self._gateways(scope, receive, send)
+            return
         page = self._pages.get(scope["path"])
         if page is None or scope["method"] not in {"GET", "HEAD"}:
             await self._api(scope, receive, send)

@@ -1,14 +1,17 @@
 """The way to nodes: the gateway that the settings ask for, and whose pages may come."""
 
 import ipaddress
+from pathlib import Path
 
 from leyden.app.courier import words
 from leyden.errors import SetupError
 from leyden.gateway import supervisor
-from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.bootstrap import Bootstrap, Control
+from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Door
+from leyden.gateway.supervisor import Supervisor
 from leyden.lnd.options import check_origins
 from leyden.settings import Settings
 
@@ -24,6 +27,41 @@ def gateway(given: Settings) -> LocalGateway:
         envoy=supervisor.program(given.envoy),
         workers=given.gateway_workers,
     )
+
+
+def far_gateway(given: Settings) -> DiscoveryGateway | None:
+    """Give what gateways on other machines are told, if any may ask."""
+    if not given.gateway_token:
+        return None
+    try:
+        return DiscoveryGateway(listening(given), token=given.gateway_token)
+    except ValueError as error:
+        raise SetupError(f"gateway_token: {error}") from None
+
+
+def far_envoy(given: Settings) -> Supervisor:
+    """Give the gateway of this machine, where the platform is on another one."""
+    if not given.gateway_control or not given.gateway_token:
+        raise SetupError(
+            "gateway_control, gateway_token: a gateway needs the URL of the API, and "
+            "the token by which the API knows it"
+        )
+    ca = given.gateway_control_ca
+    control = Control(
+        url=given.gateway_control,
+        token=given.gateway_token,
+        ca_path=ca and str(Path(ca).absolute()),
+    )
+    bootstrap = Bootstrap(connections=given.gateway_connections, control=control)
+    try:
+        return Supervisor(
+            given.home_path / "gateway",
+            bootstrap,
+            envoy=supervisor.program(given.envoy),
+            workers=given.gateway_workers,
+        )
+    except ValueError as error:
+        raise SetupError(f"gateway_control: {error}") from None
 
 
 def listening(given: Settings) -> Listening:

@@ -9,9 +9,11 @@ from importlib.metadata import version
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
+from leyden.api.gateways import Gateways
 from leyden.api.metrics import metrics
 from leyden.api.public import Public
 from leyden.api.server import bind, serving, tls
+from leyden.app import doors
 from leyden.app.courier import courier_of, words
 from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
 from leyden.app.front import Front
@@ -22,6 +24,7 @@ from leyden.domain.times import utc_now
 from leyden.loops import lanes, put_standing
 from leyden.services import rotation
 from leyden.services.platform import Platform
+from leyden.services.routes import Routes
 from leyden.settings import Settings
 from leyden.storage import schema
 from leyden.storage.database import open_database
@@ -95,13 +98,18 @@ async def running(
         if loops:
             await stack.enter_async_context(_looping(platform))
         if api:
-            public = Public(platform, Api(platform, OPERATIONS), version=VERSION)
+            far = await stack.enter_async_context(_far_gateways(platform))
+            public = Public(
+                platform, Api(platform, OPERATIONS), version=VERSION, gateways=far
+            )
             site = dashboard(platform, version=VERSION)
             front = Front(pages=site, is_page=site.has, api=public)
             await stack.enter_async_context(
                 serving(front, sockets, tls=context, grace_s=settings.stop_grace_s)
             )
             stack.callback(site.closing.close)  # pages stay open: end them first
+            if far is not None:
+                stack.callback(far.close)
         yield platform
 
 
@@ -124,6 +132,21 @@ async def _looping(platform: Platform) -> AsyncIterator[None]:
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _far_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
+    """Know what gateways on other machines are to be told, if any may ask."""
+    given, fleet = platform.settings, platform.fleet
+    if fleet is None or (told := doors.far_gateway(given)) is None:
+        yield None
+        return
+    following = asyncio.create_task(Routes(fleet, told).follow(), name="routes told")
+    try:
+        yield Gateways(told, failures_per_minute=given.failures_per_minute)
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
 
 @asynccontextmanager

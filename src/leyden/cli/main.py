@@ -16,6 +16,7 @@ _COMMANDS = {
     "logs": "leyden.cli.up",
     "serve": "leyden.cli.serve",
     "worker": "leyden.cli.serve",
+    "gateway": "leyden.cli.serve",
     "migrate": "leyden.cli.setup",
     "config": "leyden.cli.setup",
     "doctor": "leyden.cli.setup",

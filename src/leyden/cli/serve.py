@@ -1,4 +1,4 @@
-"""The parts one by one, for production: the API, and what runs by itself."""
+"""The parts one by one, for production: the API, what runs by itself, a gateway."""
 
 import asyncio
 import os
@@ -9,6 +9,7 @@ import structlog
 import uvloop
 
 from leyden import app, logs, settings
+from leyden.app import doors
 from leyden.settings import Settings
 
 log = structlog.get_logger()
@@ -39,12 +40,29 @@ def worker() -> None:
     uvloop.run(until_told(given, api=False, loops=True))
 
 
+@click.command()
+def gateway() -> None:
+    """Let callers in to nodes, on a machine of its own: an Envoy that asks the API.
+
+    It goes on when this command ends, with the routes it has.
+    """
+    given = _configured()
+    with app.only_one(given):
+        uvloop.run(_gate(given))
+
+
+async def _gate(given: Settings) -> None:
+    envoy = doors.far_envoy(given)
+    keeping = asyncio.create_task(envoy.run(), name="gateway")
+    told = _told()
+    await told.wait()
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
 async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
     """Run until SIGTERM or SIGINT; a second one does not wait for requests."""
-    told = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.set)
+    told, loop = _told(), asyncio.get_running_loop()
     async with app.running(given, api=api, loops=loops):
         if api:
             log.info("answering", host=given.api_host, port=given.api_port)
@@ -52,6 +70,15 @@ async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
         log.info("stopping")
+
+
+def _told() -> asyncio.Event:
+    """Give what is set by SIGTERM and SIGINT."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    return told
 
 
 def _configured() -> Settings:

@@ -12,7 +12,7 @@ from leyden.cli.examination import examine
 from leyden.cli.output import as_json, print_json
 from leyden.services import rotation
 
-_SECRET = ("password", "macaroon", "url")
+_SECRET = ("password", "macaroon", "token", "url")
 
 
 @click.command()

@@ -20,6 +20,7 @@ from leyden.gateway.routes import Route
 
 _log: Final = structlog.get_logger()
 _REPEAT_S: Final = 1.0
+SHORTEST_TOKEN: Final = 16
 
 
 class _Metadata(msgspec.Struct):
@@ -41,12 +42,15 @@ class DiscoveryGateway:
     """All Envoys that know the token, told the same."""
 
     def __init__(self, listening: Listening, *, token: str) -> None:
+        if len(token) < SHORTEST_TOKEN:
+            raise ValueError(f"needs {SHORTEST_TOKEN} characters or more")
         self._listeners = Listeners(listening)
         self._token = token.encode()
         self._one_at_a_time = asyncio.Lock()
         self._document: Document | None = None
         self._changed = asyncio.Event()
         self._sent: dict[str, str] = {}  # the last version by gateway
+        self._closing = False
 
     async def apply(self, routes: Iterable[Route]) -> None:
         """Make these the routes that every Envoy is told, the waiting ones now."""
@@ -57,6 +61,11 @@ class DiscoveryGateway:
                 self._document = document
                 self._changed.set()
                 self._changed = asyncio.Event()
+
+    def close(self) -> None:
+        """Let nobody wait any more: they ask again, whoever is there then."""
+        self._closing = True
+        self._changed.set()
 
     async def traffic(self) -> dict[str, Traffic]:
         """Give no figures: each of those machines keeps its own."""
@@ -81,10 +90,10 @@ class DiscoveryGateway:
         who, has = request.node.id, request.version_info
         if document is None:
             # Started a moment ago. An empty answer would shut every node out.
-            if not await _happens(changed, patience_s):
+            if not await _happens(changed, patience_s) or self._closing:
                 raise Away("the routes are not known yet", retry_after_s=1)
         elif has == document.version:
-            if not await _happens(changed, patience_s):
+            if not await _happens(changed, patience_s) or self._closing:
                 return None
         elif self._sent.get(who) == document.version:
             # It was sent this and has it not: refused, or lost on the way.

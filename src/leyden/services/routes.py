@@ -1,16 +1,29 @@
 """Keeping the gateway's routes what the nodes say they should be."""
 
+import asyncio
+from typing import Final
+
+import structlog
+
 from leyden.domain.nodes import Node, Wanted
+from leyden.errors import Away
+from leyden.gateway.base import Gateway
 from leyden.gateway.routes import Address, Route
 from leyden.services.due import Due
 from leyden.services.fleet import Doors, Fleet
+
+# A change is to be in force within a second: this, and what the gateway takes.
+_LOOK_EVERY_S: Final = 0.2
+
+log = structlog.get_logger()
 
 
 class Routes:
     """The routes of all nodes; what did not change is not worked out again."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, gateway: Gateway | None = None) -> None:
         self._fleet = fleet
+        self._gateway = gateway or fleet.gateway
         self._known: dict[str, tuple[int, Route | None]] = {}
 
     async def bring(self, work: Due) -> None:
@@ -32,7 +45,23 @@ class Routes:
                 route = route_to(node, self._fleet.rules.doors)
                 self._known[node_id] = (node.edition, route)
         routes = [route for _, route in self._known.values() if route is not None]
-        await self._fleet.gateway.apply(routes)
+        await self._gateway.apply(routes)
+
+    async def follow(self) -> None:
+        """Keep the gateway up to date until cancelled, whoever changes the nodes.
+
+        Each replica that gateways ask does so for itself, and no task tells it when.
+        """
+        told: dict[str, int] | None = None
+        while True:
+            try:
+                editions = await self._fleet.database.reader.nodes.editions()
+                if editions != told:
+                    await self.apply()
+                    told = editions
+            except Away as error:
+                log.info("routes are not known", why=error.message)
+            await asyncio.sleep(_LOOK_EVERY_S)
 
 
 def route_to(node: Node, doors: Doors) -> Route | None:

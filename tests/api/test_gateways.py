@@ -1,0 +1,266 @@
+"""Gateways on other machines: real Envoys that ask our API, and strangers that do."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.gateways import PATH, Gateways
+from leyden.api.public import Public
+from leyden.api.server import bind, serving
+from leyden.app import doors
+from leyden.errors import SetupError
+from leyden.gateway.certificates import open_or_create
+from leyden.gateway.discovery import DiscoveryGateway
+from leyden.gateway.supervisor import Supervisor, program
+from leyden.services import node_commands
+from leyden.services.fleet import Doors
+from leyden.services.platform import Platform
+from leyden.services.routes import Routes
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.gateway.calls import ALICE, BOB, Callers, echo_node
+from tests.ports import free_port
+from tests.services.yard import HARBOUR, SETTINGS, Yard
+
+TOKEN = "21 million and not one more"
+
+
+@dataclass
+class Control:
+    """The platform as far as gateways see it; it can go away and come back."""
+
+    yard: Yard
+    given: Settings
+
+    def __post_init__(self) -> None:
+        self._up = AsyncExitStack()
+
+    async def up(self) -> None:
+        self._up = AsyncExitStack()
+        await self._up.enter_async_context(self._serving())
+
+    async def down(self) -> None:
+        await self._up.aclose()
+
+    @asynccontextmanager
+    async def _serving(self) -> AsyncIterator[None]:
+        platform = Platform(
+            settings=self.given,
+            database=self.yard.fleet.database,
+            sealer=self.yard.fleet.sealer,
+            clock=lambda: NOW,
+            fleet=self.yard.fleet,
+        )
+        told = doors.far_gateway(self.given)
+        asked = None
+        if told is not None:
+            asked = Gateways(told, failures_per_minute=3, patience_s=5)
+        api = Api(platform, OPERATIONS)
+        public = Public(platform, api, version="0", gateways=asked)
+        following = asyncio.create_task(_follow(self.yard, told))
+        sockets = bind("127.0.0.1", self.given.api_port)
+        async with serving(public, sockets, grace_s=20):
+            try:
+                yield
+            finally:
+                if asked is not None:
+                    asked.close()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+async def _follow(yard: Yard, told: DiscoveryGateway | None) -> None:
+    if told is not None:
+        await Routes(yard.fleet, told).follow()
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Settings:
+    port = free_port()
+    return Settings(
+        home=str(tmp_path / "far"),
+        api_port=port,
+        gateway_token=TOKEN,
+        gateway_control=f"http://127.0.0.1:{port}",
+        gateway_rest_port=free_port(),
+        gateway_grpc_port=free_port(),
+    )
+
+
+@pytest.fixture
+async def yard(sqlite_db: Database, sealer: Sealer, tmp_path: Path) -> Yard:
+    yard = Yard(sqlite_db, sealer, open_or_create(tmp_path / "a", now=NOW))
+    await yard.found()
+    return yard
+
+
+@pytest.fixture
+async def control(yard: Yard, given: Settings) -> AsyncIterator[Control]:
+    made = Control(yard, given)
+    await made.up()
+    yield made
+    await made.down()
+
+
+def asked(**changes: Any) -> dict[str, Any]:
+    node = {"id": "gateway 1", "metadata": {"token": TOKEN}}
+    return {"node": node, "version_info": "", **changes}
+
+
+async def post(given: Settings, body: object, method: str = "POST") -> tuple[int, str]:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    url = f"http://127.0.0.1:{given.api_port}{PATH}"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(method, url, data=data) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+@pytest.fixture
+async def envoy(given: Settings) -> AsyncIterator[Supervisor]:
+    try:
+        program()
+    except SetupError as error:
+        pytest.skip(str(error))
+    made = doors.far_envoy(given)
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.mark.real
+async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_us(
+    control: Control, given: Settings, envoy: Supervisor, tmp_path: Path
+) -> None:
+    yard = control.yard
+    node = await yard.running(settings={**SETTINGS, "whitelist": [ALICE, BOB]})
+    now = datetime.now(UTC)
+    async with echo_node(node.api_endpoint, tmp_path, now, host=node.host) as lnd:
+        yard.fleet = replace(
+            yard.fleet,
+            rules=replace(yard.fleet.rules, doors=Doors(node_rest=lnd.address.port)),
+        )
+        await control.down()
+        await control.up()
+        callers = Callers(given.gateway_rest_port)
+        await callers.get_in(node.api_endpoint, ALICE)
+        alice = await callers.call(node.api_endpoint, ALICE)
+        bob = await callers.call(node.api_endpoint, BOB)
+
+        await node_commands.change_settings(
+            yard.fleet, HARBOUR, node.id, {"whitelist": [ALICE]}, actor="", now=NOW
+        )
+        assert await bob.ended(within_s=1)
+        assert not await callers.admitted(node.api_endpoint, BOB)
+        assert await alice.open()
+
+        await control.down()
+        assert await alice.open()
+        assert await callers.admitted(node.api_endpoint, ALICE)
+        assert not await callers.admitted(node.api_endpoint, BOB)
+        await callers.hang_up()
+    await envoy.stop()
+
+
+async def test_one_that_waits_is_answered_when_we_stop(
+    control: Control, given: Settings
+) -> None:
+    status, first = await post(given, asked())
+    assert status == 200
+    has = json.loads(first)["version_info"]
+    waiting = asyncio.create_task(post(given, asked(version_info=has)))
+    await asyncio.sleep(0.2)  # so that it waits; if not yet, the test is as true
+    async with asyncio.timeout(3):
+        await control.down()
+        assert await waiting == (304, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (asked(node={"id": "gateway 1", "metadata": {"token": "guessed"}}), 401),
+        (asked(node={"id": "gateway 1"}), 401),
+        ({}, 401),
+        (b"", 400),
+        (b"[]", 400),
+        (b"\xff", 400),
+        (asked(node=7), 400),
+        (asked(type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster"), 404),
+        (asked(padding="x" * (256 << 10)), 413),
+    ],
+)
+async def test_who_asks_wrongly_is_told_nothing(
+    control: Control, given: Settings, body: object, status: int
+) -> None:
+    await control.yard.running()
+    got, text = await post(given, body)
+    assert got == status
+    assert set(json.loads(text)) == {"message"}
+    assert TOKEN not in text
+
+
+@pytest.mark.usefixtures("control")
+async def test_tokens_are_not_guessed_without_end(given: Settings) -> None:
+    wrong = asked(node={"metadata": {"token": "guessed"}})
+    assert [(await post(given, wrong))[0] for _ in range(4)] == [401, 401, 401, 429]
+
+
+@pytest.mark.usefixtures("control")
+async def test_it_is_asked_by_post_only(given: Settings) -> None:
+    assert (await post(given, b"", "GET"))[0] == 405
+
+
+async def test_without_a_token_nobody_may_ask(
+    control: Control, given: Settings
+) -> None:
+    await control.down()
+    control.given = replace_token(given, "")
+    await control.up()
+    empty = asked(node={"metadata": {"token": ""}})
+    for body in (asked(), empty):
+        assert (await post(given, body))[0] == 401
+
+
+@pytest.mark.parametrize("token", ["short", "fifteen letters"])
+def test_a_token_that_can_be_guessed_is_refused(given: Settings, token: str) -> None:
+    with pytest.raises(SetupError, match="gateway_token: needs 16 characters"):
+        doors.far_gateway(replace_token(given, token))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda given: replace_token(given, ""),
+        lambda given: Settings(home=given.home, gateway_token=TOKEN),
+        lambda given: Settings(
+            home=given.home, gateway_token=TOKEN, gateway_control="https://api.test"
+        ),
+    ],
+)
+def test_a_gateway_needs_to_know_whom_to_ask(
+    given: Settings, wrong: Callable[[Settings], Settings]
+) -> None:
+    with pytest.raises(SetupError, match="gateway_control"):
+        doors.far_envoy(wrong(given))
+
+
+def replace_token(given: Settings, token: str) -> Settings:
+    return Settings(
+        home=given.home,
+        api_port=given.api_port,
+        gateway_control=given.gateway_control,
+        gateway_token=token,
+    )
