@@ -24,7 +24,8 @@ PREFIX = "LEYDEN_"
 # These are read by the commands themselves, before or beside the settings.
 BESIDE = frozenset(
     {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
-    | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET"}
+    | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET", "PROFILE"}
+    | {"WALLET_PASSWORD", "NEW_PASSWORD"}
 )
 
 Port = Annotated[int, Meta(ge=0, le=65535)]

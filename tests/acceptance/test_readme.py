@@ -128,6 +128,14 @@ def test_the_examples_of_the_api_work_as_written(
     assert refused == ["node is already up to date", "not found"], "as the page says"
 
 
+def test_the_page_of_commands_works_as_written(
+    up: Path, environment: dict[str, str]
+) -> None:
+    done = typed(blocks("docs/cli.md"), up, environment)
+    assert "harbour light" in done.stdout
+    assert "became credit" in done.stdout
+
+
 def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:
     kept = json.loads((up / ".leyden" / "dev.json").read_text())
     assert (up / ".leyden" / "dev.json").stat().st_mode & 0o777 == 0o600

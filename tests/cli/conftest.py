@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from leyden.cli import exits
 from leyden.cli.main import leyden
 from leyden.errors import LeydenError
 
@@ -22,7 +23,8 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
     def run(*words: str, given: str | None = None) -> Result:
         result = CliRunner().invoke(leyden, words, input=given)
         if isinstance(result.exception, LeydenError):
-            result.stderr_bytes = f"leyden: {result.exception.message}\n".encode()
+            result.stderr_bytes += f"leyden: {result.exception.message}\n".encode()
+            result.exit_code = exits.code(result.exception)
         elif result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

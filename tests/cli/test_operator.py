@@ -93,7 +93,7 @@ def test_what_cannot_be_done_is_one_line(
     if reason is None:
         assert result.exit_code == 0
         return
-    assert result.exit_code == 1
+    assert result.exit_code == (4 if reason == "not found" else 2)
     assert result.stderr == f"leyden: {reason}\n" or reason in result.stderr
     assert result.stderr.count("\n") == 1
 

@@ -7,12 +7,15 @@ with harbour.open():
 """
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import structlog
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
@@ -63,6 +66,8 @@ class Harbour:
 
     @contextmanager
     def open(self) -> Iterator["Harbour"]:
+        # What the platform logs is not what a command prints.
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
         thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
         thread.start()
         assert self._ready.wait(30)
@@ -71,6 +76,7 @@ class Harbour:
         finally:
             self._stop()
             thread.join(20)
+            structlog.reset_defaults()
 
     def client(self, **changes: Any) -> Client:
         return Client(**{"url": self.url, "key": self.key, **changes})

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from leyden.cli import exits
 from leyden.errors import LeydenError
 
 _COMMANDS = {
@@ -31,6 +32,10 @@ _COMMANDS = {
     "account": "leyden.cli.money",
     "verify": "leyden.cli.money",
     # The customer
+    "nodes": "leyden.cli.customer.nodes",
+    "flow": "leyden.cli.customer.flow",
+    "profile": "leyden.cli.customer.profiles",
+    "completion": "leyden.cli.customer.completion",
     "unlocker": "leyden.cli.unlocker",
     # The private chain
     "dev": "leyden.cli.dev",
@@ -73,4 +78,4 @@ def main() -> None:
         leyden()
     except LeydenError as error:
         print(f"leyden: {error.message}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(exits.code(error))

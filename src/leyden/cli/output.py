@@ -4,24 +4,32 @@ import asyncio
 import getpass
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from leyden import settings as knobs
-from leyden.app import opened
-from leyden.services.platform import Platform
+
+if TYPE_CHECKING:
+    from leyden.services.platform import Platform
 
 Result = TypeVar("Result")
+
+_WIDE = 10_000  # in a file or a pipe lines are as long as they have to be
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def on_platform(step: Callable[[Platform], Awaitable[Result]]) -> Result:
-    """Run one step on this installation's database, beside a running server or not."""
+def on_platform(step: "Callable[[Platform], Awaitable[Result]]") -> Result:
+    """Run one step on this installation's database, beside a running server or not.
+
+    What a platform is made of takes a second to import; a customer's commands do not.
+    """
+    from leyden.app import opened  # noqa: PLC0415
 
     async def run() -> Result:
         async with opened(knobs.load(os.environ)) as platform:
@@ -54,16 +62,25 @@ def print_rows(rows: Iterable[Mapping[str, Any]], *, empty: str) -> None:
         print(empty)
         return
     table = Table(box=None, pad_edge=False)
-    for name in rows[0]:
-        table.add_column(name, overflow="fold")
+    for place, name in enumerate(rows[0]):
+        # The first is what one copies into the next command.
+        table.add_column(name, overflow="fold", no_wrap=place == 0)
     for row in rows:
-        table.add_row(*(_shown(value) for value in row.values()))
-    Console().print(table)
+        table.add_row(*(Text(_shown(value)) for value in row.values()))
+    console = Console()
+    console.print(table, width=None if console.is_terminal else _WIDE)
+
+
+def plain(text: str) -> str:
+    """Give a text without what a terminal would take for a command."""
+    return "".join(each if each.isprintable() or each == "\t" else "?" for each in text)
 
 
 def _shown(value: object) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)
+        return plain(", ".join(map(str, value)))
+    return plain(str(value))

@@ -1,0 +1,1 @@
+"""The customer's side: commands that call a platform's API with a key."""

@@ -1,0 +1,92 @@
+"""Changing a node: its settings, and who may reach it."""
+
+from typing import Any
+
+import click
+
+from leyden.cli.customer import node_settings
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.session import Session, speaking
+from leyden.cli.output import as_json, print_fields, print_json
+from leyden.errors import SetupError
+
+
+@click.command()
+@node_argument
+@node_settings.setting_options
+@as_json
+@speaking
+def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
+    """Show a node's settings, or change those that are named.
+
+    A change restarts lnd, and so locks its wallet, unless it is to --rest, --grpc or
+    --webhook alone.
+
+    \b
+    leyden nodes settings pier
+    leyden nodes settings pier --alias "the pier" --no-keysend
+    """
+    node_id = session.node(node).node_id
+    changes = node_settings.said(options)
+    found = (
+        session.client.nodes.change_settings(node_id, **changes)
+        if changes
+        else session.client.nodes.get(node_id)
+    )
+    if as_json:
+        print_json(found.settings)
+        return
+    print_fields(node_settings.shown(found.settings))
+    if changes.keys() - node_settings.AT_ONCE and found.status not in {
+        "stopped",
+        "failed",
+    }:
+        print("lnd is restarted with these; see `leyden nodes show`, then unlock it")
+
+
+@click.command()
+@node_argument
+@click.argument("addresses", nargs=-1)
+@click.option("--add", is_flag=True, help="Let ADDRESSES in, too.")
+@click.option("--remove", is_flag=True, help="Let ADDRESSES in no longer.")
+@click.option("--nobody", is_flag=True, help="Let nobody in.")
+@as_json
+@speaking
+def whitelist(
+    session: Session,
+    node: str,
+    addresses: tuple[str, ...],
+    *,
+    add: bool,
+    remove: bool,
+    nobody: bool,
+    as_json: bool,
+) -> None:
+    """Show who may reach a node, or say who may from now on.
+
+    ADDRESSES replace the list, unless --add or --remove is said. Who is no longer on
+    it is cut off within a second.
+
+    \b
+    leyden nodes whitelist pier
+    leyden nodes whitelist pier --add 203.0.113.7 2001:db8::/32
+    """
+    if (add, remove, nobody).count(True) > 1 or (nobody and addresses):
+        raise SetupError("--add, --remove, --nobody: say one of them")
+    if (add or remove) and not addresses:
+        raise SetupError("say which addresses")
+    node_id = session.node(node).node_id
+    before = session.client.nodes.get(node_id).settings.whitelist
+    after = list(addresses)
+    if add:
+        after = [*before, *addresses]
+    elif remove:
+        after = [each for each in before if each not in addresses]
+        if len(after) != len(before) - len(set(addresses)):
+            raise SetupError("not all of these are on it; see it without --remove")
+    if addresses or nobody:
+        before = session.client.nodes.replace_whitelist(node_id, after)
+    if as_json:
+        print_json({"node_id": node_id, "whitelist": before})
+    else:
+        print("\n".join(before) or "nobody may reach it")

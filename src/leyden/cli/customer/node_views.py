@@ -1,0 +1,139 @@
+"""Looking at a node: its log, the way to it, its figures, its certificate."""
+
+import shlex
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.session import Session, speaking
+from leyden.cli.output import as_json, plain, print_fields, print_json, print_rows
+
+
+@click.command()
+@node_argument
+@click.option("-n", "lines", type=click.IntRange(1, 1_000), default=100)
+@click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
+@as_json
+@speaking
+def logs(
+    session: Session, node: str, *, lines: int, follow: bool, as_json: bool
+) -> None:
+    """Show the end of lnd's log."""
+    node_id = session.node(node).node_id
+    found = session.client.nodes.log(node_id, lines)
+    if as_json:
+        print_json({"node_id": node_id, "lines": found})
+        return
+    for line in found:
+        print(plain(line))
+    while follow:
+        time.sleep(1)
+        now = session.client.nodes.log(node_id, 1_000)
+        for line in added(found, now):
+            print(plain(line), flush=True)
+        found = now
+
+
+def added(before: list[str], now: list[str]) -> list[str]:
+    """Give the lines that came after those that were seen before."""
+    for end in range(len(now), 0, -1):
+        if now[end - 1] == before[-1:][0] if before else False:
+            seen = now[:end][-len(before) :]
+            if seen == before[-len(seen) :]:
+                return now[end:]
+    return now
+
+
+@click.command()
+@node_argument
+@as_json
+@speaking
+def connect(session: Session, node: str, *, as_json: bool) -> None:
+    """Show how to reach a node, with commands that are ready to use."""
+    way = session.client.nodes.connect(session.node(node).node_id)
+    if as_json:
+        print_json(way)
+        return
+    print_fields(
+        {
+            "REST": way.rest_url,
+            "gRPC": way.grpc_address,
+            "lndconnect": way.lndconnect,
+            "/etc/hosts": way.hosts_line,
+        }
+    )
+    name = shlex.quote(node)
+    host, port = way.hosts_line.split()[0], way.rest_url.rpartition(":")[2]
+    print(f"""
+its certificate:
+  leyden nodes cert {name} --out node.pem
+with a macaroon (leyden node bake {name} mine --preset read-only --out mine.macaroon):
+  lncli --rpcserver={way.grpc_address} --tlscertpath=node.pem \\
+    --macaroonpath=mine.macaroon getinfo
+  curl --cacert node.pem --resolve {way.api_endpoint}:{port}:{host} \\
+    -H "Grpc-Metadata-macaroon: $(xxd -p -c 9999 mine.macaroon)" \\
+    {way.rest_url}/v1/getinfo""")
+
+
+@click.command()
+@node_argument
+@as_json
+@speaking
+def metrics(session: Session, node: str, *, as_json: bool) -> None:
+    """Show what a node takes, and what went to and from it."""
+    found = session.client.nodes.metrics(session.node(node).node_id)
+    if as_json:
+        print_json(found)
+    else:
+        print_fields(msgspec.structs.asdict(found))
+
+
+@click.command()
+@node_argument
+@click.option("--renew", is_flag=True, help="Have a new one made; restarts the node.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write it here."
+)
+@as_json
+@speaking
+def cert(
+    session: Session, node: str, *, renew: bool, out: Path | None, as_json: bool
+) -> None:
+    """Show the certificate that a client has to trust, up to its root, as PEM."""
+    node_id = session.node(node).node_id
+    pem = (
+        session.client.nodes.renew_certificate(node_id)
+        if renew
+        else session.client.nodes.certificate(node_id)
+    )
+    if out is not None:
+        out.write_text(pem)
+    if as_json:
+        print_json({"node_id": node_id, "pem": pem})
+    elif out is None:
+        print(pem, end="")
+
+
+@click.command()
+@as_json
+@speaking
+def versions(session: Session, *, as_json: bool) -> None:
+    """List the versions of lnd on offer, and what one gives up by taking each."""
+    found = session.client.nodes.versions()
+    if as_json:
+        print_json(found)
+        return
+    print_rows(
+        (
+            {
+                "lnd": each.lnd_version + (" (default)" if each.default else ""),
+                "what it is": each.says,
+                "what it drops": each.drops,
+            }
+            for each in found.versions
+        ),
+        empty="none",
+    )

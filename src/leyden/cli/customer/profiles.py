@@ -1,0 +1,186 @@
+"""Profiles: several platforms, and the key for each, in one file of one's own.
+
+`$XDG_CONFIG_HOME/leyden/profiles.json`, mode 0600, written whole or not at all.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from leyden.cli.output import as_json, print_json, print_rows
+from leyden.cli.secrets import asked_for
+from leyden.client import Client
+from leyden.client.wire import Server, address
+from leyden.errors import SetupError
+
+_FILE = Path("leyden") / "profiles.json"
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One platform, and the way in."""
+
+    url: str
+    key: str
+    organization: str = ""
+    authority: str = ""  # PEM: who signs the nodes' certificates
+    connect: str = ""  # where the API is, if its name does not lead there
+    gateway: str = ""  # where the nodes are, likewise
+
+    def __repr__(self) -> str:
+        return f"Profile({self.url})"
+
+
+class Profiles(msgspec.Struct, frozen=True, kw_only=True):
+    """All profiles, and which one is used where none is named."""
+
+    current: str = ""
+    profiles: dict[str, Profile] = {}
+
+
+def place(environment: Mapping[str, str] = os.environ) -> Path:
+    """Give the file they are kept in."""
+    config = environment.get("XDG_CONFIG_HOME", "")
+    home = environment.get("HOME", "")
+    folder = Path(config) if config else Path(home or "~").expanduser() / ".config"
+    return folder / _FILE
+
+
+def load() -> Profiles:
+    """Read them; none where there is no file."""
+    path = place()
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Profiles)
+    except FileNotFoundError:
+        return Profiles()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise SetupError(f"{path}: cannot be read ({type(error).__name__})") from None
+
+
+def find(name: str) -> Profile:
+    """Give the profile of this name."""
+    kept = load().profiles
+    if name not in kept:
+        known = ", ".join(sorted(kept)) or "none yet; see `leyden profile add --help`"
+        raise SetupError(f"there is no profile {name}; there are: {known}")
+    return kept[name]
+
+
+def _save(kept: Profiles) -> None:
+    path = place()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "wb") as handle:
+        handle.write(msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
+    draft.replace(path)
+
+
+@click.group()
+def profile() -> None:
+    """Keep several platforms apart: their URLs and your keys.
+
+    Which one a command uses: the one that --profile or LEYDEN_PROFILE names, else
+    LEYDEN_URL and LEYDEN_KEY, else the one chosen by `leyden profile use`, else the
+    private chain that `leyden up` started.
+    """
+
+
+@profile.command()
+@click.argument("name")
+@click.option("--url", required=True, help="As in https://api.example.org.")
+@click.option(
+    "--key-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file that holds the API key; without it, LEYDEN_KEY, or you are asked.",
+)
+@click.option(
+    "--ca-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The platform's authority, as PEM: nodes must show its certificates.",
+)
+@click.option("--connect", default="", help="HOST:PORT of the API, if not as in --url.")
+@click.option("--gateway", default="", help="HOST:PORT at which nodes are reached.")
+def add(
+    name: str,
+    url: str,
+    key_file: Path | None,
+    ca_file: Path | None,
+    connect: str,
+    gateway: str,
+) -> None:
+    """Add the platform NAME, or change it; the key is tried before it is kept.
+
+    \b
+    leyden profile add work --url https://api.example.org --key-file key
+    """
+    try:
+        Server.at(url, connect=connect)
+        if gateway:
+            address(gateway)
+        authority = ca_file.read_text() if ca_file else ""
+        key = asked_for("API key", file=key_file, variable="LEYDEN_KEY")
+        with Client(url, key, authority=authority, connect=connect) as client:
+            told = client.key()
+    except (ValueError, OSError) as error:
+        raise SetupError(f"{name}: {error}") from None
+    made = Profile(
+        url=url,
+        key=key,
+        organization=told.organization_id,
+        authority=authority,
+        connect=connect,
+        gateway=gateway,
+    )
+    kept = load()
+    _save(
+        Profiles(current=kept.current or name, profiles={**kept.profiles, name: made})
+    )
+    print(f"{name}: {told.organization_name}, key {told.key_name!r}")
+
+
+@profile.command()
+@click.argument("name")
+def use(name: str) -> None:
+    """Use the platform NAME from now on.
+
+    \b
+    leyden profile use work
+    """
+    find(name)
+    _save(Profiles(current=name, profiles=load().profiles))
+    print(f"{name} is used from now on")
+
+
+@profile.command("list")
+@as_json
+def list_(*, as_json: bool) -> None:
+    """List the platforms that are known here; never their keys."""
+    kept = load()
+    rows = [
+        {
+            "name": name,
+            "url": each.url,
+            "organization": each.organization,
+            "current": "yes" if name == kept.current else "",
+        }
+        for name, each in sorted(kept.profiles.items())
+    ]
+    if as_json:
+        print_json({"profiles": rows})
+    else:
+        print_rows(rows, empty="none yet; see: leyden profile add --help")
+
+
+@profile.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Forget the platform NAME and its key here; the key itself stays good."""
+    find(name)
+    kept = load()
+    left = {each: one for each, one in kept.profiles.items() if each != name}
+    current = kept.current if kept.current in left else ""
+    _save(Profiles(current=current, profiles=left))
+    print(f"{name} is forgotten here; its key is good until it is revoked")

@@ -1,0 +1,392 @@
+"""The customer's commands, typed against a platform behind real sockets."""
+
+import csv
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.shell_completion import BashComplete
+
+from leyden.cli import exits
+from leyden.cli.customer import node_settings, profiles
+from leyden.cli.customer.node_views import added
+from leyden.cli.main import leyden
+from leyden.client import nodes as answers
+from tests.cli.conftest import Typed, told
+from tests.client.harbour import Harbour
+
+ROOT = Path(__file__).parents[2]
+CAPACITY = "1000000"
+
+
+@pytest.fixture(scope="module")
+def harbour(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Harbour]:
+    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine that knows of no platform."""
+    for name in os.environ:
+        if name.startswith("LEYDEN_") and name != "LEYDEN_CACHE":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("LEYDEN_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.fixture
+def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch) -> Harbour:
+    """The platform, in the environment."""
+    monkeypatch.setenv("LEYDEN_URL", harbour.url)
+    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+    return harbour
+
+
+@pytest.fixture(scope="module")
+def pier(harbour: Harbour) -> str:
+    """A node that waits for its wallet."""
+    with harbour.client() as client:
+        settings = node_settings.of_a_new_node("pier", {}) | {"whitelist": ["::1"]}
+        made = client.nodes.create("pier", settings=settings)
+        client.nodes.wait(made.node_id, {"waiting_init"})
+    return "pier"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
+    made = typed("nodes", "create", "tide mill", "--wait", "--no-keysend", "--wumbo")
+    assert made.exit_code == 0, made.output
+    assert "waiting_init" in made.stdout
+    assert made.stdout.endswith("next: leyden node init 'tide mill'\n")
+    shown = told(typed("nodes", "show", "tide mill", "--json"))
+    assert shown["settings"]["keysend"] is False
+    assert shown["settings"]["wumbo"] is True
+    assert shown["settings"]["alias"] == "tide mill"
+    assert shown["settings"]["whitelist"] == ["127.0.0.1"]
+    by_id = told(typed("nodes", "show", shown["node_id"], "--json"))
+    assert by_id["node_name"] == "tide mill"
+    for command, status in (
+        ("stop", "stopped"),
+        ("start", "waiting_init"),
+        ("restart", "waiting_init"),
+    ):
+        done = told(typed("nodes", command, "tide mill", "--wait", "--json"))
+        assert done["status"] == status, command
+    again = typed("nodes", "start", "tide mill")
+    assert again.exit_code == 5
+    assert again.stderr.count("\n") == 1
+    updated = typed("nodes", "update", "tide mill", "--version", "v0.21.2-beta")
+    assert "v0.21.2-beta" in updated.stdout
+    wrong = typed("nodes", "delete", "tide mill", given="tide\n")
+    assert wrong.exit_code == 1
+    assert "nothing was deleted" in wrong.stderr
+    gone = typed("nodes", "delete", "tide mill", given="tide mill\n")
+    assert "deleting" in gone.stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_the_list_is_for_people_and_for_machines(typed: Typed, pier: str) -> None:
+    listed = told(typed("nodes", "list", "--json"))["nodes"]
+    assert pier in {each["node_name"] for each in listed}
+    table = typed("nodes", "list").stdout
+    assert table.split()[:2] == ["name", "status"]
+    assert "waiting_init" in table
+
+
+@pytest.mark.usefixtures("here")
+def test_settings_are_shown_and_changed(typed: Typed, pier: str) -> None:
+    changed = typed("nodes", "settings", pier, "--alias", "the pier", "--basefee", "7")
+    assert "lnd is restarted" in changed.stdout
+    found = told(typed("nodes", "settings", pier, "--json"))
+    assert (found["alias"], found["basefee"]) == ("the pier", "7")
+    at_once = typed("nodes", "settings", pier, "--no-grpc")
+    assert "restarted" not in at_once.stdout
+    wrong = typed("nodes", "settings", pier, "--color", "blue")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert wrong.stderr.startswith("leyden: color: ")
+
+
+def test_every_setting_has_an_option_with_its_sentence() -> None:
+    ours = {"whitelist", "sphinx", "webhook_secret", "remotesigningmacaroon"}
+    known = {*node_settings.SWITCHES, *node_settings.WORDS, *ours}
+    assert known == set(answers.NodeSettings.__struct_fields__)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_whitelist_grows_and_shrinks(typed: Typed, pier: str) -> None:
+    def now() -> list[str]:
+        found: list[str] = told(typed("nodes", "whitelist", pier, "--json"))[
+            "whitelist"
+        ]
+        return found
+
+    typed("nodes", "whitelist", pier, "192.0.2.7")
+    assert now() == ["192.0.2.7"]
+    typed("nodes", "whitelist", pier, "--add", "2001:db8::/32", "198.51.100.0/24")
+    assert sorted(now()) == ["192.0.2.7", "198.51.100.0/24", "2001:db8::/32"]
+    typed("nodes", "whitelist", pier, "--remove", "192.0.2.7", "2001:db8::/32")
+    assert now() == ["198.51.100.0/24"]
+    assert typed("nodes", "whitelist", pier, "--remove", "203.0.113.1").exit_code == 1
+    assert typed("nodes", "whitelist", pier, "--add").exit_code == 1
+    assert now() == ["198.51.100.0/24"]
+    assert "nobody" in typed("nodes", "whitelist", pier, "--nobody").stdout
+    assert now() == []
+
+
+@pytest.mark.usefixtures("here")
+def test_looking_at_a_node(typed: Typed, pier: str, tmp_path: Path) -> None:
+    pem = tmp_path / "pier.pem"
+    typed("nodes", "cert", pier, "--out", str(pem))
+    assert pem.read_text() == typed("nodes", "cert", pier).stdout
+    assert told(typed("nodes", "metrics", pier, "--json"))["crashes"] == 0
+    way = typed("nodes", "connect", pier).stdout
+    assert "lncli --rpcserver=" in way
+    assert "curl --cacert" in way
+    assert "v0.20.2-beta (default)" in typed("nodes", "versions").stdout
+    assert typed("nodes", "logs", pier, "-n", "5").exit_code == 0
+
+
+def test_a_log_that_grows_is_shown_once() -> None:
+    assert added(["a", "b"], ["a", "b", "c"]) == ["c"]
+    assert added(["a", "b"], ["b", "c", "d"]) == ["c", "d"]
+    assert added(["a", "b"], ["x", "y"]) == ["x", "y"]
+    assert added(["a", "a"], ["a", "a"]) == []
+    assert added([], ["a"]) == ["a"]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_webhook_is_set_tried_and_looked_at(typed: Typed, pier: str) -> None:
+    url = "https://hooks.example.org/"
+    secret = told(typed("nodes", "webhook", "set", pier, url, "--json"))
+    assert secret["webhook"] == url
+    tried = told(typed("nodes", "webhook", "test", pier, "--json"))
+    found = told(typed("nodes", "webhook", "deliveries", pier, "--json"))
+    assert found["deliveries"][0]["delivery_id"] == tried["delivery_id"]
+    assert "redelivery" not in typed("nodes", "webhook", "deliveries", pier).stdout
+    again = typed("nodes", "webhook", "redeliver", pier, tried["delivery_id"])
+    assert again.exit_code == 0, again.output
+    rotated = told(typed("nodes", "webhook", "rotate", pier, "--json"))
+    assert rotated["webhook_secret"] != secret["webhook_secret"]
+
+
+def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> None:
+    assert "amount_due" in typed("flow", "quote", CAPACITY).stdout
+    priced = told(typed("flow", "quote", CAPACITY, "--tier", "any", "--json"))
+    made = told(typed("flow", "order", CAPACITY, "--tier", "any", "--json"))
+    assert made["total_fee"] == priced["total_fee"]
+    assert "leyden flow status" in typed("flow", "status", made["order_id"]).stdout
+    here.pay(made["order_id"])
+    waited = typed("flow", "status", made["order_id"], "--wait", "created")
+    assert "pool sidecar register sidecar1" in waited.stdout
+    assert made["order_id"] in typed("flow", "orders").stdout
+    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert kept.exit_code == 1
+    assert f"{made['total_fee']} sat become credit" in kept.stderr
+    given_up = typed("flow", "cancel", made["order_id"], "--yes")
+    assert f"{made['total_fee']} sat became credit" in given_up.stdout
+    assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
+
+
+@pytest.mark.usefixtures("here")
+def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
+    late = typed("flow", "order", "2000000", "--wait", "--within", "1", "--qr")
+    assert late.exit_code == exits.TOOK_TOO_LONG
+    assert "invoice   ln" in late.stderr
+    assert "█" in late.stderr or "▄" in late.stderr
+    assert "waiting_payment" in late.stderr
+
+
+def test_money_is_listed_and_exported(here: Harbour, typed: Typed) -> None:
+    coupon = here.coupon(2_100)
+    assert "2100 sat" in typed("flow", "redeem", coupon).stdout
+    again = typed("flow", "redeem", coupon)
+    assert (again.exit_code, again.stderr) == (4, "leyden: not found\n")
+    assert coupon in typed("flow", "coupons").stdout
+    rows = list(csv.DictReader(io.StringIO(typed("flow", "ledger", "--csv").stdout)))
+    entries = told(typed("flow", "ledger", "--json"))["entries"]
+    assert [row["amount"] for row in rows] == [str(each["amount"]) for each in entries]
+    assert typed("flow", "ledger", "-n", "1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "code", "words"),
+    [
+        ({}, 3, "set LEYDEN_URL and LEYDEN_KEY"),
+        ({"LEYDEN_URL": "http://127.0.0.1:9"}, 3, "LEYDEN_KEY is not set"),
+        ({"LEYDEN_URL": "http://127.0.0.1:9", "LEYDEN_KEY": "k"}, 6, "is it up"),
+        ({"LEYDEN_URL": "nonsense", "LEYDEN_KEY": "k"}, 1, "must look like"),
+        ({"LEYDEN_PROFILE": "work"}, 1, "there is no profile work"),
+    ],
+)
+def test_without_a_way_in_one_line_says_what_to_do(
+    typed: Typed,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    code: int,
+    words: str,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    refused = typed("nodes", "list")
+    assert refused.exit_code == code
+    assert words in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert refused.stdout == ""
+
+
+def test_a_key_that_is_refused_is_not_repeated(
+    here: Harbour, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_KEY", "leyden_made_up")
+    refused = typed("nodes", "list")
+    assert refused.exit_code == 3
+    assert "does not know this key" in refused.stderr
+    assert "leyden_made_up" not in refused.output
+    monkeypatch.setenv("LEYDEN_KEY", here.new_key("flow"))
+    assert typed("flow", "balance").exit_code == 0
+    lacks = typed("nodes", "list")
+    assert (lacks.exit_code, lacks.stderr.count("\n")) == (3, 1)
+    assert "scope" in lacks.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_not_there_is_said_so(typed: Typed) -> None:
+    for words in (("nodes", "show", "no such"), ("flow", "status", "no-such")):
+        absent = typed(*words)
+        assert (absent.exit_code, absent.stderr.count("\n")) == (4, 1)
+
+
+def test_a_platform_started_here_needs_no_words(
+    alone: Path, harbour: Harbour, typed: Typed
+) -> None:
+    home = alone / "home"
+    home.mkdir()
+    (home / "root.pem").write_text("")
+    (home / "dev.json").write_text(
+        json.dumps(
+            {
+                "base_url": harbour.url,
+                "api_key": harbour.key,
+                "organization_id": harbour.organization_id,
+                "ca_path": str(home / "root.pem"),
+                "gateway": {"host": "127.0.0.1", "rest_port": 8080, "grpc_port": 1},
+            }
+        )
+    )
+    assert typed("flow", "balance").exit_code == 0
+
+
+def test_profiles_keep_platforms_apart(
+    harbour: Harbour, typed: Typed, tmp_path: Path
+) -> None:
+    key = tmp_path / "key"
+    key.write_text(f"{harbour.key}\n")
+    added = typed(
+        "profile", "add", "work", "--url", harbour.url, "--key-file", str(key)
+    )
+    assert (added.exit_code, added.stdout) == (0, "work: Harbour, key 'test'\n")
+    prompted = typed("profile", "add", "home", "--url", harbour.url, given=harbour.key)
+    assert prompted.exit_code == 0, prompted.output
+    assert harbour.key not in prompted.output
+    assert typed("flow", "balance").exit_code == 0, "the first one is in use"
+    assert typed("profile", "use", "home").exit_code == 0
+    listed = told(typed("profile", "list", "--json"))["profiles"]
+    assert [(each["name"], each["current"]) for each in listed] == [
+        ("home", "yes"),
+        ("work", ""),
+    ]
+    assert harbour.key not in json.dumps(listed)
+    assert typed("flow", "balance", "--profile", "work").exit_code == 0
+    path = profiles.place()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert typed("profile", "remove", "home").exit_code == 0
+    assert typed("flow", "balance").exit_code == 3
+    assert typed("profile", "remove", "home").exit_code == 1
+
+
+def test_a_profile_whose_key_opens_nothing_is_not_kept(
+    harbour: Harbour, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_KEY", "leyden_made_up")
+    refused = typed("profile", "add", "work", "--url", harbour.url)
+    assert refused.exit_code == 3
+    assert not profiles.place().exists()
+
+
+def test_who_may_reach_a_node_elsewhere_has_to_be_said() -> None:
+    with pytest.raises(Exception, match="--whitelist"):
+        node_settings.who_may((), nobody=False, is_here=False)
+    assert node_settings.who_may((), nobody=True, is_here=False) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_a_shell_completes_commands_and_names_of_nodes(typed: Typed, pier: str) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_LEYDEN_COMPLETE" in typed("completion", shell).stdout
+    shell = BashComplete(leyden, {}, "leyden", "_LEYDEN_COMPLETE")
+    assert "create" in {each.value for each in shell.get_completions(["nodes"], "cr")}
+    offered = shell.get_completions(["nodes", "show"], "pi")
+    assert [each.value for each in offered] == [pier]
+    here_no_more = {"LEYDEN_URL": "http://127.0.0.1:9"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in here_no_more.items():
+            patch.setenv(name, value)
+        assert shell.get_completions(["nodes", "show"], "pi") == []
+
+
+def every_command(
+    command: click.Command, words: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            inner = command.get_command(click.Context(command), name)
+            assert inner is not None
+            yield from every_command(inner, (*words, name))
+    else:
+        yield words, command
+
+
+def test_every_command_has_help_and_speaks_to_machines() -> None:
+    for group in ("nodes", "flow"):
+        root: Any = leyden.get_command(click.Context(leyden), group)
+        for words, command in every_command(root, (group,)):
+            names = {name for option in command.params for name in option.opts}
+            assert {"--json", "--profile"} <= names, words
+            assert command.help, words
+
+
+def test_a_name_is_no_command_to_the_terminal(
+    here: Harbour, typed: Typed, pier: str
+) -> None:
+    node_id = told(typed("nodes", "show", pier, "--json"))["node_id"]
+    here.yard.homes.logs[node_id] = ["[bold]a\x1b[2J\x07 peer[/bold]"]
+    shown = typed("nodes", "logs", pier).stdout
+    assert "[bold]a?[2J? peer[/bold]" in shown
+
+
+def test_the_exit_code_is_the_one_of_the_table(alone: Path) -> None:
+    """As a shell sees it."""
+    done = subprocess.run(
+        [Path(sys.executable).parent / "leyden", "nodes", "list"],
+        env={**os.environ, "LEYDEN_HOME": str(alone)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("leyden: no platform to speak to: ")
+    page = (ROOT / "docs" / "cli.md").read_text()
+    for code, words in exits.CODES.items():
+        assert f"| {code} | {words} |" in page
