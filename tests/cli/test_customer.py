@@ -335,15 +335,15 @@ def test_who_may_reach_a_node_elsewhere_has_to_be_said() -> None:
 def test_a_shell_completes_commands_and_names_of_nodes(typed: Typed, pier: str) -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "_LEYDEN_COMPLETE" in typed("completion", shell).stdout
-    shell = BashComplete(leyden, {}, "leyden", "_LEYDEN_COMPLETE")
-    assert "create" in {each.value for each in shell.get_completions(["nodes"], "cr")}
-    offered = shell.get_completions(["nodes", "show"], "pi")
+    bash = BashComplete(leyden, {}, "leyden", "_LEYDEN_COMPLETE")
+    assert "create" in {each.value for each in bash.get_completions(["nodes"], "cr")}
+    offered = bash.get_completions(["nodes", "show"], "pi")
     assert [each.value for each in offered] == [pier]
     here_no_more = {"LEYDEN_URL": "http://127.0.0.1:9"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in here_no_more.items():
             patch.setenv(name, value)
-        assert shell.get_completions(["nodes", "show"], "pi") == []
+        assert bash.get_completions(["nodes", "show"], "pi") == []
 
 
 def every_command(
