@@ -37,12 +37,12 @@ def test_a_certificate_ages(day: float, standing: Standing) -> None:
 
 
 def test_alarms_are_of_those_that_end_soon_the_first_first() -> None:
-    later = Validity(BORN + timedelta(days=10), BORN + timedelta(days=370))
-    fresh = Validity(BORN + timedelta(days=300), BORN + timedelta(days=660))
-    found = {"lighthouse": later, "harbour": YEAR, "pier": fresh}
+    later = BORN + timedelta(days=370)
+    fresh = BORN + timedelta(days=660)
+    found = {"lighthouse": later, "harbour": YEAR.until, "pier": fresh}
     assert alarms(found, BORN + timedelta(days=362)) == (
         Alarm("harbour", Standing.EXPIRED, YEAR.until),
-        Alarm("lighthouse", Standing.EXPIRING, later.until),
+        Alarm("lighthouse", Standing.EXPIRING, later),
     )
     assert alarms(found, BORN + timedelta(days=100)) == ()
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -94,6 +94,18 @@ def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
     locked = load_pem_private_key(tls.key_pem, None).private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"hunter2")
     )
-    for key, why in ((odd, "elliptic"), (locked, "password"), (b"", "not a PEM key")):
+    bitcoins = ec.generate_private_key(ec.SECP256K1()).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    short = rsa.generate_private_key(65537, 1024).private_bytes(  # noqa: S505
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    for key, why in (
+        (odd, "elliptic"),
+        (bitcoins, "P-256"),
+        (short, "2048 to 8192 bits"),
+        (locked, "password"),
+        (b"", "not a PEM key"),
+    ):
         with pytest.raises(Malformed, match=why):
             accepted(tls.chain_pem, key)

@@ -18,7 +18,9 @@ import pytest
 from leyden import processes
 from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
+from leyden.lnd.home import Tls
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
+from tests.authority import Authority
 from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
 from tests.domain.nodes import a_node, some_settings
 
@@ -97,6 +99,16 @@ async def test_killed_right_after_the_start_it_finds_its_lnd_again(
     assert found.process.startswith(f"{orphan} ")
     assert found.launched == 1, "it has the settings it was started with"
     assert lnds_in(tmp_path) == [orphan]
+
+
+async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(
+    hands: LocalHands, node: Node
+) -> None:
+    chain, key = Authority("somebody else").sign(node.api_endpoint)
+    outfit = replace(hands.outfit(node), tls=Tls(chain_pem=chain, key_pem=key))
+    async for _ in hands.runtime.start(node, outfit):
+        pass
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
 
 
 async def test_a_stranger_with_the_same_pid_is_left_alone(

@@ -5,16 +5,19 @@ import dataclasses
 import uuid
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from leyden.domain.nodes import Action, Network, Node, Status, Wanted
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
+from leyden.figures import REGISTRY
 from leyden.gateway.certificates import Authority, open_or_create
 from leyden.gateway.routes import Address, Door
-from leyden.services import node_commands, nodes
+from leyden.services import certificates, node_commands, nodes
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
@@ -373,6 +376,65 @@ async def test_a_certificate_can_be_renewed_by_hand(yard: Yard) -> None:
     assert after.status is Status.RESTARTING
     await yard.work()
     assert await nodes.certificate(yard.fleet, HARBOUR, node.id) != first
+
+
+async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
+    yard: Yard, tmp_path: Path
+) -> None:
+    node = await yard.running()
+    theirs = open_or_create(tmp_path / "theirs", now=NOW).issue(
+        node.api_endpoint, now=yard.now
+    )
+    await node_commands.renew_certificate(
+        yard.fleet,
+        HARBOUR,
+        node.id,
+        actor="key:7",
+        now=yard.now,
+        certificate=theirs.chain_pem.decode(),
+        key=theirs.key_pem.decode(),
+    )
+    await yard.work()
+    assert yard.runtime.homes[node.id].tls == theirs
+    shown = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    assert shown == theirs.chain_pem, "without a root of ours"
+
+    yard.now += timedelta(days=360)
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    assert yard.runtime.homes[node.id].tls == theirs, "renewing it is not ours to do"
+
+    yard.now += timedelta(days=10)
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    assert yard.runtime.homes[node.id].tls != theirs, "lnd would sign one itself"
+
+
+async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> None:
+    node = await yard.running()
+    stopped = await yard.running(name="pier")
+    await yard.ask(stopped, Action.STOP)
+    await yard.work()
+    assert await certificates.ending(yard.fleet) == ()
+
+    yard.now += timedelta(days=340)
+    (alarm,) = await certificates.ending(yard.fleet)
+    assert (alarm.what, alarm.standing) == (f"node {node.id}", "expiring")
+    with capture_logs() as lines:
+        said = await certificates.look(yard.fleet)
+        assert await certificates.look(yard.fleet, said) == said
+    (line,) = [each for each in lines if each["log_level"] == "warning"]
+    assert line["of"] == f"node {node.id}", "and it is said once"
+    labels = {"standing": "expiring"}
+    assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 1
+
+    yard.now += timedelta(days=30)
+    (alarm,) = await certificates.ending(yard.fleet)
+    assert alarm.standing == "expired"
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    await certificates.look(yard.fleet)
+    assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 0
 
 
 async def test_nobody_commands_the_node_of_another(yard: Yard) -> None:

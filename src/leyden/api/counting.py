@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 
-REGISTRY = CollectorRegistry()
+from leyden.figures import REGISTRY
+
 _REQUESTS = Counter(
     "leyden_requests",
     "Answered API requests.",

@@ -3,7 +3,7 @@
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from leyden.api.app import Receive, Scope, Send
-from leyden.api.counting import REGISTRY
+from leyden.figures import REGISTRY
 
 
 async def metrics(scope: Scope, _: Receive, send: Send) -> None:

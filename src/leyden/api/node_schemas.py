@@ -56,6 +56,13 @@ class SettingsChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return {name: value for name, value in every.items() if value is not UNSET}
 
 
+class NewCertificate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A certificate from elsewhere, and its key, both PEM; {} asks for one of ours."""
+
+    certificate: Text = ""
+    key: Text = ""
+
+
 class NewSettings(SettingsChange, kw_only=True):
     """The settings of a new node; seven of them have no default."""
 

@@ -14,6 +14,7 @@ from leyden.api.node_schemas import (
     LogAnswer,
     LogQuery,
     MetricsAnswer,
+    NewCertificate,
     NewNode,
     NewWhitelist,
     NodeAnswer,
@@ -136,13 +137,17 @@ async def certificate(request: Request) -> CertificateAnswer:
     return await _certificate(request)
 
 
-async def renew_certificate(request: Request) -> CertificateAnswer:
-    """Give a node a new certificate, and restart it so that it is served."""
+async def renew_certificate(
+    request: Request, body: NewCertificate
+) -> CertificateAnswer:
+    """Give a node a new certificate, or the one handed in; restart it to serve it."""
     await node_commands.renew_certificate(
         fleet_of(request),
         *which(request),
         actor=request.principal.actor,
         now=request.now,
+        certificate=body.certificate,
+        key=body.key,
     )
     return await _certificate(request)
 

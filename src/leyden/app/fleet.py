@@ -23,7 +23,7 @@ from leyden.daemons.progress import Progress, quiet
 from leyden.domain.nodes import Network
 from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway import certificates
+from leyden.gateway.certificates import open_or_create
 from leyden.gateway.local import LocalGateway
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
 from leyden.lnd.options import Logs
@@ -31,6 +31,7 @@ from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import Seats, can_be_reached, may_give_users
+from leyden.services import certificates
 from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
 from leyden.services.platform import Platform
@@ -102,7 +103,10 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
     runtime = fleet.runtime
     watching = Watching(fleet)
     runtime.watch(watching.hear)
-    tasks = [asyncio.create_task(_find_again(fleet), name="nodes found again")]
+    tasks = [
+        asyncio.create_task(_find_again(fleet), name="nodes found again"),
+        asyncio.create_task(certificates.watch(fleet), name="certificates"),
+    ]
     if isinstance(runtime, LocalRuntime):
         fenced = fencing.kept(given, runtime.layout)
         tasks.append(asyncio.create_task(fenced, name="fence"))
@@ -147,9 +151,7 @@ def _fleet(
     if seats.first_uid is not None:
         binary = _within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
-    authority = certificates.open_or_create(
-        given.home_path / "authority", now=platform.clock()
-    )
+    authority = open_or_create(given.home_path / "authority", now=platform.clock())
     trusts = ssl.create_default_context(cadata=authority.root_pem.decode())
     return Fleet(
         database=platform.database,

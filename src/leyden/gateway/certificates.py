@@ -84,11 +84,14 @@ class Authority:
     def trusted(self, chain_pem: bytes) -> bytes:
         """Give the chain with the root at its end: a CA file for clients of the node.
 
-        A chain of somebody else, handed in by the operator, is given as it is.
+        A chain of somebody else, handed in by the owner, is given as it is.
         """
+        return chain_pem + self.root_pem if self.issued(chain_pem) else chain_pem
+
+    def issued(self, chain_pem: bytes) -> bool:
+        """Tell whether a chain is ours, and was not handed in by somebody."""
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
-        ours = last.issuer == self.root.subject
-        return chain_pem + self.root_pem if ours else chain_pem
+        return last.issuer == self.root.subject
 
 
 def open_or_create(folder: Path, *, now: datetime) -> Authority:

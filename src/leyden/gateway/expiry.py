@@ -65,13 +65,12 @@ def renewal_due(validity: Validity, now: datetime) -> bool:
 
 
 def alarms(
-    certificates: Mapping[str, Validity], now: datetime, *, notice: timedelta = NOTICE
+    endings: Mapping[str, datetime], now: datetime, *, notice: timedelta = NOTICE
 ) -> tuple[Alarm, ...]:
     """Give those that have ended or are about to, the most urgent first."""
-    pressing = (Standing.EXPIRING, Standing.EXPIRED)
     found = [
-        Alarm(what, standing, each.until)
-        for what, each in certificates.items()
-        if (standing := each.standing(now, notice=notice)) in pressing
+        Alarm(what, Standing.EXPIRED if now >= until else Standing.EXPIRING, until)
+        for what, until in endings.items()
+        if now >= until - notice
     ]
     return tuple(sorted(found, key=lambda alarm: (alarm.until, alarm.what)))

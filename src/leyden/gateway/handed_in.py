@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from itertools import pairwise
+from typing import TypeGuard
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -17,6 +18,10 @@ from leyden.errors import Malformed
 from leyden.lnd.home import Tls
 
 _LONGEST_PEM = 64 * 1024
+# What Go's TLS can use, and clients still accept.
+_CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
+_RSA_BITS = range(2048, 8193)
+_Usable = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def accept(chain_pem: str, key_pem: str, *, name: str, now: datetime) -> Tls:
@@ -37,14 +42,23 @@ def accept(chain_pem: str, key_pem: str, *, name: str, now: datetime) -> Tls:
         key = load_pem_private_key(key_pem.encode(), password=None)
     except (ValueError, TypeError):
         raise Malformed("key: is not a PEM key without a password") from None
-    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise Malformed("key: must be an elliptic curve or RSA key")
+    if not _can_be_used(key):
+        raise Malformed(
+            "key: must be an elliptic curve key (P-256, P-384, P-521), or an RSA key "
+            "of 2048 to 8192 bits"
+        )
     if key.public_key() != leaf.public_key():
         raise Malformed("key: is not the key of the first certificate")
     return Tls(
         chain_pem=b"".join(each.public_bytes(Encoding.PEM) for each in chain),
         key_pem=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
     )
+
+
+def _can_be_used(key: object) -> TypeGuard[_Usable]:
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return isinstance(key.curve, _CURVES)
+    return isinstance(key, rsa.RSAPrivateKey) and key.key_size in _RSA_BITS
 
 
 def _chain(pem: str) -> list[x509.Certificate]:

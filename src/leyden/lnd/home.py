@@ -60,6 +60,15 @@ def channel_backup(home: Path, chain: Chain) -> Path:
     return network_folder(home, chain) / "channel.backup"
 
 
+def certificate(home: Path) -> bytes:
+    """Give the chain that lnd serves; nothing where there is none yet."""
+    try:
+        with _open_folder(home) as folder:
+            return _get(folder, CERTIFICATE)
+    except OSError:
+        return b""
+
+
 def render(settings: NodeSettings, options: Options, home: Path) -> dict[str, bytes]:
     """Give the files that follow from the settings, by name; pure, for any runtime.
 
@@ -111,15 +120,22 @@ def write(
 
 @contextlib.contextmanager
 def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
-    """Open the folder itself, never where a link of that name may lead."""
+    """Make the folder, or take it as it is, for its owner alone."""
     with contextlib.suppress(FileExistsError):
         home.mkdir(mode=_FOLDER_MODE)
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    folder = os.open(home, flags)
-    try:
+    with _open_folder(home) as folder:
         os.fchmod(folder, _FOLDER_MODE)
         if owner is not None:
             os.fchown(folder, owner.uid, owner.gid)
+        yield folder
+
+
+@contextlib.contextmanager
+def _open_folder(home: Path) -> Iterator[int]:
+    """Open the folder itself, never where a link of that name may lead."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(home, flags)
+    try:
         yield folder
     finally:
         os.close(folder)

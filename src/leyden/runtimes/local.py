@@ -21,6 +21,7 @@ from leyden.errors import Conflict
 from leyden.lnd import endings, home
 from leyden.lnd.options import Logs, Options
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
+from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
 from leyden.runtimes.layout import Layout
@@ -185,7 +186,10 @@ class LocalRuntime:
         watched = _Watched(
             seen=Observation(process=process),
             stream=Watch(
-                address, self._trusts, said, opens_after_s=OPENS_AFTER_S if new else 0
+                address,
+                trusting_chain(self._trusts, home.certificate(self.layout.home(node))),
+                said,
+                opens_after_s=OPENS_AFTER_S if new else 0,
             ),
             ending=asyncio.create_task(self._await_end(node, running)),
         )

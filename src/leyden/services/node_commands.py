@@ -8,6 +8,7 @@ from leyden.domain import node_settings, versions
 from leyden.domain.node_moves import MOVES, command
 from leyden.domain.nodes import Action, Node
 from leyden.errors import NotAllowed
+from leyden.gateway.handed_in import accept
 from leyden.services import outfitting
 from leyden.services.changes import change
 from leyden.services.fleet import Fleet
@@ -77,13 +78,27 @@ async def change_settings(
 
 
 async def renew_certificate(
-    fleet: Fleet, organization_id: str, node_id: str, *, actor: str, now: datetime
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    *,
+    actor: str,
+    now: datetime,
+    certificate: str = "",
+    key: str = "",
 ) -> Node:
-    """Give a node a new certificate, and start its lnd again so that it is served."""
+    """Give a node a new certificate, and start its lnd again so that it is served.
+
+    It is one of ours, or the chain and key that were handed in.
+    """
     async with fleet.database.transaction() as tx:
         before = theirs(await tx.nodes.lock(node_id), organization_id)
         after = command(before, Action.SETTINGS, now=now)
-        await outfitting.renew(fleet, tx, before, now=now)
+        handed_in = None
+        if certificate or key:
+            name = before.api_endpoint
+            handed_in = accept(certificate, key, name=name, now=now)
+        await outfitting.renew(fleet, tx, before, now=now, handed_in=handed_in)
         await _asked(tx, before, after, Action.SETTINGS, actor=actor, now=now)
     return after
 

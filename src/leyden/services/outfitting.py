@@ -66,15 +66,26 @@ def webhook_secret_purpose(node_id: str) -> str:
     return f"webhook secret of {node_id}"
 
 
-def is_renewable(sealed: SealedOutfit, *, now: datetime) -> bool:
-    """Tell whether a start at this time should come with a new certificate."""
+def is_renewable(fleet: Fleet, sealed: SealedOutfit, *, now: datetime) -> bool:
+    """Tell whether a start at this time should come with a new certificate.
+
+    One that was handed in is its owner's to renew. But lnd replaces one that has ended
+    by one that it signs itself, which nobody trusts: ours is better than that.
+    """
+    if not fleet.authority.issued(sealed.certificate):
+        return now >= sealed.certificate_until
     since = validity(sealed.certificate).since
     return renewal_due(Validity(since, sealed.certificate_until), now)
 
 
-async def renew(fleet: Fleet, tx: Nouns, node: Node, *, now: datetime) -> None:
-    """Give the node a new certificate; lnd takes it at its next start."""
-    tls = fleet.authority.issue(node.api_endpoint, now=now)
+async def renew(
+    fleet: Fleet, tx: Nouns, node: Node, *, now: datetime, handed_in: Tls | None = None
+) -> None:
+    """Give the node a new certificate, ours unless one was handed in.
+
+    lnd takes it at its next start.
+    """
+    tls = handed_in or fleet.authority.issue(node.api_endpoint, now=now)
     await tx.outfits.set_certificate(
         node.id,
         chain=tls.chain_pem,

@@ -93,7 +93,7 @@ async def _outfit(fleet: Fleet, work: Due, node: Node) -> Outfit:
     """Open what the node is started with; a certificate past half its life is new."""
     now = fleet.clock()
     sealed = await fleet.database.reader.outfits.get(node.id)
-    if outfitting.is_renewable(sealed, now=now):
+    if outfitting.is_renewable(fleet, sealed, now=now):
         async with work.transaction() as tx:
             await outfitting.renew(fleet, tx, node, now=now)
         sealed = await fleet.database.reader.outfits.get(node.id)

@@ -1,8 +1,11 @@
 import base64
+from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography import x509
 
+from leyden.gateway.certificates import open_or_create
 from tests.api.conftest import Caller
 from tests.services.yard import Yard
 
@@ -23,6 +26,47 @@ async def test_it_is_base64_of_a_chain_for_the_nodes_name_alone(
         signed.verify_directly_issued_by(signer)
     assert b"PRIVATE KEY" not in pem
     assert pem.startswith(yard.runtime.homes[node["node_id"]].tls.chain_pem)
+
+
+async def test_one_from_elsewhere_is_served(
+    alice: Caller, path: str, yard: Yard, tmp_path: Path
+) -> None:
+    endpoint = (await alice.get(path)).json()["api_endpoint"]
+    theirs = open_or_create(tmp_path / "theirs", now=yard.now).issue(
+        endpoint, now=yard.now
+    )
+    handed_in = {
+        "certificate": theirs.chain_pem.decode(),
+        "key": theirs.key_pem.decode(),
+    }
+    answer = await alice.post(f"{path}/tls", handed_in)
+    assert base64.b64decode(answer.json()["tls_cert"]) == theirs.chain_pem
+    await yard.work()
+    node_id = answer.json()["node_id"]
+    assert yard.runtime.homes[node_id].tls == theirs
+
+
+@pytest.mark.parametrize("missing", ["certificate", "key"])
+async def test_one_from_elsewhere_is_looked_at_first(
+    alice: Caller, path: str, yard: Yard, tmp_path: Path, missing: str
+) -> None:
+    authority = open_or_create(tmp_path / "theirs", now=yard.now)
+    endpoint = (await alice.get(path)).json()["api_endpoint"]
+    before = (await alice.get(f"{path}/cert")).json()
+    tls = authority.issue(endpoint, now=yard.now)
+    good = {"certificate": tls.chain_pem.decode(), "key": tls.key_pem.decode()}
+    other = authority.issue("harbour.example", now=yard.now).chain_pem.decode()
+    for wrong in (
+        {name: value for name, value in good.items() if name != missing},
+        {**good, missing: "-----BEGIN PRIVATE KEY-----"},
+        {**good, "certificate": other},
+    ):
+        answer = await alice.post(f"{path}/tls", wrong)
+        assert answer.status == 400
+        assert set(answer.json()) == {"message"}
+        assert "PRIVATE KEY" not in answer.body.decode()
+    assert (await alice.get(f"{path}/cert")).json() == before
+    assert (await alice.get(path)).json()["status"] == "waiting_init"
 
 
 async def test_renewing_gives_another_and_restarts_the_node(

@@ -37,7 +37,7 @@ CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
     ("POST", f"{_ONE}/settings"): ({"keysend": False}, {"keysend": "false"}),
     ("POST", f"{_ONE}/whitelist"): ({"whitelist": []}, {"whitelist": "::/0"}),
     ("GET", f"{_ONE}/cert"): (None, None),
-    ("POST", f"{_ONE}/tls"): (None, None),
+    ("POST", f"{_ONE}/tls"): ({}, {"certificate": 7}),
     ("POST", f"{_ONE}/macaroon"): (
         {"macaroon": CIPHERTEXT, "name": "admin"},
         {"macaroon": ["a"], "name": "admin"},

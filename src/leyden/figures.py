@@ -1,0 +1,5 @@
+"""Where the figures are kept that the operator's monitoring reads."""
+
+from prometheus_client import CollectorRegistry
+
+REGISTRY = CollectorRegistry()
