@@ -2,16 +2,13 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from leyden.devnet.network import Ports
 from leyden.domain.payments import (
     Invoice,
     InvoiceState,
@@ -24,43 +21,17 @@ from leyden.errors import TreasuryAway
 from leyden.payments.fake import PaymentFailed
 from tests.contracts.treasuries import (
     FakeWorld,
-    Harbour,
     LndWorld,
     World,
-    customer_access,
+    harbour,
     until,
 )
 from tests.devnet.conftest import programs
-from tests.ports import free_ports
 
-__all__ = ["programs"]
+__all__ = ["harbour", "programs"]
 
 PRICE = Sats(16_163)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(scope="session")
-def harbour(
-    programs: Mapping[str, Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Harbour]:
-    home = tmp_path_factory.mktemp("harbour")
-    btcd, peer, grpc, rest, *customer = free_ports(7)
-    harbour = Harbour(
-        home,
-        programs,
-        Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest),
-        customer_access(
-            home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
-        ),
-    )
-    # In a thread of its own: whoever asks for it is in a loop already.
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            thread.submit(asyncio.run, harbour.up()).result()
-            yield harbour
-        finally:
-            thread.submit(asyncio.run, harbour.down()).result()
 
 
 @pytest.fixture(

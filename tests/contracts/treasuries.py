@@ -4,18 +4,32 @@ import asyncio
 import base64
 import contextlib
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import signal
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 from leyden import processes
-from leyden.devnet import access, hands
+from leyden.devnet import access, faucet, hands
+from leyden.devnet.addresses import output_script
 from leyden.devnet.chain import Chain, connected
 from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.lnd import Lnd, access_to
+from leyden.devnet.mining_key import MiningKey
 from leyden.devnet.network import Network, Ports, stop
+from leyden.devnet.spending import Coin, Output, spend
 from leyden.domain.payments import PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
@@ -23,6 +37,7 @@ from leyden.payments.base import Payments
 from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access, Treasury
+from tests.ports import free_ports
 
 CHAIN = "simnet"
 _CHANNEL = 10_000_000
@@ -91,12 +106,13 @@ class Harbour:
 
     async def up(self) -> None:
         """Start it all and open the channel; what runs already is found."""
-        network = Network(
-            self.home, programs=self.programs, ports=self.ports, chain=CHAIN
-        )
+        network = self._network()
         await network.start(lambda _: None)
         await self._keeper(network).ensure()
         await self._open_channel()
+
+    def _network(self) -> Network:
+        return Network(self.home, programs=self.programs, ports=self.ports, chain=CHAIN)
 
     def _keeper(self, network: Network) -> Keeper:
         return Keeper(
@@ -109,6 +125,24 @@ class Harbour:
                 btcd=network.access.btcd,
             )
         )
+
+    async def treasury_killed(self) -> None:
+        """End the treasury as a power cut would."""
+        running = processes.holder(claim(access.folder(self.home) / "treasury"))
+        assert running is not None
+        processes.signal(running, signal.SIGKILL)
+        await until(lambda: _is_gone(running))
+
+    async def treasury_back(self) -> None:
+        """Start it again, and wait until payments find their way to it."""
+        await self._network().start(lambda _: None)
+        treasury = Treasury(self.treasury_access())
+        customer = Treasury(_treasury_access(self.customer))
+        try:
+            await until(lambda: _can_pay(customer, treasury), within_s=60)
+        finally:
+            await treasury.close()
+            await customer.close()
 
     async def down(self) -> None:
         if running := processes.holder(claim(self.home / "customer")):
@@ -145,6 +179,14 @@ class Harbour:
             await customer.close()
 
 
+@dataclass(frozen=True)
+class Spent:
+    """Coins that were spent, and may be spent otherwise."""
+
+    key: MiningKey
+    coins: Sequence[Coin]
+
+
 @dataclass
 class LndWorld:
     """A real treasury, for the length of a test."""
@@ -162,8 +204,8 @@ class LndWorld:
         self._treasury = Treasury(self.harbour.treasury_access())
 
     async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
-        paying = asyncio.create_task(self._pay(request, sats))
-        self._paying[request.payment_hash] = paying
+        self.begin_to_pay(request, sats)
+        paying = self._paying[request.payment_hash]
 
         async def is_held() -> bool:
             if paying.done():
@@ -174,6 +216,11 @@ class LndWorld:
             return str(told["state"]) == "ACCEPTED"
 
         await until(is_held)
+
+    def begin_to_pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        """Begin to pay over Lightning; `kept` tells how it went."""
+        paying = asyncio.create_task(self._pay(request, sats))
+        self._paying[request.payment_hash] = paying
 
     async def _pay(self, request: PaymentRequest, sats: int | None) -> dict[str, Any]:
         body: dict[str, object] = {
@@ -210,18 +257,44 @@ class LndWorld:
         await hands.fund(self.harbour.home, address, sats, confirmations=0)
         await asyncio.sleep(0)
 
+    async def send_replaceably(self, address: str, sats: int) -> Spent:
+        """Send coins in a transaction that another may still replace."""
+        key = MiningKey.kept_in(access.folder(self.harbour.home) / "mining.key")
+        async with self._chain() as chain:
+            script = output_script(CHAIN, address)
+            coins = await faucet._coins(
+                chain, key, [Output(sats, script)], passed_over=set()
+            )
+        spent = Spent(key, coins)
+        await self.spend_again(spent, address, sats, fee=2_000)
+        return spent
+
+    async def spend_again(
+        self, spent: Spent, address: str, sats: int, *, fee: int
+    ) -> None:
+        """Spend the same coins once more: the higher fee wins."""
+        change = sum(coin.sats for coin in spent.coins) - sats - fee
+        paid = Output(sats, output_script(CHAIN, address))
+        back = Output(change, spent.key.output_script)
+        raw = spend(spent.coins, [paid, back], spent.key, replaceable=True)
+        async with self._chain() as chain:
+            await chain.call("sendrawtransaction", raw.hex())
+
+    async def undo(self, depth: int) -> None:
+        """Undo blocks; what they held waits for others."""
+        async with self._chain() as chain:
+            height = await chain.height()
+            first = await chain.call("getblockhash", height - depth + 1)
+            await chain.call("invalidateblock", first)
+
     async def mine(self, blocks: int) -> None:
         async with self._chain() as chain:
             await chain.mine(blocks)
         await synced(self._treasury, self.harbour.home)
 
     async def reorganise(self, depth: int) -> None:
-        async with self._chain() as chain:
-            height = await chain.height()
-            first = await chain.call("getblockhash", height - depth + 1)
-            await chain.call("invalidateblock", first)
-            await chain.mine(depth + 1)
-        await synced(self._treasury, self.harbour.home)
+        await self.undo(depth)
+        await self.mine(depth + 1)
 
     async def leave(self) -> None:
         await self.payments.close()
@@ -269,6 +342,10 @@ async def until(
             await asyncio.sleep(0.05)
 
 
+async def _is_gone(process: processes.Identity) -> bool:
+    return not processes.alive(process)
+
+
 async def _can_pay(payer: Treasury, payee: Treasury) -> bool:
     """Try it: an active channel carries nothing for the first second or two."""
     invoice = await payee.call("POST", "/v1/invoices", {"value": "1000"})
@@ -299,3 +376,27 @@ def _treasury_access(lnd: access.Lnd) -> Access:
 
 def _hex_to_base64(value: str) -> str:
     return base64.b64encode(bytes.fromhex(value)).decode()
+
+
+@pytest.fixture(scope="session")
+def harbour(
+    programs: Mapping[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Harbour]:
+    home = tmp_path_factory.mktemp("harbour")
+    btcd, peer, grpc, rest, *customer = free_ports(7)
+    harbour = Harbour(
+        home,
+        programs,
+        Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest),
+        customer_access(
+            home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
+        ),
+    )
+    # In a thread of its own: whoever asks for it is in a loop already.
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(asyncio.run, harbour.up()).result()
+            yield harbour
+        finally:
+            thread.submit(asyncio.run, harbour.down()).result()

@@ -9,6 +9,7 @@ from leyden.devnet.mining_key import MiningKey
 _VERSION = (2).to_bytes(4, "little")
 _NO_LOCK_TIME = bytes(4)
 _FINAL = b"\xff\xff\xff\xff"
+_REPLACEABLE = b"\xfd\xff\xff\xff"  # by a transaction that pays more (BIP 125)
 _SIGHASH_ALL = (1).to_bytes(4, "little")
 _MARKER_AND_FLAG = b"\x00\x01"
 
@@ -38,13 +39,20 @@ class Output:
         return self.sats.to_bytes(8, "little") + _with_length(self.script)
 
 
-def spend(coins: Sequence[Coin], outputs: Sequence[Output], key: MiningKey) -> bytes:
+def spend(
+    coins: Sequence[Coin],
+    outputs: Sequence[Output],
+    key: MiningKey,
+    *,
+    replaceable: bool = False,
+) -> bytes:
     """Give the signed transaction; what the outputs leave is the miner's fee."""
-    inputs = b"".join(coin.outpoint + b"\x00" + _FINAL for coin in coins)
+    sequence = _REPLACEABLE if replaceable else _FINAL
+    inputs = b"".join(coin.outpoint + b"\x00" + sequence for coin in coins)
     paid = b"".join(map(bytes, outputs))
     witnesses = b""
     for coin in coins:
-        signature = key.sign(_digest(coin, coins, paid, key.witness_script))
+        signature = key.sign(_digest(coin, coins, paid, key.witness_script, sequence))
         witnesses += b"\x02" + _with_length(signature)
         witnesses += _with_length(key.witness_script)
     return (
@@ -64,16 +72,18 @@ def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
     return base + (witness + 3) // 4
 
 
-def _digest(coin: Coin, coins: Sequence[Coin], paid: bytes, script: bytes) -> bytes:
+def _digest(
+    coin: Coin, coins: Sequence[Coin], paid: bytes, script: bytes, sequence: bytes
+) -> bytes:
     """Give what one input signs (BIP 143)."""
     return _twice(
         _VERSION
         + _twice(b"".join(each.outpoint for each in coins))
-        + _twice(_FINAL * len(coins))
+        + _twice(sequence * len(coins))
         + coin.outpoint
         + _with_length(script)
         + coin.sats.to_bytes(8, "little")
-        + _FINAL
+        + sequence
         + _twice(paid)
         + _NO_LOCK_TIME
         + _SIGHASH_ALL
