@@ -15,6 +15,7 @@ from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
 from leyden.domain.webhooks import StatusChanged, body, proof
 from leyden.errors import LeydenError
+from leyden.payments.treasury import PERMISSIONS
 
 ROOT = Path(__file__).parents[1]
 API = ROOT / "docs" / "api.md"
@@ -210,3 +211,9 @@ def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
     assert is_genuine("3f" * 32, headers, text.encode())
     assert not is_genuine("a7" * 32, headers, text.encode())
     assert not is_genuine("3f" * 32, headers, text.replace("stopped", "x").encode())
+
+
+def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
+    text = (ROOT / "docs" / "operating.md").read_text()
+    (block,) = (block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
+    assert tuple(re.findall(r"\w+:\w+", block)) == PERMISSIONS

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import (
     Invoice,
     InvoiceState,
@@ -17,10 +18,12 @@ from leyden.domain.payments import (
     Sighting,
 )
 from leyden.domain.units import Sats
-from leyden.errors import TreasuryAway
+from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.fake import PaymentFailed
+from leyden.payments.treasury import Treasury
 from tests.contracts.treasuries import (
     FakeWorld,
+    Harbour,
     LndWorld,
     World,
     harbour,
@@ -283,3 +286,33 @@ async def test_without_an_answer_nothing_is_said(
             await call
     with pytest.raises(TreasuryAway):
         await told(world, lambda _: False)
+
+
+@pytest.mark.real
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/transactions", {"addr": "", "amount": "1000"}),
+        ("POST", "/v1/transactions/many", {"AddrToAmount": {}}),
+        ("POST", "/v1/channels/transactions", {"payment_request": ""}),
+        ("POST", "/v2/router/route/send", {"payment_hash": ""}),
+        ("POST", "/v1/channels", {"local_funding_amount": "1000000"}),
+        ("POST", "/v1/macaroon", {"permissions": []}),
+        ("POST", "/v1/signmessage", {"msg": ""}),
+        ("POST", "/v2/wallet/psbt/fund", {}),
+        ("GET", "/v1/channels", None),
+        ("GET", "/v1/payments", None),
+    ],
+)
+async def test_the_platforms_macaroon_spends_nothing(
+    harbour: Harbour, method: str, path: str, body: dict[str, object] | None
+) -> None:
+    """With it everything above worked."""
+    assert macaroon(harbour.home).stat().st_mode & 0o777 == 0o600
+    treasury = Treasury(harbour.platform_access())
+    try:
+        with pytest.raises(NodeRefused, match="permission denied"):
+            await treasury.call(method, path, body)
+    finally:
+        await treasury.close()

@@ -15,7 +15,7 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,6 +30,7 @@ from leyden.devnet.lnd import Lnd, access_to
 from leyden.devnet.mining_key import MiningKey
 from leyden.devnet.network import Network, Ports, stop
 from leyden.devnet.spending import Coin, Output, spend
+from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
@@ -149,7 +150,12 @@ class Harbour:
             await processes.stop(running, grace_s=30)
         await stop(self.home)
 
+    def platform_access(self) -> Access:
+        """Give the treasury as the platform reaches it: by its own macaroon."""
+        return replace(self.treasury_access(), macaroon=macaroon(self.home))
+
     def treasury_access(self) -> Access:
+        """Give the treasury as its owner reaches it."""
         return _treasury_access(access.load(self.home).lnds["treasury"])
 
     async def _open_channel(self) -> None:
@@ -199,7 +205,7 @@ class LndWorld:
         def preimage(order_id: str, sats: Sats) -> bytes:
             return hashlib.sha256(f"a secret {order_id} {sats}".encode()).digest()
 
-        self.payments = LndPayments(self.harbour.treasury_access(), preimage=preimage)
+        self.payments = LndPayments(self.harbour.platform_access(), preimage=preimage)
         self._customer = Treasury(_treasury_access(self.harbour.customer))
         self._treasury = Treasury(self.harbour.treasury_access())
 

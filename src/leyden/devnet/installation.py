@@ -29,6 +29,7 @@ from leyden.devnet import access, first_run, network
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.daemon import claim, output
+from leyden.devnet.treasury import macaroon
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.runtimes import nftables
@@ -180,7 +181,7 @@ def _on(given: Settings, chain: access.Access) -> Settings:
         testnet_rpc_certificate=str(certificate),
         treasury_host=treasury.rest,
         treasury_certificate=treasury.certificate,
-        treasury_macaroon=treasury.macaroon,
+        treasury_macaroon=str(macaroon(given.home_path)),
         market="simulated",
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=given.nodes_may_reach

@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from leyden import processes
-from leyden.devnet import access, hands
+from leyden.devnet import access, hands, treasury
 from leyden.devnet.access import Access
 from leyden.devnet.btcd import Btcd
 from leyden.devnet.chain import connected
@@ -101,6 +101,7 @@ class Network:
         2. The lnds, one after the other.
         3. A fresh block, if the newest is old: lnd waits for one.
         4. Coins for the treasury, if it has none.
+        5. A macaroon for the platform, which may take payments and nothing else.
         """
         for keeper in self._keepers:
             began = time.monotonic()
@@ -113,6 +114,7 @@ class Network:
             await self._followed(name)
         if await self._fill_treasury():
             say(f"the treasury has {self._treasury_sats} sat")
+        await treasury.bake(self.access.lnds["treasury"], self._home)
 
     async def supervise(self) -> None:
         """Keep it all running until cancelled; the daemons go on after that."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,16 @@ class Wallet:
         answer = await self.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
         return str(answer["address"])
 
-    async def call(self, method: str, path: str) -> Any:
+    async def call(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> Any:
         """Call its REST; Refused with lnd's own words, Away when it is not there."""
         macaroon = _macaroon(Path(self._access.macaroon))
         try:
             async with self._session.request(
                 method,
                 f"https://{self._access.rest}{path}",
+                json=body,
                 headers={"Grpc-Metadata-Macaroon": macaroon} if macaroon else {},
             ) as response:
                 answer = msgspec.json.decode(await response.read())

@@ -1,8 +1,4 @@
-"""The treasury's lnd: any lnd, by its host, its certificate and a macaroon.
-
-The macaroon needs no more than
-    lncli bakemacaroon invoices:read invoices:write address:write onchain:read info:read
-"""
+"""The treasury's lnd: any lnd, by its host, its certificate and a macaroon."""
 
 import asyncio
 import ssl
@@ -16,6 +12,15 @@ import aiohttp
 from leyden.errors import NodeAway, NodeRefused, TreasuryAway
 from leyden.lnd.client import Lnd
 from leyden.lnd.states import Address
+
+# All that our macaroon has to allow: nothing that spends, opens or bakes.
+PERMISSIONS = (
+    "invoices:read",
+    "invoices:write",
+    "address:write",
+    "onchain:read",
+    "info:read",
+)
 
 _RETRY_AFTER_S = 5
 _LONGEST_LINE = 16 << 20

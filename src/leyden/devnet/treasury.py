@@ -1,0 +1,28 @@
+"""The platform's way into the treasury: a macaroon that takes payments, no more."""
+
+import os
+from pathlib import Path
+
+from leyden.devnet.access import Lnd
+from leyden.devnet.wallet import opened
+from leyden.payments.treasury import PERMISSIONS
+
+
+def macaroon(home: Path) -> Path:
+    """Give the file in which it is kept."""
+    return home / "treasury.macaroon"
+
+
+async def bake(treasury: Lnd, home: Path) -> None:
+    """Have lnd make it, for the owner's eyes only; anew at each start does no harm."""
+    wanted = [
+        dict(zip(("entity", "action"), each.split(":"), strict=True))
+        for each in PERMISSIONS
+    ]
+    async with opened(treasury) as wallet:
+        baked = await wallet.call("POST", "/v1/macaroon", {"permissions": wanted})
+    draft = macaroon(home).with_suffix(f".{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(bytes.fromhex(baked["macaroon"]))
+    draft.replace(macaroon(home))
