@@ -13,32 +13,23 @@ hundreds).
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import ClauseElement
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from leyden.errors import DatabaseAway, Violated
+from leyden.errors import DatabaseAway
 from leyden.storage.nouns import Nouns
-from leyden.storage.statements import Compiled, Row, Value, Wake
+from leyden.storage.sqlite_reads import Reads
+from leyden.storage.sqlite_statements import Statements, translated
+from leyden.storage.statements import Compiled, Wake
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
 _LARGEST_GROUP = 256
-# The primary result codes that pass by themselves, or once there is room again.
-_AWAY = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-}
-
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
@@ -62,38 +53,6 @@ class _Turn:
     durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
 
 
-class _Statements:
-    """Runs statements on one connection."""
-
-    def __init__(self, connection: sqlite3.Connection, compiled: Compiled) -> None:
-        self._connection = connection
-        self._compiled = compiled
-        self.woken: set[str] = set()
-
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
-        try:
-            return self._connection.execute(
-                *self._compiled(statement, values)
-            ).fetchall()
-        except sqlite3.Error as error:
-            raise _translated(error) from error
-
-    async def many(
-        self, statement: ClauseElement, values: Sequence[Mapping[str, Value]]
-    ) -> int:
-        if not values:
-            return 0
-        sql, _ = self._compiled(statement, values[0])
-        rows = [self._compiled(statement, each)[1] for each in values]
-        try:
-            return self._connection.executemany(sql, rows).rowcount
-        except sqlite3.Error as error:
-            raise _translated(error) from error
-
-    def wake(self, kind: str) -> None:
-        self.woken.add(kind)
-
-
 class SqliteDatabase:
     """One file, one writing process; operators' commands may write beside it."""
 
@@ -103,7 +62,8 @@ class SqliteDatabase:
         self._compiled = Compiled(SQLiteDialect_pysqlite(paramstyle="named"))
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
-        self.reader = Nouns(_Statements(self._reading, self._compiled))
+        self._reads = Reads(self._reading, self._compiled)
+        self.reader = Nouns(self._reads)
         self._writing = connect(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
@@ -121,7 +81,7 @@ class SqliteDatabase:
             raise RuntimeError("a transaction inside a transaction would wait for ever")
         turn = _Turn()
         self._turns.put_nowait(turn)
-        run = _Statements(self._writing, self._compiled)
+        run = Statements(self._writing, self._compiled)
         try:
             await turn.granted
             inside = _inside.set(True)
@@ -138,7 +98,7 @@ class SqliteDatabase:
         except BaseException as error:
             turn.finished.set_result(False)
             if isinstance(error, sqlite3.Error):
-                raise _translated(error) from error
+                raise translated(error) from error
             raise
         turn.finished.set_result(True)
         await turn.durable
@@ -153,7 +113,7 @@ class SqliteDatabase:
                 await self._in_thread("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 if not turn.granted.done():
-                    turn.granted.set_exception(_translated(error))
+                    turn.granted.set_exception(translated(error))
                 continue
             turns = self._waiting(turn)
             await self._commit([each for each in turns if await self._take(each)])
@@ -185,8 +145,9 @@ class SqliteDatabase:
                 await self._in_thread("ROLLBACK")
             for turn in landed:
                 if not turn.durable.cancelled():
-                    turn.durable.set_exception(_translated(error))
+                    turn.durable.set_exception(translated(error))
         else:
+            self._reads.forget()
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)
@@ -202,11 +163,3 @@ class SqliteDatabase:
         self._thread.shutdown()
         self._reading.close()
         self._writing.close()
-
-
-def _translated(error: sqlite3.Error) -> Exception:
-    if isinstance(error, sqlite3.IntegrityError):
-        return Violated(str(error))
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _AWAY:
-        return DatabaseAway(retry_after_s=5)
-    return error

@@ -1,0 +1,85 @@
+"""What is remembered is never older than what anybody has committed."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leyden.storage.database import Database, open_database
+from tests.storage.test_transactions import an_organization
+
+RENAME = "UPDATE organization SET name = ?"
+
+
+@pytest.fixture
+def path(sqlite_url: str) -> Path:
+    return Path(sqlite_url.removeprefix("sqlite:///"))
+
+
+async def name_of(db: Database, organization_id: str) -> str:
+    return (await db.reader.accounts.get(organization_id)).name
+
+
+async def added(db: Database) -> str:
+    organization = an_organization("Harbour Light")
+    async with db.transaction() as tx:
+        await tx.accounts.add(organization)
+    return organization.id
+
+
+async def test_our_own_commit_is_seen_at_once(sqlite_db: Database) -> None:
+    with pytest.raises(Exception, match="not found"):
+        await name_of(sqlite_db, an_organization("Lighthouse").id)
+    of = await added(sqlite_db)
+    assert await name_of(sqlite_db, of) == "Harbour Light"
+    for number in range(20):
+        key = an_organization(f"Light {number}")
+        async with sqlite_db.transaction() as tx:
+            await tx.accounts.add(key)
+        assert await name_of(sqlite_db, key.id) == f"Light {number}"
+
+
+async def test_what_another_process_commits_is_seen_by_the_next_request(
+    sqlite_db: Database, path: Path
+) -> None:
+    of = await added(sqlite_db)
+    for name in ("Lighthouse", "Harbour", "Lighthouse"):
+        program = (
+            "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); "
+            "c.execute(sys.argv[2], [sys.argv[3]]); c.commit()"
+        )
+        subprocess.run([sys.executable, "-c", program, path, RENAME, name], check=True)
+        await asyncio.sleep(0)  # a request arrives: the loop has listened
+        assert await name_of(sqlite_db, of) == name
+
+
+async def test_a_transaction_that_is_rolled_back_is_never_seen(
+    sqlite_db: Database,
+) -> None:
+    organization = an_organization("Lighthouse")
+    with pytest.raises(ZeroDivisionError):
+        async with sqlite_db.transaction() as tx:
+            await tx.accounts.add(organization)
+            1 / 0  # noqa: B018
+    with pytest.raises(Exception, match="not found"):
+        await name_of(sqlite_db, organization.id)
+
+
+async def test_nothing_is_read_twice_while_nothing_is_written(
+    sqlite_url: str,
+) -> None:
+    db = await open_database(sqlite_url)
+    of = await added(db)
+    statements: list[str] = []
+    reading: sqlite3.Connection = db._reading  # type: ignore[attr-defined]
+    reading.set_trace_callback(statements.append)
+    for _ in range(5):
+        await asyncio.sleep(0)
+        assert await name_of(db, of) == "Harbour Light"
+    selects = [each for each in statements if "SELECT" in each]
+    assert len(selects) == 1, statements
+    assert statements.count("PRAGMA data_version") == 5
+    await db.close()
