@@ -34,7 +34,10 @@ def test_every_lnd_on_offer_can_be_had() -> None:
     assert find("lnd")[1].version == str(OFFERED.default).removeprefix("v")
 
 
-@pytest.mark.parametrize("tools", SETS, ids=lambda tools: tools.name)
+OTHERS = [tools for tools in SETS if tools.name != "auctioneer"]
+
+
+@pytest.mark.parametrize("tools", OTHERS, ids=lambda tools: tools.name)
 def test_the_module_of_a_set_pins_its_version_by_checksum(tools: ToolSet) -> None:
     module = (tools.folder / "go.mod").read_text()
     sums = (tools.folder / "go.sum").read_text()
@@ -43,6 +46,25 @@ def test_the_module_of_a_set_pins_its_version_by_checksum(tools: ToolSet) -> Non
     assert f"\t{source} v{program.version}\n" in module
     assert f"{source} v{program.version} h1:" in sums
     assert "google.golang.org/protobuf => github.com/lightninglabs/" in module
+
+
+def test_our_own_auctioneer_is_built_against_the_poold_of_the_catalogue() -> None:
+    tools, program = find("auctioneer")
+    module = (tools.folder / "go.mod").read_text()
+    assert f"github.com/lightninglabs/pool v{find('poold')[1].version}\n" in module
+    said = f'const version = "{program.version}"'
+    assert said in (tools.folder / "options.go").read_text()
+
+
+def test_a_set_has_another_key_once_its_code_is_another(tmp_path: Path) -> None:
+    (tmp_path / "lamp.go").write_text("package lamp")
+    tools = ToolSet(name="lamp", programs=(), folder=tmp_path)
+    before = tools.key
+    (tmp_path / "lamp_test.go").write_text("package lamp")
+    (tmp_path / "README.md").write_text("It shines.")
+    assert tools.key == before
+    (tmp_path / "lamp.go").write_text("package lamp // brighter")
+    assert tools.key != before
 
 
 async def test_a_program_of_the_operator_is_known_by_its_version(

@@ -1,7 +1,8 @@
 """Which programs can be had, in which versions, and how each is built.
 
 A tool set is one Go module: the folder of the same name here, whose go.mod and go.sum
-pin every dependency to what the programs were released with.
+pin every dependency to what the programs were released with. The auctioneer is ours: its
+folder here is a link to the one at the root of the clone, and a wheel has it whole.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ class ToolSet:
         told += [f"{name}={value}" for name, value in sorted(self.stamps.items())]
         digest = hashlib.sha256("\0".join(told).encode())
         for file in sorted(self.folder.rglob("*")):
-            if file.suffix in {".go", ".mod", ".sum"}:
+            if _is_built_from(file):
                 digest.update(b"\0" + file.name.encode() + b"\0" + file.read_bytes())
         return f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -65,6 +66,10 @@ class ToolSet:
             if line.startswith("go "):
                 return tuple(int(part) for part in line.split()[1].split("."))
         raise SetupError(f"{self.folder}/go.mod names no version of Go")
+
+
+def _is_built_from(file: Path) -> bool:
+    return file.suffix in {".go", ".mod", ".sum"} and not file.stem.endswith("_test")
 
 
 def _lnd(number: str, *more: Program) -> ToolSet:
@@ -100,6 +105,11 @@ SETS = (
             Program("pool", "0.7.1-beta", f"{_POOL}/cmd/pool"),
         ),
         stamps={f"{_POOL}.Commit": "v0.7.1-beta"},
+    ),
+    ToolSet(
+        name="auctioneer",
+        folder=_HERE / "auctioneer",
+        programs=(Program("auctioneer", "0.1.0", "leyden/auctioneer"),),
     ),
     _lnd("0.20.1"),
     _lnd("0.21.2"),
