@@ -156,6 +156,36 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The port of the treasury's gRPC."""
     devnet_treasury_rest_port: Port = 18_081
     """The port of the treasury's REST."""
+    devnet_market: bool = True
+    """Whether there is an auction on it, with a seller, a provider and a customer."""
+    devnet_auctioneer_port: Port = 12_020
+    """The port on which the auctioneer meets traders."""
+    devnet_auctioneer_control_port: Port = 12_021
+    """The port of the auctioneer's control."""
+    devnet_provider_grpc_port: Port = 12_030
+    """The port of the gRPC of the provider's poold, which is beside the treasury."""
+    devnet_provider_rest_port: Port = 12_031
+    """The port of the REST of the provider's poold."""
+    devnet_asker_peer_port: Port = 19_736
+    """The port on which the asker's lnd meets its peers."""
+    devnet_asker_grpc_port: Port = 11_010
+    """The port of the asker's gRPC."""
+    devnet_asker_rest_port: Port = 18_082
+    """The port of the asker's REST."""
+    devnet_asker_pool_grpc_port: Port = 12_032
+    """The port of the gRPC of the asker's poold."""
+    devnet_asker_pool_rest_port: Port = 12_033
+    """The port of the REST of the asker's poold."""
+    devnet_customer_peer_port: Port = 19_737
+    """The port on which the customer's lnd meets its peers."""
+    devnet_customer_grpc_port: Port = 11_011
+    """The port of the customer's gRPC."""
+    devnet_customer_rest_port: Port = 18_083
+    """The port of the customer's REST."""
+    devnet_customer_pool_grpc_port: Port = 12_034
+    """The port of the gRPC of the customer's poold."""
+    devnet_customer_pool_rest_port: Port = 12_035
+    """The port of the REST of the customer's poold."""
 
     # Selling channels
     treasury_host: str = ""

@@ -103,6 +103,7 @@ class Town:
             "LEYDEN_HOME": str(self.home),
             "LEYDEN_NODES_ADDRESSES": addresses,
             "LEYDEN_METRICS_PORT": "0",
+            "LEYDEN_DEVNET_MARKET": "false",
             **{
                 f"LEYDEN_{name}_PORT": str(free_port())
                 for name in (

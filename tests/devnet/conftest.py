@@ -10,8 +10,28 @@ import pytest
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
+<<<<<<< HEAD
 from leyden.devnet.network import Network, Ports, stop
 from tests.ports import free_ports
+=======
+from leyden.devnet.network import Network, stop
+from leyden.devnet.places import Ports
+
+
+def free_ports(number: int) -> list[int]:
+    """Give ports that nobody listens on, all different."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+>>>>>>> 813c1a0 (A market for the private chain: auctioneer, asker, provider and customer, beside the chain)
+
+
+def some_ports() -> Ports:
+    """Give free ports for a chain without a market."""
+    btcd, peer, grpc, rest = free_ports(4)
+    return Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
 
 
 @pytest.fixture(scope="session")
@@ -31,17 +51,7 @@ class Place:
 
     home: Path
     programs: Mapping[str, Path]
-    ports: Ports = field(
-        default_factory=lambda: Ports(
-            **dict(
-                zip(
-                    ("btcd", "treasury_peer", "treasury_grpc", "treasury_rest"),
-                    free_ports(4),
-                    strict=True,
-                )
-            )
-        )
-    )
+    ports: Ports = field(default_factory=some_ports)
 
     def network(self, *, fresh_s: float = 600.0) -> Network:
         return Network(

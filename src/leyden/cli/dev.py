@@ -1,4 +1,4 @@
-"""The private chain's hands: mine, fund, look."""
+"""The private chain's hands: mine, fund, pay, register, look."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import click
 
 from leyden import settings
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.devnet import first_run, hands
+from leyden.devnet import first_run, hands, trading
 from leyden.errors import SetupError
 
 _home = click.option(
@@ -69,13 +69,83 @@ def fund(
 @_home
 @as_json
 def status(home: Path | None, *, as_json: bool) -> None:
-    """Say how high the chain is, and how its own nodes are doing."""
-    found = asyncio.run(hands.status(_place(home)))
+    """Say how high the chain is, and how its nodes and its market are doing."""
+    found = asyncio.run(_status(_place(home)))
     if as_json:
         print_json(found)
         return
-    print_fields({"chain": found["chain"], "height": found["height"]})
+    print_fields({name: found[name] for name in ("chain", "height", "market")})
     print_rows(found["lnds"], empty="it has no lnd of its own")
+    for name in ("pools", "bids", "batches"):
+        if rows := found.get(name):
+            print(f"\n{name}")
+            print_rows(rows, empty="")
+
+
+async def _status(home: Path) -> dict[str, Any]:
+    return {**await hands.status(home), **await trading.status(home)}
+
+
+@dev.command()
+@click.argument("ticket")
+@_home
+@as_json
+def register(ticket: str, home: Path | None, *, as_json: bool) -> None:
+    """Register the sidecar TICKET of an order, as the customer.
+
+    \b
+    leyden dev register sidecar1...
+    """
+    asyncio.run(trading.register(_place(home), ticket))
+    _tell({"registered": True}, as_json=as_json)
+
+
+@dev.command()
+@_home
+@as_json
+def asks(home: Path | None, *, as_json: bool) -> None:
+    """List the channels that are for sale in the auction."""
+    rows = asyncio.run(trading.asks(_place(home)))
+    if as_json:
+        print_json({"asks": rows})
+    else:
+        print_rows(rows, empty="nobody sells channels; see `leyden dev status`")
+
+
+@dev.command()
+@click.argument("invoice")
+@_home
+@as_json
+def pay(invoice: str, home: Path | None, *, as_json: bool) -> None:
+    """Pay a Lightning INVOICE, as the customer.
+
+    \b
+    leyden dev pay lnsb...
+    """
+    _tell(asyncio.run(trading.pay(_place(home), invoice)), as_json=as_json)
+
+
+@dev.command()
+@click.argument("address")
+@click.argument("sats", type=int)
+@_home
+@as_json
+def send(address: str, sats: int, home: Path | None, *, as_json: bool) -> None:
+    """Pay SATS satoshis of the customer's to ADDRESS, unconfirmed.
+
+    \b
+    leyden dev send sb1p... 1000000
+    """
+    txid = asyncio.run(trading.send(_place(home), address, sats))
+    _tell({"txid": txid}, as_json=as_json)
+
+
+@dev.command()
+@_home
+@as_json
+def tick(home: Path | None, *, as_json: bool) -> None:
+    """Let the auction match now, and say what came of it."""
+    _tell(asyncio.run(trading.tick(_place(home))), as_json=as_json)
 
 
 def _place(home: Path | None) -> Path:

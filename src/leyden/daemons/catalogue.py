@@ -1,8 +1,8 @@
 """Which programs can be had, in which versions, and how each is built.
 
 A tool set is one Go module: the folder of the same name here, whose go.mod and go.sum
-pin every dependency to what the programs were released with. The auctioneer is ours: its
-folder here is a link to the one at the root of the clone, and a wheel has it whole.
+pin every dependency to what the programs were released with. The auctioneer is ours:
+its folder here is a link to the one at the root of the clone; a wheel has it whole.
 """
 
 import hashlib

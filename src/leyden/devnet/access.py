@@ -36,6 +36,23 @@ class Lnd(msgspec.Struct, frozen=True, kw_only=True):
     macaroon: str
 
 
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a poold answers, the files that let one in, and whose it is."""
+
+    rest: str
+    grpc: str
+    certificate: str
+    macaroon: str
+    lnd: str  # the name of the one it trades for
+
+
+class Auctioneer(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the auction is, and its control."""
+
+    address: str
+    control: str
+
+
 class Access(msgspec.Struct, frozen=True, kw_only=True):
     """A whole private chain."""
 
@@ -43,6 +60,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     daemons: list[str]  # in the order they are started in
     btcd: Btcd
     lnds: dict[str, Lnd]
+    pools: dict[str, Pool] = {}
+    auctioneer: Auctioneer | None = None  # None: it was left out
 
 
 def port(address: str) -> int:

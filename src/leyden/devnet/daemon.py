@@ -19,6 +19,7 @@ _SERVES_WITHIN_S = 120.0
 _LOOK_AGAIN_S = 0.05
 _LONG_ENOUGH_S = 60.0  # a run that lasted so long was a good one
 _LOG_BYTES = 10 << 20
+_LOOK_AT_LOGS_S = 60.0
 _LAST_BYTES = 4096
 
 
@@ -109,6 +110,23 @@ class Keeper:
     def cap_log(self) -> None:
         """Keep its output from filling the disk."""
         processes.cap(output(self.daemon.folder), most_bytes=_LOG_BYTES)
+
+
+async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
+    """See that it runs, and say whether it did already, and how long it took."""
+    began = time.monotonic()
+    found = keeper.running()
+    now = await keeper.ensure()
+    how = "runs" if now == found else "is up"
+    say(f"{keeper.daemon.name} {how} ({time.monotonic() - began:.1f} s)")
+
+
+async def keep_logs_small(keepers: Sequence[Keeper]) -> None:
+    """Keep what they print from filling the disk, until cancelled."""
+    while True:
+        for keeper in keepers:
+            keeper.cap_log()
+        await asyncio.sleep(_LOOK_AT_LOGS_S)
 
 
 def claim(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """The private chain's hands: what one may do to it by a command."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ async def mine(home: Path, blocks: int) -> int:
         return await chain.height()
 
 
+async def height(home: Path) -> int:
+    """Give the height of the newest block."""
+    async with connected(access.load(home).btcd) as chain:
+        return await chain.height()
+
+
 async def fund(home: Path, address: str, sats: int, *, confirmations: int) -> str:
     """Pay coins to an address, mine so many blocks on it, and give the txid."""
     network = access.load(home)
@@ -45,11 +52,8 @@ async def status(home: Path) -> dict[str, Any]:
     """Tell how high the chain is, and how each lnd is doing."""
     network = access.load(home)
     found: dict[str, Any] = {"chain": network.chain, "height": None, "lnds": []}
-    try:
-        async with connected(network.btcd) as chain:
-            found["height"] = await chain.height()
-    except LeydenError:
-        found["height"] = None
+    with suppress(LeydenError):
+        found["height"] = await height(home)
     for name, reached in network.lnds.items():
         found["lnds"].append({"name": name, **await _lnd(reached)})
     return found

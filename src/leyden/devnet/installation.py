@@ -3,10 +3,12 @@
 1. The API answers, seconds after the start; its keys are in dev.json.
 2. Daemons that are missing are built.
 3. The chain and its treasury come up; nodes can be unlocked from then on.
-4. All of it is kept running until we are told to stop. Nodes live on.
+4. The market follows, while the rest is in use already.
+5. All of it is kept running until we are told to stop. Nodes live on.
 """
 
 import asyncio
+import dataclasses
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from leyden import app, processes
 from leyden.app.courier import words
@@ -25,20 +28,26 @@ from leyden.daemons.catalogue import Program
 from leyden.daemons.own import own as owned
 from leyden.daemons.progress import Progress
 from leyden.daemons.workshop import place
-from leyden.devnet import access, first_run, network
+from leyden.devnet import access, auction, first_run, network
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.daemon import claim, output
+from leyden.devnet.places import AuctionPorts, Ports
 from leyden.devnet.treasury import macaroon
 from leyden.domain.times import utc_now
-from leyden.errors import SetupError
+from leyden.errors import LeydenError, SetupError
 from leyden.runtimes import nftables
 from leyden.settings import Settings
+
+log = structlog.get_logger()
 
 Say = Callable[[str], None]
 
 _CHAIN = "simnet"
 _NEEDED = ("lnd", "btcd")
+_MARKETS = ("poold", "auctioneer")
+_AFTER_TROUBLE_S = 2.0
+_MOST_TROUBLE_S = 120.0
 _NODE_GRACE_S = 60.0
 _GATEWAY_GRACE_S = 5.0
 
@@ -55,11 +64,9 @@ async def run(
             "for another one use `leyden serve`"
         )
     own = await owned(words(given.own_binaries))
+    programs = _programs(cache, own)
     chain = network.Network(
-        given.home_path,
-        programs=_programs(cache, own),
-        ports=_ports(given),
-        chain=_CHAIN,
+        given.home_path, programs=programs, ports=_ports(given), chain=_CHAIN
     )
     given = _on(given, chain.access)
     app.migrate(given)
@@ -74,7 +81,11 @@ async def run(
             keeping = asyncio.create_task(chain.supervise(), name="private chain")
             say(_what_next(given, kept, time.monotonic() - began))
             await asyncio.to_thread(ready.touch)
+            market = asyncio.create_task(
+                _market(given, own, cache, progress, say), name="market"
+            )
             await _ended_first(keeping, told)
+            await _cancelled(market)
             await _cancelled(keeping)
         else:
             await _cancelled(going)
@@ -148,20 +159,59 @@ async def _bring_up(
     await chain.start(say)
 
 
+async def _market(
+    given: Settings,
+    own: Mapping[Program, Path],
+    cache: Path,
+    progress: Progress,
+    say: Say,
+) -> None:
+    """Bring the market up, however often that takes, and keep it running."""
+    home = given.home_path
+    if not given.devnet_market:
+        # One that ran before is not what is wanted any more.
+        await network.stop(home, besides=access.load(home).daemons)
+        return
+    wanted = [catalogue.find(name, None) for name in _MARKETS]
+    missing = [each for each in wanted if each[1] not in own]
+    told, wait = "", _AFTER_TROUBLE_S
+    while True:
+        began = time.monotonic()
+        try:
+            await build(missing, cache=cache, progress=progress)
+            market = auction.Auction(home, programs=_programs(cache, own))
+            await market.start(say)
+            say(f"the market is open ({time.monotonic() - began:.1f} s)")
+            await market.supervise()
+        except* (LeydenError, OSError) as troubles:
+            reason = "; ".join(str(each) for each in troubles.exceptions)
+            if reason != told:
+                say(f"the market cannot open yet: {reason}")
+            log.warning("the market cannot open", reason=reason, again_in_s=wait)
+            told = reason
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _MOST_TROUBLE_S)
+
+
 def _programs(cache: Path, own: Mapping[Program, Path]) -> dict[str, Path]:
     found = {}
-    for name in _NEEDED:
+    for name in (*_NEEDED, *_MARKETS):
         tools, program = catalogue.find(name, None)
         found[name] = own.get(program) or place(cache, tools, program)
     return found
 
 
-def _ports(given: Settings) -> network.Ports:
-    return network.Ports(
+def _ports(given: Settings) -> Ports:
+    traders = {
+        each.name: getattr(given, f"devnet_{each.name}_port")
+        for each in dataclasses.fields(AuctionPorts)
+    }
+    return Ports(
         btcd=given.devnet_btcd_port,
         treasury_peer=given.devnet_treasury_peer_port,
         treasury_grpc=given.devnet_treasury_grpc_port,
         treasury_rest=given.devnet_treasury_rest_port,
+        auction=AuctionPorts(**traders) if given.devnet_market else None,
     )
 
 
@@ -207,10 +257,26 @@ def _write_down(given: Settings, chain: access.Access) -> None:
             },
             "chain": {"name": chain.chain, **msgspec.to_builtins(chain.btcd)},
             "treasury": msgspec.to_builtins(treasury),
-            "provider": None,
-            "auctioneer": None,
+            "provider": _shown(chain.pools.get("provider")),
+            "auctioneer": _shown(chain.auctioneer),
+            "asker": _trading(chain, "asker"),
+            "customer": _trading(chain, "customer"),
         },
     )
+
+
+def _shown(what: msgspec.Struct | None) -> Any:
+    return None if what is None else msgspec.to_builtins(what)
+
+
+def _trading(chain: access.Access, name: str) -> Any:
+    """Show an lnd with the poold beside it."""
+    if name not in chain.lnds:
+        return None
+    return {
+        **msgspec.to_builtins(chain.lnds[name]),
+        "pool": msgspec.to_builtins(chain.pools[f"{name}-pool"]),
+    }
 
 
 def _what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:

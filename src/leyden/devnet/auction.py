@@ -1,0 +1,129 @@
+"""The market of a private chain: the auction, who sells, who buys for others.
+
+    auctioneer                    ours, beside btcd
+    treasury   + provider         buys channels for the platform's orders
+    asker      + asker-pool       sells channels, of every lease there is
+    customer   + customer-pool    pays, registers tickets, gets the channels
+
+It comes up after the chain, and nobody waits for it. Its daemons live on when we end.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import structlog
+
+from leyden.devnet import access, auctioneer, hands, stock
+from leyden.devnet.auctioneer import Auctioneer
+from leyden.devnet.daemon import Keeper, bring_up, keep_logs_small
+from leyden.devnet.following import followed
+from leyden.devnet.lnd import Lnd
+from leyden.devnet.poold import Poold
+from leyden.errors import LeydenError, SetupError
+
+log = structlog.get_logger()
+
+_PROVIDER_SATS = 300_000_000
+_CHANNEL_SATS = 16_000_000
+_LOOK_AGAIN_S = 1.0
+_AFTER_TROUBLE_S = 5.0
+_BUYERS = ("customer-pool",)
+
+
+class Auction:
+    """The auction of one home, and everybody in it."""
+
+    def __init__(self, home: Path, *, programs: Mapping[str, Path]) -> None:
+        network = access.load(home)
+        if network.auctioneer is None:
+            raise SetupError(f"the private chain in {home} was made without an auction")
+        self._home = home
+        self._access = network
+        self._auctioneer = network.auctioneer
+        folder = access.folder(home)
+        self._daemons = {
+            "auctioneer": Keeper(
+                Auctioneer(
+                    program=programs["auctioneer"],
+                    folder=folder / "auctioneer",
+                    chain=network.chain,
+                    access=network.auctioneer,
+                    btcd=network.btcd,
+                    buyers=[folder / name for name in _BUYERS],
+                )
+            )
+        }
+        for name in ("asker", "customer"):
+            self._daemons[name] = Keeper(
+                Lnd(
+                    name=name,
+                    program=programs["lnd"],
+                    folder=folder / name,
+                    chain=network.chain,
+                    access=network.lnds[name],
+                    btcd=network.btcd,
+                )
+            )
+        for name, pool in network.pools.items():
+            self._daemons[name] = Keeper(
+                Poold(
+                    name=name,
+                    program=programs["poold"],
+                    folder=folder / name,
+                    chain=network.chain,
+                    access=pool,
+                    lnd=network.lnds[pool.lnd],
+                    auctioneer=network.auctioneer,
+                )
+            )
+
+    async def start(self, say: Callable[[str], None] = log.info) -> None:
+        """Bring everything up, and what is up already not again.
+
+        1. The auctioneer and the lnds of asker and customer.
+        2. The poolds: each wants an lnd that has caught up, and the auctioneer.
+        3. The provider's account, which is the market's being open for orders.
+        4. Asks for every lease, and the customer's channel to pay with.
+        """
+        for name in ("auctioneer", "asker", "customer"):
+            await bring_up(self._daemons[name], say)
+        for name in self._access.lnds:
+            await followed(self._access, name)
+        for name in self._access.pools:
+            await bring_up(self._daemons[name], say)
+        least = _PROVIDER_SATS // 10
+        if await stock.ensure_account(
+            self._home, "provider", _PROVIDER_SATS, available=least
+        ):
+            say(f"the provider has an account of {_PROVIDER_SATS} sat")
+        told = await auctioneer.status(self._auctioneer)
+        if added := await stock.ensure_asks(self._home, told):
+            say(f"the asker sells channels: {added} asks")
+        if await stock.ensure_channel(
+            self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
+        ):
+            say(f"the customer can pay the treasury up to {_CHANNEL_SATS} sat")
+
+    async def supervise(self) -> None:
+        """Keep it all running until cancelled; the daemons go on after that."""
+        async with asyncio.TaskGroup() as group:
+            for keeper in self._daemons.values():
+                group.create_task(keeper.keep())
+            group.create_task(self._keep_trading())
+            group.create_task(keep_logs_small(list(self._daemons.values())))
+
+    async def _keep_trading(self) -> None:
+        """Confirm each batch with blocks, and renew what was sold."""
+        while True:
+            try:
+                told = await auctioneer.status(self._auctioneer)
+                waiting = any(not batch["confirmed"] for batch in told["batches"])
+                # A trader that sees the block before it hears the batch's end stops.
+                if waiting and not told["running"]:
+                    await hands.mine(self._home, stock.DEEP_ENOUGH)
+                await stock.ensure_asks(self._home, told)
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            except LeydenError as error:
+                log.info("the auction is not complete", reason=error.message)
+                await asyncio.sleep(_AFTER_TROUBLE_S)

@@ -1,0 +1,124 @@
+"""The daemon that is the auction of the private chain, and its control port."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from leyden import processes
+from leyden.devnet import access as reached
+from leyden.devnet.daemon import claim
+from leyden.errors import Away, LeydenError
+
+# Often enough for somebody who watches; when nothing matches it costs nothing.
+_EVERY = "5s"
+_APART = "20s"
+_BATCH_S = 120
+_STOPS_WITHIN_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auctioneer:
+    """Our auction."""
+
+    program: Path
+    folder: Path
+    chain: str
+    access: reached.Auctioneer
+    btcd: reached.Btcd
+    buyers: Sequence[Path] = ()  # the folders of the poolds that wait for channels
+    name: str = "auctioneer"
+    grace_s: float = _STOPS_WITHIN_S
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """The ports of the traders and of the control."""
+        return {
+            "devnet_auctioneer_port": reached.port(self.access.address),
+            "devnet_auctioneer_control_port": reached.port(self.access.control),
+        }
+
+    def argv(self) -> list[str]:
+        """Give the command; btcd's password goes by a file."""
+        credentials = self.folder / "btcd-credentials"
+        _write(credentials, f"{self.btcd.user}:{self.btcd.password}")
+        return [
+            str(self.program),
+            f"-home={self.folder / 'state'}",
+            f"-network={self.chain}",
+            f"-listen={self.access.address}",
+            f"-control={self.access.control}",
+            f"-btcd={self.btcd.address}",
+            f"-btcd-cert={self.btcd.certificate}",
+            f"-btcd-credentials={credentials}",
+            f"-every={_EVERY}",
+            f"-apart={_APART}",
+        ]
+
+    async def prepare(self) -> None:
+        """Mend nothing: it writes its state whole or not at all."""
+
+    async def serving(self) -> bool:
+        """Tell whether its control answers."""
+        try:
+            await status(self.access)
+        except LeydenError:
+            return False
+        return True
+
+    async def settle(self) -> None:
+        """Stop the buyers' poolds once, if this is another run than they have met.
+
+        A poold never reconnects the stream on which it waits for channels that others
+        pay for. Whoever keeps it starts it again.
+        """
+        run = processes.holder(claim(self.folder))
+        met = self.folder / "met"
+        if run is None or (met.exists() and met.read_text() == str(run)):
+            return
+        for folder in self.buyers:
+            if (buyer := processes.holder(claim(folder))) is not None:
+                await processes.stop(buyer, grace_s=self.grace_s)
+        _write(met, str(run))
+
+
+async def status(access: reached.Auctioneer) -> dict[str, Any]:
+    """Tell its accounts, open orders and batches."""
+    return await _call("GET", access, "/status")
+
+
+async def tick(access: reached.Auctioneer) -> dict[str, Any]:
+    """Run a batch now; `txid` is None when nothing matched."""
+    return await _call("POST", access, "/tick")
+
+
+async def _call(method: str, access: reached.Auctioneer, path: str) -> dict[str, Any]:
+    try:
+        async with (
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=_BATCH_S)
+            ) as session,
+            session.request(method, f"http://{access.control}{path}") as response,
+        ):
+            answer = msgspec.json.decode(await response.read(), type=dict[str, Any])
+    except (aiohttp.ClientError, TimeoutError, OSError, msgspec.MsgspecError):
+        raise Away(
+            f"the auctioneer does not answer at {access.control}; `leyden up` starts it"
+        ) from None
+    if not response.ok:
+        raise Away(f"the auctioneer cannot: {answer.get('message')}")
+    return answer
+
+
+def _write(path: Path, text: str) -> None:
+    """Keep a line for the owner alone, whole or not at all."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "w") as handle:
+        handle.write(text)
+    draft.replace(path)

@@ -1,0 +1,25 @@
+"""Waiting until the lnds of a private chain have seen its newest block."""
+
+import asyncio
+import time
+
+from leyden.devnet.access import Access
+from leyden.devnet.chain import connected
+from leyden.devnet.wallet import opened
+from leyden.errors import SetupError
+
+_WITHIN_S = 120.0
+_LOOK_AGAIN_S = 0.1
+
+
+async def followed(network: Access, name: str) -> None:
+    """Wait until an lnd has seen the newest block."""
+    deadline = time.monotonic() + _WITHIN_S
+    async with (
+        connected(network.btcd) as chain,
+        opened(network.lnds[name]) as wallet,
+    ):
+        while await wallet.height() != (await chain.height(), True):
+            if time.monotonic() > deadline:
+                raise SetupError(f"{name} does not follow the chain; see its log")
+            await asyncio.sleep(_LOOK_AGAIN_S)

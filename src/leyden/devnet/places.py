@@ -1,0 +1,129 @@
+"""Where the daemons of a private chain are on this machine: folders and ports."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.devnet import access, lnd, poold
+from leyden.devnet.access import Access
+from leyden.errors import SetupError
+
+_CHAIN = ("btcd", "treasury")
+# Each needs those before it.
+NAMES = (
+    *(*_CHAIN, "auctioneer", "asker", "customer"),
+    *("provider", "asker-pool", "customer-pool"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuctionPorts:
+    """Where the auction and those who trade in it listen, all on 127.0.0.1."""
+
+    auctioneer: int
+    auctioneer_control: int
+    provider_grpc: int
+    provider_rest: int
+    asker_peer: int
+    asker_grpc: int
+    asker_rest: int
+    asker_pool_grpc: int
+    asker_pool_rest: int
+    customer_peer: int
+    customer_grpc: int
+    customer_rest: int
+    customer_pool_grpc: int
+    customer_pool_rest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """Where the daemons listen, all on 127.0.0.1."""
+
+    btcd: int = 18556
+    treasury_peer: int = 9735
+    treasury_grpc: int = 10010
+    treasury_rest: int = 8081
+    auction: AuctionPorts | None = None  # None: there is no auction
+
+
+def access_of(home: Path, chain: str, ports: Ports) -> Access:
+    """Tell how everything of a home is reached; what is secret stays as it was."""
+    folder = access.folder(home)
+    try:
+        password = access.load(home).btcd.password
+    except SetupError:
+        password = secrets.token_urlsafe(32)
+    alone = Access(
+        chain=chain,
+        daemons=list(_CHAIN),
+        btcd=access.Btcd(
+            address=f"127.0.0.1:{ports.btcd}",
+            user="leyden",
+            password=password,
+            certificate=str(folder / "btcd" / "rpc.cert"),
+        ),
+        lnds={
+            "treasury": lnd.access_to(
+                folder / "treasury",
+                chain,
+                rest=ports.treasury_rest,
+                grpc=ports.treasury_grpc,
+                peer=ports.treasury_peer,
+            )
+        },
+    )
+    return alone if ports.auction is None else _with(alone, folder, ports.auction)
+
+
+def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
+    chain = alone.chain
+    return Access(
+        chain=chain,
+        daemons=list(NAMES),
+        btcd=alone.btcd,
+        lnds={
+            **alone.lnds,
+            "asker": lnd.access_to(
+                folder / "asker",
+                chain,
+                rest=ports.asker_rest,
+                grpc=ports.asker_grpc,
+                peer=ports.asker_peer,
+            ),
+            "customer": lnd.access_to(
+                folder / "customer",
+                chain,
+                rest=ports.customer_rest,
+                grpc=ports.customer_grpc,
+                peer=ports.customer_peer,
+            ),
+        },
+        pools={
+            "provider": poold.access_to(
+                folder / "provider",
+                chain,
+                grpc=ports.provider_grpc,
+                rest=ports.provider_rest,
+                lnd="treasury",
+            ),
+            "asker-pool": poold.access_to(
+                folder / "asker-pool",
+                chain,
+                grpc=ports.asker_pool_grpc,
+                rest=ports.asker_pool_rest,
+                lnd="asker",
+            ),
+            "customer-pool": poold.access_to(
+                folder / "customer-pool",
+                chain,
+                grpc=ports.customer_pool_grpc,
+                rest=ports.customer_pool_rest,
+                lnd="customer",
+            ),
+        },
+        auctioneer=access.Auctioneer(
+            address=f"127.0.0.1:{ports.auctioneer}",
+            control=f"127.0.0.1:{ports.auctioneer_control}",
+        ),
+    )

@@ -1,0 +1,91 @@
+"""The daemons that trade in the auction, each beside an lnd."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.devnet import access as reached
+from leyden.devnet.configuration import heal_certificate
+from leyden.devnet.trader import opened
+from leyden.errors import Away, Refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poold:
+    """One poold."""
+
+    name: str
+    program: Path
+    folder: Path
+    chain: str
+    access: reached.Pool
+    lnd: reached.Lnd
+    auctioneer: reached.Auctioneer
+    grace_s: float = 30.0
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """Its two ports."""
+        word = self.name.replace("-", "_")
+        return {
+            f"devnet_{word}_{kind}_port": reached.port(getattr(self.access, kind))
+            for kind in ("grpc", "rest")
+        }
+
+    def argv(self) -> list[str]:
+        """Give the command; there is no secret in it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return [
+            str(self.program),
+            f"--network={self.chain}",
+            f"--basedir={self.folder}",
+            # The auctioneer is on this machine, and nobody pays to trade here.
+            "--fakeauth",
+            "--insecure",
+            f"--auctionserver={self.auctioneer.address}",
+            f"--rpclisten={self.access.grpc}",
+            f"--restlisten={self.access.rest}",
+            "--tlsdisableautofill",
+            "--logging.console.disable",
+            "--logging.file.max-files=3",
+            "--logging.file.max-file-size=10",
+            "--minbackoff=1s",
+            "--maxbackoff=5s",
+            f"--lnd.host={self.lnd.grpc}",
+            f"--lnd.tlspath={self.lnd.certificate}",
+            f"--lnd.macaroonpath={self.lnd.macaroon}",
+        ]
+
+    async def prepare(self) -> None:
+        """Remove a certificate that a kill left half written."""
+        certificate = Path(self.access.certificate)
+        heal_certificate(certificate, certificate.with_suffix(".key"))
+
+    async def serving(self) -> bool:
+        """Tell whether it answers.
+
+        It opens its ports once its lnd has caught up with the chain and, if it has an
+        account, the auctioneer is there.
+        """
+        try:
+            async with opened(self.access) as trader:
+                await trader.orders()
+        except (Away, Refused):
+            return False
+        return True
+
+    async def settle(self) -> None:
+        """Do nothing more."""
+
+
+def access_to(
+    folder: Path, chain: str, *, grpc: int, rest: int, lnd: str
+) -> reached.Pool:
+    """Tell how the poold of a folder is reached on this machine."""
+    return reached.Pool(
+        rest=f"127.0.0.1:{rest}",
+        grpc=f"127.0.0.1:{grpc}",
+        certificate=str(folder / chain / "tls.cert"),
+        macaroon=str(folder / chain / "pool.macaroon"),
+        lnd=lnd,
+    )

@@ -1,0 +1,164 @@
+"""What the market needs to be open, made where it lacks: coins, accounts, asks.
+
+Every function may be called any number of times; when all is there it only looks.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from leyden.devnet import access, hands, trader, wallet
+from leyden.devnet.following import followed
+from leyden.devnet.trader import Account
+from leyden.domain.pricing import LEASES
+from leyden.errors import Away, Refused, SetupError
+
+# After so many blocks every account and every channel counts as confirmed.
+DEEP_ENOUGH = 6
+# Nearly as long as an account can live: a year of ten minutes' blocks.
+_ACCOUNT_BLOCKS = 50_000
+# An account that ends sooner than that is not opened for new orders.
+_LAST_BLOCKS = 2_000
+# A twentieth of a percent for the usual lease, where buyers are asked half a percent.
+ASK_RATE = 248
+_ASK_SATS = 100_000_000
+# Asks that are smaller than the largest channel and some more are joined by new ones.
+_LEAST_ASKED_SATS = 25_000_000
+# An ask, its fees and what a batch may cost for each of its smallest channels.
+_ASK_TAKES_SATS = 110_000_000
+_COINS = 5
+_WITHIN_S = 60.0
+_LOOK_AGAIN_S = 0.2
+
+
+async def ensure_coins(home: Path, name: str, sats: int, *, least: int) -> bool:
+    """Give an lnd these coins if it has less than the least; tell whether."""
+    network = access.load(home)
+    async with wallet.opened(network.lnds[name]) as lnd:
+        if await lnd.balance() >= least:
+            return False
+        for _ in range(_COINS):
+            address = await lnd.address()
+            await hands.fund(home, address, sats // _COINS, confirmations=0)
+    await hands.mine(home, DEEP_ENOUGH)
+    await followed(network, name)
+    return True
+
+
+async def ensure_account(home: Path, name: str, sats: int, *, available: int) -> bool:
+    """Open an account for a poold if none has so much left; tell whether."""
+    network = access.load(home)
+    async with trader.opened(network.pools[name]) as pool:
+        if await _with_available(home, await pool.accounts(), available):
+            return False
+        made = await pool.open_account(sats, blocks=_ACCOUNT_BLOCKS)
+
+        async def is_open() -> bool:
+            found = await pool.accounts()
+            return any(a.key == made.key and a.state == "OPEN" for a in found)
+
+        await hands.mine(home, DEEP_ENOUGH)
+        await _until(is_open, f"{name}'s account does not open; see its log")
+    return True
+
+
+async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
+    """See that channels of every lease can be had; tell how many asks were added.
+
+    `told` is what the auctioneer tells of itself.
+    """
+    lacking = lacking_leases(told["orders"])
+    if not lacking:
+        return 0
+    network = access.load(home)
+    # An account is paid out of coins that come out of thin air.
+    most = 1_000_000_000
+    await ensure_coins(home, "asker", 5 * most, least=most + 1_000_000)
+    await ensure_account(home, "asker-pool", most, available=_ASK_TAKES_SATS)
+    added = 0
+    async with trader.opened(network.pools["asker-pool"]) as pool:
+        for blocks in lacking:
+            account = await _with_available(
+                home, await pool.accounts(), _ASK_TAKES_SATS
+            )
+            if account is None:
+                break  # the next look opens another one
+            await pool.ask(account, _ASK_SATS, rate_fixed=ASK_RATE, blocks=blocks)
+            added += 1
+    return added
+
+
+def lacking_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Give the leases that too little is asked for, of the auctioneer's orders."""
+    asked = dict.fromkeys(LEASES, 0)
+    for order in orders:
+        if order["side"] == "ask":
+            asked[order["duration"]] = asked.get(order["duration"], 0) + order["sats"]
+    return [blocks for blocks in LEASES if asked[blocks] < _LEAST_ASKED_SATS]
+
+
+async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
+    """Let the customer pay the treasury over Lightning; tell whether one was opened."""
+    network = access.load(home)
+    await ensure_coins(home, "customer", 10 * sats, least=2 * sats)
+    async with (
+        wallet.opened(network.lnds["customer"]) as customer,
+        wallet.opened(network.lnds["treasury"]) as treasury,
+    ):
+        key = await treasury.key()
+
+        async def can_pay() -> bool:
+            return any(
+                each["active"]
+                and each["remote_pubkey"] == key
+                and int(each["local_balance"]) >= least
+                for each in await customer.channels()
+            )
+
+        async def has_one() -> bool:
+            """Tell whether there is one, even if it is not connected yet."""
+            return any(
+                each["remote_pubkey"] == key and int(each["local_balance"]) >= least
+                for each in await customer.channels()
+            )
+
+        made = not await has_one()
+        if made:
+            at = network.lnds["treasury"].peer
+            await customer.open_channel(key, at=at, sats=sats)
+            await hands.mine(home, DEEP_ENOUGH)
+        await _until(can_pay, "the customer's channel to the treasury is not active")
+    return made
+
+
+async def _with_available(
+    home: Path, accounts: Iterable[Account], sats: int
+) -> Account | None:
+    """Find an account that new orders can be made for."""
+    status = await hands.height(home)
+    return next(
+        (
+            each
+            for each in accounts
+            if each.alive
+            and each.available_sats >= sats
+            and each.expires > status + _LAST_BLOCKS
+        ),
+        None,
+    )
+
+
+async def _until(holds: Callable[[], Awaitable[bool]], otherwise: str) -> None:
+    """Wait for something; being away or busy for a while is no reason to give up."""
+    try:
+        async with asyncio.timeout(_WITHIN_S):
+            while True:
+                try:
+                    if await holds():
+                        return
+                except (Away, Refused):
+                    pass
+                await asyncio.sleep(_LOOK_AGAIN_S)
+    except TimeoutError:
+        raise SetupError(otherwise) from None
