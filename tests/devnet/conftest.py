@@ -34,15 +34,20 @@ def some_ports() -> Ports:
     return Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
 
 
-@pytest.fixture(scope="session")
-def programs() -> Mapping[str, Path]:
-    """btcd and lnd as they were built; building them here would take minutes."""
+def built(*names: str) -> Mapping[str, Path]:
+    """Give programs as they were built; building them here would take minutes."""
     found = {}
-    for name in ("btcd", "lnd"):
+    for name in names:
         found[name] = place(default_cache(os.environ), *catalogue.find(name))
         if not found[name].exists():
             pytest.skip(f"{name} is not built: leyden daemons build {name}")
     return found
+
+
+@pytest.fixture(scope="session")
+def programs() -> Mapping[str, Path]:
+    """btcd and lnd."""
+    return built("btcd", "lnd")
 
 
 @dataclass(frozen=True)

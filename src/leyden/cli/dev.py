@@ -1,6 +1,7 @@
 """The private chain's hands: mine, fund, pay, register, look."""
 
 import asyncio
+import functools
 import os
 import shlex
 from pathlib import Path
@@ -9,8 +10,14 @@ from typing import Any
 import click
 
 from leyden import settings
+from leyden.app.courier import words
+from leyden.cli.building import building
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.daemons import build as builds
+from leyden.daemons.own import own as owned
+from leyden.daemons.progress import Progress, State, Step
 from leyden.devnet import first_run, hands, trading
+from leyden.devnet import scenario as stories
 from leyden.errors import SetupError
 
 _home = click.option(
@@ -146,6 +153,49 @@ def send(address: str, sats: int, home: Path | None, *, as_json: bool) -> None:
 def tick(home: Path | None, *, as_json: bool) -> None:
     """Let the auction match now, and say what came of it."""
     _tell(asyncio.run(trading.tick(_place(home))), as_json=as_json)
+
+
+@dev.command()
+@click.argument("name", type=click.Choice(["first-channel"]))
+@click.option(
+    "--capacity",
+    type=int,
+    default=1_000_000,
+    show_default=True,
+    help="The size of the channel, in satoshis.",
+)
+@click.option("--hosted", is_flag=True, help="A hosted node gets the channel.")
+@_home
+@as_json
+def scenario(
+    name: str, capacity: int, home: Path | None, *, hosted: bool, as_json: bool
+) -> None:
+    """Play a story with real programs from its beginning to its end.
+
+    first-channel: an inbound channel is ordered, paid over Lightning, registered,
+    matched in the auction, and active. The buyer is the chain's customer; with
+    --hosted it is the owner of a new hosted node, with a poold beside it.
+
+    \b
+    leyden dev scenario first-channel
+    """
+    place = _place(home)
+    with building() as progress:
+        poold = asyncio.run(_poold(progress)) if hosted else None
+    say = click.echo if not as_json else functools.partial(click.echo, err=True)
+    plays = {"first-channel": stories.first_channel}
+    found = asyncio.run(plays[name](place, say, capacity=capacity, poold=poold))
+    _tell(found, as_json=as_json)
+
+
+async def _poold(progress: Progress) -> Path:
+    def quieter(step: Step) -> None:
+        if step.state is not State.READY:
+            progress(step)
+
+    own = await owned(words(settings.load(os.environ).own_binaries))
+    cache = builds.default_cache(os.environ)
+    return await builds.binary("poold", cache=cache, own=own, progress=quieter)
 
 
 def _place(home: Path | None) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from leyden.devnet import access, auctioneer, hands, stock
-from leyden.devnet.auctioneer import Auctioneer
+from leyden.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden.devnet.daemon import Keeper, bring_up, keep_logs_small
 from leyden.devnet.following import followed
 from leyden.devnet.lnd import Lnd
@@ -34,7 +34,9 @@ _BUYERS = ("customer-pool",)
 class Auction:
     """The auction of one home, and everybody in it."""
 
-    def __init__(self, home: Path, *, programs: Mapping[str, Path]) -> None:
+    def __init__(
+        self, home: Path, *, programs: Mapping[str, Path], every_s: int = EVERY_S
+    ) -> None:
         network = access.load(home)
         if network.auctioneer is None:
             raise SetupError(f"the private chain in {home} was made without an auction")
@@ -51,6 +53,7 @@ class Auction:
                     access=network.auctioneer,
                     btcd=network.btcd,
                     buyers=[folder / name for name in _BUYERS],
+                    every_s=every_s,
                 )
             )
         }

@@ -15,7 +15,7 @@ from leyden.devnet.daemon import claim
 from leyden.errors import Away, LeydenError
 
 # Often enough for somebody who watches; when nothing matches it costs nothing.
-_EVERY = "5s"
+EVERY_S = 5
 _APART = "20s"
 _BATCH_S = 120
 _STOPS_WITHIN_S = 10.0
@@ -31,6 +31,7 @@ class Auctioneer:
     access: reached.Auctioneer
     btcd: reached.Btcd
     buyers: Sequence[Path] = ()  # the folders of the poolds that wait for channels
+    every_s: int = EVERY_S  # between batches; 0: only when told to
     name: str = "auctioneer"
     grace_s: float = _STOPS_WITHIN_S
 
@@ -55,7 +56,7 @@ class Auctioneer:
             f"-btcd={self.btcd.address}",
             f"-btcd-cert={self.btcd.certificate}",
             f"-btcd-credentials={credentials}",
-            f"-every={_EVERY}",
+            f"-every={self.every_s}s",
             f"-apart={_APART}",
         ]
 

@@ -109,26 +109,18 @@ async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
         key = await treasury.key()
 
         async def can_pay() -> bool:
-            return any(
-                each["active"]
-                and each["remote_pubkey"] == key
-                and int(each["local_balance"]) >= least
-                for each in await customer.channels()
-            )
+            # An active channel may still be missing in the payer's graph.
+            return await customer.has_route(key, least)
 
-        async def has_one() -> bool:
-            """Tell whether there is one, even if it is not connected yet."""
-            return any(
-                each["remote_pubkey"] == key and int(each["local_balance"]) >= least
-                for each in await customer.channels()
-            )
-
-        made = not await has_one()
+        made = not any(
+            each["remote_pubkey"] == key and int(each["local_balance"]) >= least
+            for each in await customer.channels()
+        )
         if made:
             at = network.lnds["treasury"].peer
             await customer.open_channel(key, at=at, sats=sats)
             await hands.mine(home, DEEP_ENOUGH)
-        await _until(can_pay, "the customer's channel to the treasury is not active")
+        await _until(can_pay, "the customer cannot reach the treasury; see its log")
     return made
 
 

@@ -63,6 +63,14 @@ class Wallet:
         }
         await self.call("POST", "/v1/channels", opened_)
 
+    async def has_route(self, key: str, sats: int) -> bool:
+        """Tell whether a payment to this node can set out."""
+        try:
+            await self.call("GET", f"/v1/graph/routes/{key}/{sats}")
+        except Refused:
+            return False
+        return True
+
     async def pay(self, invoice: str) -> dict[str, Any]:
         """Pay an invoice and give lnd's last word; a held one stays IN_FLIGHT."""
         answer = await self.call(

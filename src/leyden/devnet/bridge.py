@@ -1,0 +1,78 @@
+"""A way to a node's gRPC for programs that cannot look up names below localhost.
+
+poold asks the resolver for its lnd, and no DNS knows the names of a private
+installation. So it is given an address on this machine, from which everything goes on
+to the node under its name, over TLS that ends in the node. Where names are real
+nobody needs this.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from leyden.devnet.certificate import ensure_certificate
+from leyden.domain.times import utc_now
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """Where a node's gRPC is, by which name, and who vouches for it."""
+
+    host: str
+    port: int
+    name: str
+    authority: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bridge:
+    """The near end."""
+
+    address: str
+    certificate: Path
+
+
+@asynccontextmanager
+async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
+    """Lead to the node for as long as the block lasts; its key lies in the folder."""
+    certificate = folder / "bridge.cert"
+    ensure_certificate(certificate, now=utc_now())
+    near = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    near.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    near.set_alpn_protocols(["h2"])
+    far = ssl.create_default_context(cafile=node.authority)
+    far.set_alpn_protocols(["h2"])
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await asyncio.open_connection(
+                node.host, node.port, ssl=far, server_hostname=node.name
+            )
+        except OSError:
+            writer.close()
+            return
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_pass_on(reader, back))
+            group.create_task(_pass_on(there, writer))
+
+    server = await asyncio.start_server(carry, "127.0.0.1", 0, ssl=near)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        yield Bridge(address=f"127.0.0.1:{port}", certificate=certificate)
+    finally:
+        server.close()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass on what comes until it ends; the other end learns of it."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        while chunk := await reader.read(_CHUNK):
+            writer.write(chunk)
+            await writer.drain()
+    writer.close()

@@ -1,0 +1,42 @@
+"""The platform's API, for the stories that a private chain plays."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from leyden.devnet import first_run
+from leyden.errors import Away, Refused, SetupError
+
+_BUSY = 503
+
+Calls = Callable[[str, str, object], Awaitable[dict[str, Any]]]
+
+
+@asynccontextmanager
+async def calling(home: Path) -> AsyncIterator[Calls]:
+    """Give what calls the API of this home with its own key."""
+    kept = first_run.read(home)
+    if not kept:
+        raise SetupError("there is nothing here yet; `leyden up` makes it")
+    async with aiohttp.ClientSession(
+        headers={"X-SERVICE-AUTH": kept["api_key"]}
+    ) as session:
+
+        async def call(method: str, path: str, body: object) -> dict[str, Any]:
+            try:
+                async with session.request(
+                    method, f"{kept['base_url']}{path}", json=body
+                ) as answer:
+                    found: dict[str, Any] = await answer.json()
+            except (aiohttp.ClientError, TimeoutError, ValueError):
+                raise Away("the platform does not answer; `leyden up`") from None
+            if answer.status == _BUSY:
+                raise Away(str(found.get("message")))
+            if not answer.ok:
+                raise Refused(str(found.get("message")))
+            return found
+
+        yield call

@@ -1,0 +1,202 @@
+"""The auction between real poolds: offered, registered, matched, a channel."""
+
+import asyncio
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from leyden.devnet import auctioneer, stock, trading, wallet
+from leyden.domain.pricing import LEASES
+from leyden.errors import Refused
+from tests.devnet.bazaar import RATE, Bazaar
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("auction"),
+]
+# Every test buys a channel of a size of its own, and knows it by that.
+_sizes = itertools.count(200_000, 100_000)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def bazaar() -> AsyncIterator[Bazaar]:
+    with tempfile.TemporaryDirectory() as folder:
+        # Batches are made when a test says so, and not in the middle of it.
+        bazaar = await Bazaar.opened(Path(folder) / "home", every_s=0)
+        yield bazaar
+        await bazaar.close()
+
+
+async def bought(bazaar: Bazaar) -> int:
+    """Make and register a ticket for a channel, and give its size."""
+    await bazaar.is_open()
+    sats = next(_sizes)
+    await bazaar.register(await bazaar.offer(sats))
+    await bazaar.has_bid(sats)
+    return sats
+
+
+async def test_a_registered_ticket_becomes_a_channel_that_pays(bazaar: Bazaar) -> None:
+    sats = await bought(bazaar)
+    await bazaar.has_channel(sats)
+    (lease,) = await bazaar.sold(sats)
+    assert lease["sidecar_channel"]
+    assert int(lease["premium_sat"]) == sats * RATE * 2016 // 10**9
+
+    lnds = bazaar.access.lnds
+    async with (
+        wallet.opened(lnds["asker"]) as asker,
+        wallet.opened(lnds["customer"]) as customer,
+    ):
+        bill = await customer.call("POST", "/v1/invoices", {"value": "50000"})
+
+        async def paid() -> bool:
+            # An active channel may take a moment to be in the payer's graph.
+            answer = await asker.pay(bill["payment_request"])
+            return bool(answer["status"] == "SUCCEEDED")
+
+        await bazaar.until("the asker pays through the channel", paid)
+
+
+async def test_channels_of_every_lease_are_for_sale(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    asks = await trading.asks(bazaar.home)
+    assert {ask["lease_duration_blocks"] for ask in asks} == set(LEASES)
+    assert {ask["rate_fixed"] for ask in asks} == {stock.ASK_RATE}
+
+
+async def test_the_customer_pays_over_lightning_and_on_the_chain(
+    bazaar: Bazaar,
+) -> None:
+    await bazaar.is_open()
+    async with wallet.opened(bazaar.access.lnds["treasury"]) as treasury:
+        bill = await treasury.call("POST", "/v1/invoices", {"value": "21000"})
+        address = await treasury.address()
+    paid = await trading.pay(bazaar.home, bill["payment_request"])
+    assert paid == {"paid_sats": 21_000, "fee_sats": 0}
+    assert len(await trading.send(bazaar.home, address, 30_000)) == 64
+    with pytest.raises(Refused):
+        await trading.pay(bazaar.home, "lnsb1harbour")
+
+
+async def test_a_ticket_that_is_none_is_refused(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    with pytest.raises(Refused):
+        await bazaar.register("sidecar1harbour")
+    sats = next(_sizes)
+    ticket = await bazaar.offer(sats)
+    await bazaar.register(ticket)
+    with pytest.raises(Refused):
+        await bazaar.register(ticket)
+    await bazaar.has_channel(sats)
+
+
+async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    before = len((await trading.status(bazaar.home))["batches"])
+    sizes = [next(_sizes), next(_sizes)]
+    tickets = [await bazaar.offer(sats) for sats in sizes]
+    for ticket in tickets:
+        await bazaar.register(ticket)
+    for sats in sizes:
+        await bazaar.has_bid(sats)
+    for sats in sizes:
+        await bazaar.has_channel(sats)
+    assert len((await trading.status(bazaar.home))["batches"]) == before + 1
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [
+        ("auctioneer",),
+        ("btcd",),
+        ("asker",),
+        ("asker-pool",),
+        ("customer",),
+        ("customer-pool",),
+        ("provider",),
+        ("treasury",),
+        ("auctioneer", "btcd", "asker", "asker-pool", "customer", "customer-pool"),
+    ],
+    ids="+".join,
+)
+async def test_whoever_dies_between_ticket_and_batch_the_channel_comes(
+    bazaar: Bazaar, killed: tuple[str, ...]
+) -> None:
+    sats = await bought(bazaar)
+    await bazaar.kill(*killed)
+    await bazaar.has_channel(sats)
+    await bazaar.is_open()
+    assert len(await bazaar.sold(sats)) == 1
+
+
+@pytest.mark.parametrize("killed", ["provider", "treasury", "btcd"])
+async def test_a_bid_that_was_lost_is_made_when_the_buyers_poold_starts_again(
+    bazaar: Bazaar, killed: str
+) -> None:
+    """The provider's poold tries once; the buyer's tells it again at its start."""
+    await bazaar.is_open()
+    sats = next(_sizes)
+    await bazaar.register(await bazaar.offer(sats))
+    await bazaar.kill(killed)
+    await bazaar.is_open()
+    await bazaar.kill("customer-pool")
+    await bazaar.has_channel(sats)
+
+
+async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
+    bazaar: Bazaar,
+) -> None:
+    """It never reconnects by itself: nothing registered later would ever be filled."""
+    await bazaar.is_open()
+    await bazaar.kill("auctioneer")
+    sats = await bought(bazaar)
+    await bazaar.has_channel(sats)
+
+
+async def test_the_control_says_what_a_batch_came_to(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    assert bazaar.access.auctioneer is not None
+    found = await auctioneer.tick(bazaar.access.auctioneer)
+    assert found == {"txid": None, "channels": 0, "spoiled": []}
+
+
+async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    found = await leyden(bazaar, "status", "--json")
+    assert json.loads(found)["market"] == "open"
+    assert [each["name"] for each in json.loads(found)["pools"]] == [
+        "provider",
+        "asker-pool",
+        "customer-pool",
+    ]
+    assert len(json.loads(await leyden(bazaar, "asks", "--json"))["asks"]) >= 8
+    assert json.loads(await leyden(bazaar, "tick", "--json"))["channels"] == 0
+    sats = next(_sizes)
+    ticket = await bazaar.offer(sats)
+    assert json.loads(await leyden(bazaar, "register", ticket, "--json")) == {
+        "registered": True
+    }
+    await bazaar.has_channel(sats)
+    refused = await leyden(bazaar, "register", "sidecar1harbour", code=1)
+    assert refused.count("\n") == 1
+
+
+async def leyden(bazaar: Bazaar, *words: str, code: int = 0) -> str:
+    command = await asyncio.create_subprocess_exec(
+        Path(sys.executable).with_name("leyden"),
+        *("dev", *words, "--home", str(bazaar.home)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await command.communicate()
+    assert command.returncode == code, output.decode()
+    return output.decode()

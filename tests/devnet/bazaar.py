@@ -1,0 +1,149 @@
+"""A private chain with its whole market, all of it real, and what one does there.
+
+bazaar = await Bazaar.opened(folder)
+ticket = await bazaar.offer(1_000_000)
+await bazaar.register(ticket)
+await bazaar.has_channel(1_000_000)
+await bazaar.close()
+"""
+
+import asyncio
+import dataclasses
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from leyden import processes
+from leyden.devnet import access, network, trader, trading, wallet
+from leyden.devnet.auction import Auction
+from leyden.devnet.auctioneer import EVERY_S
+from leyden.devnet.daemon import claim
+from leyden.devnet.network import Network
+from leyden.devnet.places import NAMES, AuctionPorts
+from leyden.errors import LeydenError
+from tests.devnet.conftest import built, free_ports, some_ports
+
+RATE = 2480
+LEASE = 2016
+_WITHIN_S = 100
+
+
+@dataclass
+class Bazaar:
+    """The market of one home, supervised as `leyden up` does it."""
+
+    home: Path
+    said: list[str]
+    _keeping: list["asyncio.Task[None]"]
+
+    @classmethod
+    async def opened(cls, home: Path, *, every_s: int = EVERY_S) -> Self:
+        """Bring it up with free ports; skips where a program is not built."""
+        programs = built("btcd", "lnd", "poold", "auctioneer")
+        names = [field.name for field in dataclasses.fields(AuctionPorts)]
+        traders = AuctionPorts(**dict(zip(names, free_ports(len(names)), strict=True)))
+        ports = dataclasses.replace(some_ports(), auction=traders)
+        chain = Network(home, programs=programs, ports=ports)
+        bazaar = cls(home, [], [])
+        try:
+            await chain.start(bazaar.said.append)
+            bazaar._keeping.append(asyncio.create_task(chain.supervise()))
+            auction = Auction(home, programs=programs, every_s=every_s)
+            await auction.start(bazaar.said.append)
+            bazaar._keeping.append(asyncio.create_task(auction.supervise()))
+        except BaseException:
+            await bazaar.close()
+            raise
+        return bazaar
+
+    async def close(self) -> None:
+        """End the supervision, and every daemon."""
+        for task in self._keeping:
+            task.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
+        await network.stop(self.home)
+
+    @property
+    def access(self) -> access.Access:
+        return access.load(self.home)
+
+    async def offer(self, sats: int) -> str:
+        """Let the provider make a ticket."""
+        async with trader.opened(self.access.pools["provider"]) as provider:
+            account = next(each for each in await provider.accounts() if each.alive)
+            return await provider.offer(account, sats, rate_fixed=RATE, blocks=LEASE)
+
+    async def register(self, ticket: str) -> None:
+        await trading.register(self.home, ticket)
+
+    async def channels(self, sats: int) -> list[dict[str, Any]]:
+        """Give the customer's active channels of this size."""
+        async with wallet.opened(self.access.lnds["customer"]) as customer:
+            return [
+                each
+                for each in await customer.channels()
+                if each["capacity"] == str(sats) and each["active"]
+            ]
+
+    async def has_bid(self, sats: int) -> None:
+        """Wait until the auctioneer has the provider's bid for so much."""
+
+        async def there() -> bool:
+            bids = (await trading.status(self.home))["bids"]
+            return any(bid["sats"] == sats for bid in bids)
+
+        await self.until(f"a bid for {sats} sat is there", there)
+
+    async def has_channel(self, sats: int) -> None:
+        """Let the auction match until the customer has an active channel so large."""
+
+        async def there() -> bool:
+            if await self.channels(sats):
+                return True
+            await trading.tick(self.home)
+            return False
+
+        await self.until(f"a channel of {sats} sat is active", there)
+
+    async def is_open(self) -> None:
+        """Wait until all are well."""
+
+        async def holds() -> bool:
+            return bool((await trading.status(self.home))["market"] == "open")
+
+        await self.until("the market is open", holds)
+
+    async def sold(self, sats: int) -> list[dict[str, Any]]:
+        """Give the provider's leases of this size."""
+        async with trader.opened(self.access.pools["provider"]) as provider:
+            return [
+                each
+                for each in await provider.leases()
+                if each["channel_amt_sat"] == str(sats)
+            ]
+
+    async def kill(self, *names: str) -> None:
+        """End daemons as a power cut would."""
+        assert set(names) <= set(NAMES)
+        for name in names:
+            found = processes.holder(claim(access.folder(self.home) / name))
+            assert found is not None, f"{name} does not run"
+            processes.signal(found, signal.SIGKILL)
+            await processes.exited(found)
+
+    async def until(self, what: str, holds: Callable[[], Awaitable[bool]]) -> None:
+        """Wait for something; those who are away for a moment may be."""
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                while True:
+                    try:
+                        if await holds():
+                            return
+                    except LeydenError:
+                        pass
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            told = await trading.status(self.home)
+            raise AssertionError(f"never: {what}\n{told}") from None

@@ -1,0 +1,53 @@
+"""A program that cannot look up a node's name reaches it all the same."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+
+from leyden.devnet.bridge import Node, bridged
+from leyden.devnet.certificate import ensure_certificate
+from leyden.domain.times import utc_now
+
+
+@pytest.fixture
+def lamp(tmp_path: Path) -> Path:
+    certificate = tmp_path / "lamp.cert"
+    ensure_certificate(certificate, now=utc_now())
+    return certificate
+
+
+async def test_what_is_said_arrives_under_the_name_of_the_node(
+    lamp: Path, tmp_path: Path
+) -> None:
+    asked: list[str | None] = []
+    far = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    far.load_cert_chain(lamp, lamp.with_suffix(".key"))
+    far.sni_callback = lambda _, name, __: asked.append(name)
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write((await reader.readline()).upper())
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=far)
+    port = server.sockets[0].getsockname()[1]
+    node = Node(host="127.0.0.1", port=port, name="localhost", authority=lamp)
+    async with server, bridged(node, tmp_path) as bridge:
+        near = ssl.create_default_context(cafile=bridge.certificate)
+        host, _, to = bridge.address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(to), ssl=near)
+        writer.write(b"ahoy\n")
+        assert await reader.read() == b"AHOY\n"
+        writer.close()
+    assert asked == ["localhost"]
+
+
+async def test_a_node_that_is_away_hangs_up(lamp: Path, tmp_path: Path) -> None:
+    node = Node(host="127.0.0.1", port=9, name="localhost", authority=lamp)
+    async with bridged(node, tmp_path) as bridge:
+        near = ssl.create_default_context(cafile=bridge.certificate)
+        host, _, to = bridge.address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(to), ssl=near)
+        assert await reader.read() == b""
+        writer.close()

@@ -1,0 +1,58 @@
+"""What the market's hands do without a market, and when asks are added."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from leyden.cli.dev import dev
+from leyden.devnet import access, trading
+from leyden.devnet.places import AuctionPorts, Ports, access_of
+from leyden.devnet.stock import lacking_leases
+from leyden.domain.pricing import LEASES
+from leyden.errors import Away, SetupError
+
+PORTS = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+
+
+def a_home(folder: Path, ports: Ports = PORTS) -> Path:
+    access.folder(folder).mkdir(parents=True)
+    access.save(folder, access_of(folder, "simnet", ports))
+    return folder
+
+
+async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
+    home = a_home(tmp_path)
+    assert await trading.status(home) == {"market": "left out"}
+    with pytest.raises(SetupError, match=r"has no market; .* devnet_market"):
+        await trading.asks(home)
+    with pytest.raises(SetupError, match="has no market"):
+        await trading.register(home, "sidecar1harbour")
+
+
+async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
+    traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__dataclass_fields__, 9))
+    home = a_home(tmp_path, Ports(btcd=9, auction=traders))
+    assert (await trading.status(home))["market"] == "not open"
+    with pytest.raises(Away, match="the auctioneer does not answer"):
+        await trading.tick(home)
+
+
+def test_status_shows_a_chain_that_does_not_run(tmp_path: Path) -> None:
+    home = a_home(tmp_path)
+    told = CliRunner().invoke(dev, ["status", "--json", "--home", str(home)])
+    found = json.loads(told.output)
+    assert found["market"] == "left out"
+    assert found["height"] is None
+
+
+def test_leases_that_are_nearly_sold_out_are_asked_for_again() -> None:
+    plenty = [
+        {"side": "ask", "duration": blocks, "sats": 90_000_000} for blocks in LEASES
+    ]
+    assert lacking_leases(plenty) == []
+    few = {"side": "ask", "duration": LEASES[0], "sats": 16_000_000}
+    wish = {"side": "bid", "duration": LEASES[0], "sats": 90_000_000}
+    assert lacking_leases([*plenty[1:], few, wish]) == [LEASES[0]]
+    assert lacking_leases([]) == list(LEASES)
