@@ -76,7 +76,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in os.environ:  # how packages are reached here
         if name.startswith(("PIP_", "UV_", "SSL_")):
             wanted[name] = os.environ[name]
-    return {**wanted, "HOME": str(home)}
+    # The market has tests of its own; here it would only take its time.
+    return {**wanted, "HOME": str(home), "LEYDEN_DEVNET_MARKET": "false"}
 
 
 @pytest.fixture(scope="module")

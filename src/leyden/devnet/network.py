@@ -66,7 +66,7 @@ class Network:
             mining_address=self._key.address(chain),
             journal=self._journal,
         )
-        treasury = Lnd(
+        lnd = Lnd(
             name="treasury",
             program=programs["lnd"],
             folder=folder / "treasury",
@@ -74,7 +74,7 @@ class Network:
             access=self.access.lnds["treasury"],
             btcd=self.access.btcd,
         )
-        daemons: list[Daemon] = [btcd, treasury]
+        daemons: list[Daemon] = [btcd, lnd]
         # Each needs those before it.
         self._keepers = [Keeper(daemon) for daemon in daemons]
 
