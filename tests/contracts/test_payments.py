@@ -9,11 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-<<<<<<< HEAD
 from leyden.devnet.treasury import macaroon
-=======
-from leyden.devnet.places import Ports
->>>>>>> 813c1a0 (A market for the private chain: auctioneer, asker, provider and customer, beside the chain)
 from leyden.domain.payments import (
     Invoice,
     InvoiceState,

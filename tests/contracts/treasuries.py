@@ -27,15 +27,11 @@ from leyden.devnet.addresses import output_script
 from leyden.devnet.chain import Chain, connected
 from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.lnd import Lnd, access_to
-<<<<<<< HEAD
 from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.network import Network, Ports, stop
-from leyden.devnet.spending import Coin, Output, spend
-from leyden.devnet.treasury import macaroon
-=======
 from leyden.devnet.network import Network, stop
 from leyden.devnet.places import Ports
->>>>>>> 813c1a0 (A market for the private chain: auctioneer, asker, provider and customer, beside the chain)
+from leyden.devnet.spending import Coin, Output, spend
+from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused

@@ -23,7 +23,8 @@ from leyden.devnet.daemon import claim
 from leyden.devnet.network import Network
 from leyden.devnet.places import NAMES, AuctionPorts
 from leyden.errors import LeydenError
-from tests.devnet.conftest import built, free_ports, some_ports
+from tests.devnet.conftest import built, some_ports
+from tests.ports import free_ports
 
 RATE = 2480
 LEASE = 2016

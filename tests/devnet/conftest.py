@@ -10,22 +10,9 @@ import pytest
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
-<<<<<<< HEAD
-from leyden.devnet.network import Network, Ports, stop
-from tests.ports import free_ports
-=======
 from leyden.devnet.network import Network, stop
 from leyden.devnet.places import Ports
-
-
-def free_ports(number: int) -> list[int]:
-    """Give ports that nobody listens on, all different."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
->>>>>>> 813c1a0 (A market for the private chain: auctioneer, asker, provider and customer, beside the chain)
+from tests.ports import free_ports
 
 
 def some_ports() -> Ports:
