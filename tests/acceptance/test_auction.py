@@ -186,7 +186,7 @@ async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
         "registered": True
     }
     await bazaar.has_channel(sats)
-    refused = await leyden(bazaar, "register", "sidecar1harbour", code=1)
+    refused = await leyden(bazaar, "register", "sidecar1harbour", code=2)
     assert refused.count("\n") == 1
 
 
