@@ -10,6 +10,7 @@ from leyden.services.fleet import HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
 from leyden.services.platform import Platform
 from leyden.services.routes import Routes
+from leyden.services.samples import SAMPLING
 from leyden.services.shop import (
     CLOSING,
     EXPIRY,
@@ -27,7 +28,7 @@ _FORGET_EVERY = timedelta(hours=1)
 # Put when the program starts; each goes on for ever by rescheduling itself.
 STANDING: tuple[str, ...] = ("forget answers",)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
-STANDING_IN_THE_FLEET = (HOUSEKEEPING,)
+STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
@@ -50,6 +51,8 @@ def lanes(platform: Platform) -> list[Lane]:
     found = [Lane(kind="forget answers", run=forget_answers, at_once=1)]
     if platform.fleet is not None:
         found += fleet_lanes(platform.fleet)
+        take = partial(platform.samples.take, platform.fleet)
+        found.append(Lane(kind=SAMPLING, run=take, at_once=1))
     if platform.courier is not None:
         deliver = partial(courier.deliver, platform.courier)
         forget = partial(courier.forget_old, platform.courier)

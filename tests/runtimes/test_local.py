@@ -19,6 +19,8 @@ from leyden import processes
 from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
+from leyden.runtimes.base import Usage
+from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
 from tests.authority import Authority
 from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
@@ -230,3 +232,8 @@ async def test_with_no_file_left_to_open_nothing_is_forgotten(
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
     await hands.crash(node)
     await until(lambda: not hands.told[-1].alive)
+
+
+async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
+    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
+    assert await LocalHomes(hands.layout).usage(a_node()) == Usage()

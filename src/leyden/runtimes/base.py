@@ -104,6 +104,6 @@ class Homes(Protocol):
         """Remove macaroons that lie about in clear, and name them."""
         ...
 
-    async def usage(self, node: Node) -> Usage:
-        """Say what the node takes."""
+    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
+        """Say what the node takes; of the disk only if asked, for that is slower."""
         ...

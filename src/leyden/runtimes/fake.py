@@ -123,7 +123,7 @@ class FakeHomes:
         """Forget the macaroons that were put there, and name them."""
         return self.macaroons.pop(node.id, ())
 
-    async def usage(self, _: Node) -> Usage:
+    async def usage(self, node: Node, *, disk: bool = True) -> Usage:  # noqa: ARG002
         """Say that it takes next to nothing."""
         return Usage(memory=1, cpu_s=0.0, disk=1)
 

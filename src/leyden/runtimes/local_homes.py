@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -69,21 +70,21 @@ class LocalHomes:
         """Remove macaroons that lie about in clear, and name them."""
         return sweep.sweep(self._layout.home(node))
 
-    async def usage(self, node: Node) -> Usage:
+    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
         """Say what the node takes of memory, processor and disk."""
-        disk = await asyncio.to_thread(_size, self._layout.home(node))
+        size = await asyncio.to_thread(_size, self._layout.home(node)) if disk else 0
         running = processes.holder(self._layout.claim(node))
         if running is None:
-            return Usage(disk=disk)
+            return Usage(disk=size)
         try:
             process = Path(f"/proc/{running.pid}")
             fields = (process / "stat").read_text().rpartition(")")[2].split()
         except OSError:
-            return Usage(disk=disk)
+            return Usage(disk=size)
         return Usage(
             memory=int(fields[21]) * _PAGE,
             cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS,
-            disk=disk,
+            disk=size,
         )
 
     def _chain(self, node: Node) -> Chain:
@@ -104,11 +105,13 @@ def _last(file: Path, most: int) -> bytes:
 
 def _size(folder: Path) -> int:
     total = 0
-    for _, _, files, descriptor in os.fwalk(folder):
-        for name in files:
-            try:
-                found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError:
-                continue
-            total += found.st_blocks * 512
+    # Looked at right after it was made, a node has no folder yet.
+    with suppress(FileNotFoundError):
+        for _, _, files, descriptor in os.fwalk(folder):
+            for name in files:
+                try:
+                    found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                except OSError:
+                    continue
+                total += found.st_blocks * 512
     return total

@@ -13,7 +13,7 @@ import structlog
 
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.domain.nodes import Node
-from leyden.errors import Malformed, Taken
+from leyden.errors import Malformed, NotFound, Taken
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.backups import ChannelBackup, MacaroonBackup
@@ -42,6 +42,16 @@ async def seed(fleet: Fleet, organization_id: str, node_id: str) -> tuple[Node, 
     sealed = await fleet.database.reader.backups.seed(node_id)
     opened = fleet.sealer.open(sealed, purpose=seed_purpose(node_id))
     return node, opened.decode()
+
+
+async def has_seed(fleet: Fleet, organization_id: str, node_id: str) -> bool:
+    """Tell whether a seed is kept, without opening it."""
+    node = await get(fleet, organization_id, node_id)
+    try:
+        await fleet.database.reader.backups.seed(node.id)
+    except NotFound:
+        return False
+    return True
 
 
 async def keep_macaroon(

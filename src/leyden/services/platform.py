@@ -8,6 +8,7 @@ from leyden.domain.times import Clock
 from leyden.services.courier import Courier
 from leyden.services.fleet import Fleet
 from leyden.services.remembered import Remembered
+from leyden.services.samples import Samples
 from leyden.services.shop import Shop
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -28,3 +29,4 @@ class Platform:
     # Answers as they were last sent, by what they are made of. Rendering a node takes
     # ten times what it takes to see that it has not changed.
     rendered: Remembered[msgspec.Raw] = field(default_factory=Remembered)
+    samples: Samples = field(default_factory=Samples)

@@ -1,41 +1,85 @@
 """Telling a page that what it shows has changed: server-sent events.
 
 Only that something changed is told; the page then fetches itself, so that there is one
-way to show a thing.
+way to show a thing. The page says what it shows by a mark, so that nothing is missed
+between its rendering and the first look.
 """
 
+import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from typing import Any, Final
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from leyden.errors import LeydenError
+from leyden.web.closing import Closing
 from leyden.web.visits import Visit
 
-_LOOK_EVERY_S = 0.5  # reading the stamps of 100 nodes takes 0.2 ms
-_SIGN_OF_LIFE = 30  # looks
-_LOOKS = 7_200  # after which the browser asks anew, with a session that may have ended
+Look = Callable[[], Awaitable[Hashable]]
+
+_LOOK_EVERY_S: Final = 0.5  # reading the stamps of 100 nodes takes 0.2 ms
+_SIGN_OF_LIFE: Final = 30  # looks
+_LOOKS: Final = 7_200  # then the browser asks anew, with a session that may have ended
+_CHANGED: Final = b"event: changed\ndata: 1\n\n"
 
 
-def stream(visit: Visit, look: Callable[[], Awaitable[Hashable]]) -> Response:
-    """Say `changed` whenever what `look` gives is another."""
+def stream(visit: Visit, look: Look) -> Response:
+    """Say `changed` whenever what `look` gives is another than the page shows."""
+    return _Stream(look, visit.closing, seen=visit.query.text("seen"))
 
-    async def lines() -> AsyncIterator[str]:
-        seen = await look()
-        yield "retry: 2000\n\n"
+
+def mark(shown: Hashable) -> str:
+    """Give a short word for what a page shows."""
+    return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+class _Stream(Response):
+    """An answer that goes on until the browser, or the platform, leaves."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, look: Look, closing: Closing, *, seen: str) -> None:
+        super().__init__(headers={"x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._look, self._closing, self._seen = look, closing, seen
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        left = asyncio.create_task(_left(receive))
+        try:
+            async for line in self._lines():
+                if left.done():
+                    break
+                body = {"type": "http.response.body", "body": line, "more_body": True}
+                await send(body)
+        finally:
+            left.cancel()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        yield b"retry: 2000\n\n"
         for number in range(_LOOKS):
-            if not await visit.closing.sleep(_LOOK_EVERY_S):
-                return
             try:
-                present = await look()
+                present = mark(await self._look())
             except LeydenError:  # gone, or away: the page says so when it fetches
-                yield "event: changed\ndata: 1\n\n"
+                yield _CHANGED
                 return
-            if present != seen:
-                seen = present
-                yield "event: changed\ndata: 1\n\n"
-            elif number % _SIGN_OF_LIFE == 0:
-                yield ": still here\n\n"
+            if present != self._seen:
+                self._seen = present
+                yield _CHANGED
+            else:
+                yield b": still here\n\n" if number % _SIGN_OF_LIFE == 0 else b""
+            if not await self._closing.sleep(_LOOK_EVERY_S):
+                return
 
-    return StreamingResponse(
-        lines(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
-    )
+
+async def _left(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -8,11 +8,11 @@ from starlette.responses import Response
 from leyden.domain import versions
 from leyden.domain.nodes import Listed
 from leyden.domain.versions import Version
-from leyden.errors import NodeAway
 from leyden.services import nodes
 from leyden.services.fleet import Fleet
 from leyden.services.remembered import Remembered
 from leyden.web import changes as changing
+from leyden.web.fleet import fleet_of
 from leyden.web.visits import Visit
 
 _AT_A_TIME = 100
@@ -33,7 +33,12 @@ async def list_(visit: Visit) -> Response:
         listed = await nodes.list_(fleet, visit.organization_id)
         rows = [_row(visit, fleet, each) for each in listed[start : start + _AT_A_TIME]]
     return visit.render(
-        "nodes/list.html", rows=rows, count=len(stamps), page=page, last=last
+        "nodes/list.html",
+        rows=rows,
+        count=len(stamps),
+        page=page,
+        last=last,
+        mark=changing.mark(tuple(stamps)),
     )
 
 
@@ -45,13 +50,6 @@ async def changes(visit: Visit) -> Response:
         return tuple(await nodes.stamps(fleet, organization_id))
 
     return changing.stream(visit, look)
-
-
-def fleet_of(visit: Visit) -> Fleet:
-    """Give the fleet, where nodes are run at all."""
-    if (fleet := visit.platform.fleet) is None:
-        raise NodeAway("No nodes are run here.")
-    return fleet
 
 
 def _row(visit: Visit, fleet: Fleet, node: Listed) -> Markup:

@@ -79,3 +79,14 @@ document.addEventListener("submit", (event) => {
   }
   if (form.method === "post" && !form.hasAttribute("hx-post")) form.dataset.sent = "1";
 });
+
+// A button that adds what stands in one element to the lines of a field.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-add]");
+  if (!button) return;
+  const line = document.getElementById(button.dataset.add).textContent.trim();
+  const field = document.getElementById(button.dataset.to);
+  const lines = field.value.split("\n").map((each) => each.trim()).filter(Boolean);
+  if (!lines.includes(line)) field.value = [...lines, line].join("\n");
+  field.focus();
+});

@@ -1,0 +1,67 @@
+"""What nodes took of late: a short memory, for the curves on a node's page.
+
+Kept in the process that runs the nodes, and lost with it. Who wants to keep figures for
+longer reads /metrics.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.services.due import Due
+from leyden.services.fleet import Fleet
+
+SAMPLING: Final = "samples"
+EVERY: Final = timedelta(seconds=30)
+KEPT: Final = 120  # an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a node took at one moment."""
+
+    at: datetime
+    memory: int
+    cpu_s: float
+    bytes_in: int
+    bytes_out: int
+
+
+class Samples:
+    """The last hour of each node that runs."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, deque[Sample]] = {}
+
+    def of(self, node_id: str) -> Sequence[Sample]:
+        """Give what a node took, oldest first."""
+        return tuple(self._kept.get(node_id, ()))
+
+    async def take(self, fleet: Fleet, work: Due) -> None:
+        """Look once at every node that runs, and come back later."""
+        now = fleet.clock()
+        nodes = [
+            node
+            for node in await fleet.database.reader.nodes.all_()
+            if node.has_process
+        ]
+        traffic = await fleet.gateway.traffic() if nodes else {}
+        kept = {}
+        for node in nodes:
+            usage = await fleet.homes.usage(node, disk=False)
+            passed = traffic.get(node.id)
+            kept[node.id] = self._kept.get(node.id, deque(maxlen=KEPT))
+            kept[node.id].append(
+                Sample(
+                    at=now,
+                    memory=usage.memory,
+                    cpu_s=usage.cpu_s,
+                    bytes_in=passed.bytes_in if passed else 0,
+                    bytes_out=passed.bytes_out if passed else 0,
+                )
+            )
+        self._kept = kept
+        async with work.transaction() as tx:
+            await work.again(tx, due=now + EVERY)

@@ -1,0 +1,45 @@
+"""What is kept of a node: ciphertext of its owner's, and lnd's backup of channels."""
+
+from starlette.responses import Response
+
+from leyden.errors import NotFound
+from leyden.services import backups, nodes
+from leyden.storage.backups import ChannelBackup
+from leyden.web import node
+from leyden.web.fleet import fleet_of, which
+from leyden.web.visits import Visit
+
+
+async def show(visit: Visit) -> Response:
+    """Show what is kept, never what it says."""
+    fleet = fleet_of(visit)
+    there = await nodes.get(fleet, *which(visit))
+    return node.render(
+        visit,
+        "nodes/backups.html",
+        there,
+        seed=await backups.has_seed(fleet, *which(visit)),
+        macaroons=await backups.macaroons(fleet, *which(visit)),
+        channels=await _channels(visit),
+    )
+
+
+async def channels(visit: Visit) -> Response:
+    """Give lnd's backup of its channels, as the file lnd reads."""
+    there = await nodes.get(fleet_of(visit), *which(visit))
+    kept = await backups.channels(fleet_of(visit), *which(visit))
+    return Response(
+        kept.content,
+        media_type="application/octet-stream",
+        headers={
+            "content-disposition": "attachment; "
+            f'filename="{there.api_endpoint}.channel.backup"'
+        },
+    )
+
+
+async def _channels(visit: Visit) -> ChannelBackup | None:
+    try:
+        return await backups.channels(fleet_of(visit), *which(visit))
+    except NotFound:
+        return None

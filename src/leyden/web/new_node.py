@@ -1,0 +1,101 @@
+"""Making a node."""
+
+import uuid
+from typing import Any
+
+from starlette.responses import Response
+
+from leyden.domain.nodes import Network, Type
+from leyden.errors import Malformed, Refused
+from leyden.services import creation
+from leyden.services.creation import Wish
+from leyden.web import explained
+from leyden.web.fleet import fleet_of
+from leyden.web.visits import Visit, go
+
+# What a person who makes a first node would choose; the rest has lnd's own defaults.
+_CHOSEN = {"rest", "grpc", "keysend", "wumbo", "amp"}
+
+
+async def ask(visit: Visit) -> Response:
+    """Ask what the node should be like; whoever asks may reach it, to begin with."""
+    values = dict.fromkeys((field.name for field in explained.EVERY), "")
+    values |= dict.fromkeys(_CHOSEN, explained.YES)
+    return _asked(
+        visit,
+        {
+            **values,
+            "color": "#8a4b08",
+            **dict.fromkeys(("name", "network", "type", "version"), ""),
+            "whitelist": visit.address,
+            "once": str(uuid.uuid4()),
+        },
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Make it, once however often it is sent, and go to its page."""
+    form = visit.form
+    try:
+        made = await creation.create(
+            fleet_of(visit),
+            visit.organization_id,
+            _wish(visit),
+            key=_key(form.text("once")),
+            actor=visit.who.actor,
+            now=visit.now,
+        )
+    except Refused as error:
+        values = explained.shown(explained.settings(form)) | {
+            name: form.text(name)
+            for name in ("name", "network", "type", "version", "whitelist", "once")
+        }
+        return _asked(visit, values, wrong=error)
+    return go(f"{visit.root}/nodes/{made.id}")
+
+
+def _wish(visit: Visit) -> Wish:
+    form = visit.form
+    settings = explained.settings(form)
+    return Wish(
+        name=form.text("name"),
+        network=_one_of(Network, form.text("network"), "network"),
+        type=_one_of(Type, form.text("type"), "type"),
+        version=form.text("version") or None,
+        settings={
+            **settings,
+            "alias": settings["alias"] or form.text("name")[:32],
+            "whitelist": explained.addresses(form.text("whitelist")),
+        },
+    )
+
+
+def _key(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise Malformed("This form is out of date; reload the page.") from None
+
+
+def _one_of(kind: Any, word: str, name: str) -> Any:
+    try:
+        return kind(word)
+    except ValueError:
+        raise Malformed(f"{name}: must be one of {', '.join(kind)}") from None
+
+
+def _asked(
+    visit: Visit, values: dict[str, str], wrong: Refused | None = None
+) -> Response:
+    rules = fleet_of(visit).rules
+    return visit.render(
+        "nodes/new.html",
+        first=explained.FIRST,
+        more=explained.MORE,
+        values=values,
+        networks=[each for each in Network if each in rules.networks],
+        types=list(Type),
+        catalogue=rules.catalogue,
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )

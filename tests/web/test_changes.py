@@ -1,0 +1,104 @@
+"""A page that stays open is told when what it shows has changed."""
+
+import asyncio
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from leyden.domain.observations import State
+from tests.services.yard import Yard
+from tests.web.test_nodes import made
+from tests.web.visitor import HOST, Visitor
+
+CHANGED = b"event: changed\ndata: 1\n\n"
+
+
+class Stream:
+    """What comes of one stream of events."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+        self.left = asyncio.Event()
+        self.ended = asyncio.Event()
+        self._more = asyncio.Event()
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.body":
+            self.got.append(message["body"])
+            if not message.get("more_body"):
+                self.ended.set()
+        self._more.set()
+
+    async def until_changed(self) -> None:
+        async with asyncio.timeout(10):
+            while CHANGED not in self.got:
+                self._more.clear()
+                await self._more.wait()
+        self.got.clear()
+
+
+@asynccontextmanager
+async def streaming(visitor: Visitor, path: str) -> AsyncIterator[Stream]:
+    stream = Stream()
+    path, _, query = path.partition("?")
+    cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(b"host", HOST.encode()), (b"cookie", cookie.encode())],
+        "client": (visitor.address, 50_000),
+    }
+    answering = asyncio.create_task(visitor.site(scope, stream.receive, stream.send))
+    try:
+        yield stream
+    finally:
+        stream.left.set()
+        await asyncio.wait_for(answering, 10)
+        assert stream.ended.is_set()
+
+
+def told_at(text: str) -> str:
+    """Give where a page says that its changes are told."""
+    return text.split('data-changes="')[1].split('"', maxsplit=1)[0]
+
+
+async def test_a_node_that_moves_is_told_of(alice: Visitor, yard: Yard) -> None:
+    page = await made(alice, yard)
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    url = told_at((await alice.get(page)).text)
+    async with streaming(alice, url) as stream:
+        yard.runtime.say(node.id, State.LOCKED)
+        await yard.settled()
+        await stream.until_changed()
+    assert "Its wallet is locked" in (await alice.get(page)).text
+
+
+async def test_what_changed_before_the_stream_began_is_told_too(
+    alice: Visitor, yard: Yard
+) -> None:
+    url = told_at((await alice.get(f"{alice.root}/nodes")).text)
+    await made(alice, yard)
+    async with streaming(alice, url) as stream:
+        await stream.until_changed()
+
+
+async def test_a_stop_of_the_platform_ends_it_at_once(alice: Visitor) -> None:
+    url = told_at((await alice.get(f"{alice.root}/nodes")).text)
+    async with streaming(alice, url) as stream:
+        alice.site.closing.close()
+        await asyncio.wait_for(stream.ended.wait(), 5)
+
+
+async def test_a_browser_that_is_signed_out_does_not_ask_for_ever(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    url = f"{alice.root}/nodes/changes"
+    assert (await nobody.get(url, accept="text/event-stream")).status == 204

@@ -1,0 +1,271 @@
+"""Nodes as people see them: made, looked at, changed, deleted."""
+
+import re
+from html import unescape
+
+from leyden.domain.accounts import Role
+from leyden.domain.observations import State
+from leyden.services.platform import Platform
+from leyden.web.site import Site
+from tests.services.yard import Yard
+from tests.web.conftest import person
+from tests.web.visitor import Visitor
+
+FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+
+
+async def made(visitor: Visitor, yard: Yard, name: str = "harbour light") -> str:
+    """Make a node as a person does; give the address of its page."""
+    await visitor.get(f"{visitor.root}/nodes/new")
+    answer = await visitor.submit(f"{visitor.root}/nodes/new", filled(name))
+    assert answer.status == 303, answer.text
+    await yard.work()
+    return answer.location
+
+
+def filled(name: str = "harbour light", **changes: str) -> dict[str, str]:
+    return {
+        "once": "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55",
+        "name": name,
+        "network": "testnet",
+        "type": "standard",
+        "version": "v0.20.1-beta",
+        "whitelist": "198.51.100.7, 203.0.113.0/24",
+        "alias": "harbour light",
+        "color": "#ff9900",
+        "rest": "yes",
+        "keysend": "yes",
+        **changes,
+    }
+
+
+async def test_a_node_is_made_with_what_was_filled_in(
+    alice: Visitor, yard: Yard
+) -> None:
+    form = await alice.get(f"{alice.root}/nodes/new")
+    assert ">198.51.100.7</textarea>" in form.text  # where she is
+    page = await made(alice, yard)
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert (node.name, str(node.version)) == ("harbour light", "v0.20.1-beta")
+    assert node.settings.whitelist == ("198.51.100.7", "203.0.113.0/24")
+    assert (node.settings.rest, node.settings.grpc) == (True, False)
+    assert (node.settings.wumbo, node.settings.keysend) == (False, True)
+    shown = await alice.get(page)
+    assert "It waits for its wallet" in shown.text
+    assert f"{node.api_endpoint}:8080" in shown.text
+    assert "<svg" in shown.text
+
+
+async def test_sent_twice_it_is_made_once(alice: Visitor, yard: Yard) -> None:
+    first = await made(alice, yard)
+    assert await made(alice, yard) == first
+    assert len(await yard.fleet.database.reader.nodes.all_()) == 1
+
+
+async def test_what_is_wrong_is_said_and_nothing_that_was_typed_is_lost(
+    alice: Visitor,
+) -> None:
+    await alice.get(f"{alice.root}/nodes/new")
+    shown = await alice.submit(
+        f"{alice.root}/nodes/new",
+        filled(whitelist="not an address", alias="<b>light</b>", minchansize="30000"),
+    )
+    assert shown.status == 400
+    assert 'role="alert">whitelist' in shown.text
+    assert ">not an address</textarea>" in shown.text
+    assert 'value="&lt;b&gt;light&lt;/b&gt;"' in shown.text
+    assert 'value="30000"' in shown.text
+    assert 'name="once" value="7b0c3d1e' in shown.text
+    for changes in ({"network": "moon"}, {"type": "huge"}, {"once": "x"}):
+        refused = await alice.submit(f"{alice.root}/nodes/new", filled(**changes))
+        assert refused.status == 400
+
+
+async def test_settings_change_only_where_the_form_was_changed(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = f"{await made(alice, yard)}/settings"
+    first, second = await alice.get(page), await alice.get(page)
+    answer = await alice.submit(page, fields(first.text) | {"alias": "new light"})
+    assert answer.location == f"{page}?done=restarting"
+    # Another tab, which still shows the old alias, changes something else.
+    await alice.submit(page, fields(second.text) | {"basefee": "500"})
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert (node.settings.alias, node.settings.basefee) == ("new light", "500")
+    shown = await alice.get(answer.location)
+    assert "its wallet is locked until you unlock it" in shown.text
+
+
+async def test_a_wrong_setting_keeps_what_was_typed(alice: Visitor, yard: Yard) -> None:
+    page = f"{await made(alice, yard)}/settings"
+    form = fields((await alice.get(page)).text)
+    shown = await alice.submit(page, form | {"alias": "a" * 33, "basefee": "7"})
+    assert shown.status == 400
+    assert "alias: must have 1 to 32 bytes" in shown.text
+    assert 'value="7"' in shown.text
+    again = await alice.submit(page, fields(shown.text) | {"alias": "short"})
+    assert again.status == 303
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert (node.settings.alias, node.settings.basefee) == ("short", "7")
+
+
+async def test_the_whitelist_changes_without_a_restart(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = f"{await made(alice, yard)}/whitelist"
+    await alice.get(page)
+    answer = await alice.submit(page, {"whitelist": "203.0.113.9\n\n 2001:db8::/32"})
+    assert answer.location == f"{page}?done=saved"
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert node.settings.whitelist == ("203.0.113.9", "2001:db8::/32")
+    assert node.status == "waiting_init"
+    refused = await alice.submit(page, {"whitelist": "fe80::1%eth0"})
+    assert refused.status == 400
+    assert "fe80::1%eth0" in refused.text
+
+
+async def test_commands_are_buttons_where_the_state_allows_them(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = await made(alice, yard)
+    shown = await alice.get(page)
+    assert f'action="{page}/stop"' in shown.text
+    assert f'action="{page}/start"' not in shown.text
+    assert (await alice.submit(f"{page}/start")).status == 409
+    assert (await alice.submit(f"{page}/stop")).location == f"{page}?done=stop"
+    await yard.work()
+    await yard.settled()
+    assert f'action="{page}/start"' in (await alice.get(page)).text
+
+
+async def test_an_update_says_what_it_takes_away(alice: Visitor, yard: Yard) -> None:
+    page = await made(alice, yard)
+    shown = await alice.get(page)
+    assert "Update to v0.20.2-beta" in shown.text
+    assert "POST /v1/channels/transactions: pay through" in shown.text
+    answer = await alice.submit(f"{page}/update", {"version": "v0.20.2-beta"})
+    assert answer.location == f"{page}?done=update"
+    refused = await alice.submit(f"{page}/update", {"version": "v0.18.5-beta"})
+    assert refused.status == 400
+
+
+async def test_a_node_is_deleted_by_typing_its_name(alice: Visitor, yard: Yard) -> None:
+    page = await made(alice, yard)
+    await alice.get(page)
+    refused = await alice.submit(f"{page}/delete", {"name": "harbour"})
+    assert refused.status == 400
+    assert "Nothing was deleted" in refused.text
+    gone = await alice.submit(f"{page}/delete", {"name": "harbour light"})
+    assert gone.location == f"{alice.root}/nodes"
+
+
+async def test_the_log_is_shown_as_text(alice: Visitor, yard: Yard) -> None:
+    page = await made(alice, yard)
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    yard.homes.logs[node.id] = ["[INF] <script>alert(1)</script>"]
+    shown = await alice.get(f"{page}/log")
+    assert "[INF] &lt;script&gt;alert(1)&lt;/script&gt;" in shown.text
+    assert "<script>alert" not in shown.text
+
+
+async def test_files_to_take_along(alice: Visitor, yard: Yard) -> None:
+    page = await made(alice, yard)
+    certificate = await alice.get(f"{page}/certificate")
+    assert certificate.text.startswith("-----BEGIN CERTIFICATE-----")
+    assert "attachment" in certificate.header("content-disposition")
+    authority = await alice.get("/app/authority.pem")
+    assert authority.text.strip() in certificate.text
+    assert (await alice.get(f"{page}/backups/channels")).status == 404
+    assert "None is kept" in (await alice.get(f"{page}/backups")).text
+
+
+async def test_whoever_only_looks_changes_nothing(
+    alice: Visitor, bob: Visitor, yard: Yard
+) -> None:
+    page = await made(alice, yard)
+    shown = await bob.get(page)
+    assert shown.status == 200
+    assert "<form" not in shown.text.split("<main")[1]
+    assert "type its name" not in shown.text
+    for path in ("/stop", "/restart", "/update", "/delete", "/settings", "/whitelist"):
+        refused = await bob.submit(f"{page}{path}", {"name": "harbour light"})
+        assert refused.status == 403
+        assert "As viewer you may look" in refused.text
+    assert (await bob.get(f"{bob.root}/nodes/new")).status == 403
+    assert "webhook_secret" not in (await bob.get(f"{page}/settings")).text
+
+
+async def test_another_team_finds_nothing_of_it(
+    alice: Visitor, charlie: Visitor, yard: Yard
+) -> None:
+    page = await made(alice, yard)
+    node_id = page.rpartition("/")[2]
+    elsewhere = await charlie.get(page)
+    nowhere = await charlie.get(page.replace(alice.organization_id, FOREIGN))
+    assert (elsewhere.status, elsewhere.text) == (404, nowhere.text)
+    missing = await charlie.get(f"{charlie.root}/nodes/{FOREIGN}")
+    for path in (
+        f"{charlie.root}/nodes/{node_id}",
+        f"{charlie.root}/nodes/{node_id}/settings",
+        f"{charlie.root}/nodes/{node_id}/whitelist",
+        f"{charlie.root}/nodes/{node_id}/log",
+        f"{charlie.root}/nodes/{node_id}/certificate",
+        f"{charlie.root}/nodes/{node_id}/backups",
+        f"{charlie.root}/nodes/{node_id}/backups/channels",
+        f"{charlie.root}/nodes/{node_id}/changes",
+    ):
+        shown = await charlie.get(path)
+        assert (shown.status, shown.text) == (404, missing.text), path
+    for command in ("stop", "restart", "update", "delete", "settings", "whitelist"):
+        shown = await charlie.submit(
+            f"{charlie.root}/nodes/{node_id}/{command}",
+            {"name": "harbour light", "alias": "mine", "was-alias": ""},
+        )
+        assert shown.status == 404, command
+
+
+async def test_a_long_list_comes_in_pages(alice: Visitor, yard: Yard) -> None:
+    for number in range(103):
+        await yard.create(f"light {number}", organization_id=alice.organization_id)
+    first = await alice.get(f"{alice.root}/nodes")
+    assert first.text.count("<tr>") == 101
+    assert "103 nodes" in first.text
+    second = await alice.get(f"{alice.root}/nodes?page=2")
+    names = set(re.findall(r">(light \d+)</a>", first.text + second.text))
+    assert names == {f"light {number}" for number in range(103)}
+    assert second.text.count("<tr>") == 4
+    assert (await alice.get(f"{alice.root}/nodes?page=99")).text.count("<tr>") == 4
+    assert (await alice.get(f"{alice.root}/nodes?page=-1")).status == 400
+
+
+async def test_a_list_shows_what_is_so_now(alice: Visitor, yard: Yard) -> None:
+    await made(alice, yard)
+    assert "waiting init" in (await alice.get(f"{alice.root}/nodes")).text
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    assert "running" in (await alice.get(f"{alice.root}/nodes")).text
+
+
+async def test_every_role_may_what_its_name_says(
+    alice: Visitor, platform: Platform, site: Site
+) -> None:
+    may = {Role.ADMIN: 200, Role.DEVELOPER: 200, Role.BILLING: 403, Role.VIEWER: 403}
+    for role, status in may.items():
+        someone = await person(platform, site, role, alice.organization_id, role)
+        assert (await someone.get(f"{alice.root}/nodes/new")).status == status
+
+
+def fields(text: str) -> dict[str, str]:
+    """Give what a browser would send with the last form of a page."""
+    form = text.rsplit("<form", maxsplit=1)[-1]
+    found = {}
+    for tag in re.findall(r"<input [^>]*>", form):
+        attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if attributes.get("type") != "checkbox" or " checked" in tag:
+            found[attributes["name"]] = unescape(attributes.get("value", ""))
+    for name, value in re.findall(
+        r'<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>', form, re.DOTALL
+    ):
+        found[name] = unescape(value)
+    return found
