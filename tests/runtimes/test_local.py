@@ -178,6 +178,39 @@ async def test_each_node_is_a_user_of_its_own_where_we_are_root(
     await hands.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start others' programs")
+async def test_a_home_whose_user_changed_is_handed_over(
+    open_folder: Path, node: Node
+) -> None:
+    python = Path("/usr/bin/python3")
+    if not python.exists() or not can_be_reached(python.resolve()):
+        pytest.skip("no Python within reach of other users")
+    hands = LocalHands(
+        open_folder / "nodes", install_stand_in(open_folder, python=python)
+    )
+    for first_uid in (200_000, 300_000):
+        hands.seats = replace(hands.seats, first_uid=first_uid)
+        hands.begin_anew()
+        node = await start(hands, node)
+        await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+        home = hands.root / node.id / "lnd"
+        (home / "wallet").mkdir(exist_ok=True)
+        (home / "wallet" / "wallet.db").touch()
+        (home / "outside").unlink(missing_ok=True)
+        (home / "outside").symlink_to(open_folder)
+        if first_uid == 200_000:
+            for path in (home / "wallet", home / "wallet" / "wallet.db"):
+                os.chown(path, 200_000 + node.slot, 200_000 + node.slot)
+        await hands.runtime.stop(node)
+        owners = {path.lstat().st_uid for path in (home, home / "lnd.conf")}
+        assert owners == {first_uid + node.slot}
+    for path in (home / "wallet", home / "wallet" / "wallet.db"):
+        assert path.stat().st_uid == 300_000 + node.slot
+        assert path.stat().st_gid == 300_000 + node.slot
+    assert open_folder.stat().st_uid == 0, "links are not followed"
+    await hands.close()
+
+
 async def test_who_does_not_end_when_asked_is_ended(
     hands: LocalHands, node: Node
 ) -> None:

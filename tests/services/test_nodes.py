@@ -437,6 +437,17 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> No
     assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 0
 
 
+async def test_nobody_is_told_of_a_node_once_it_is_deleted(yard: Yard) -> None:
+    webhook = {**SETTINGS, "webhook": "https://receiver.example/hook"}
+    node = await yard.running(settings=webhook)
+    reader = yard.fleet.database.reader
+    assert await reader.webhooks.pending(node.id), "its receiver was not reached yet"
+    await yard.ask(node, Action.DELETE)
+    assert await reader.webhooks.pending(node.id) == []
+    await yard.work()
+    assert await reader.webhooks.pending(node.id) == [], "nor of its end"
+
+
 async def test_nobody_commands_the_node_of_another(yard: Yard) -> None:
     node = await yard.running()
     foreign = dataclasses.replace(node, organization_id=OTHER_SHORE)

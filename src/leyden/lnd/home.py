@@ -126,8 +126,23 @@ def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
     with _open_folder(home) as folder:
         os.fchmod(folder, _FOLDER_MODE)
         if owner is not None:
+            before = os.fstat(folder).st_uid
+            if before != owner.uid:
+                _hand_over(folder, before, owner)
             os.fchown(folder, owner.uid, owner.gid)
         yield folder
+
+
+def _hand_over(folder: int, before: int, owner: Owner) -> None:
+    """Give all that is in the folder to its new owner; the folder itself comes last.
+
+    So it is begun again when it was broken off. Only what was the old owner's is given:
+    a hard link to somebody else's file stays somebody else's.
+    """
+    for _, folders, files, here in os.fwalk(dir_fd=folder):
+        for name in (*folders, *files):
+            if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == before:
+                os.chown(name, owner.uid, owner.gid, dir_fd=here, follow_symlinks=False)
 
 
 @contextlib.contextmanager

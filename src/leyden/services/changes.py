@@ -9,7 +9,7 @@ from datetime import datetime
 import structlog
 
 from leyden.domain.node_moves import Step, plan
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Node, Wanted
 from leyden.domain.webhooks import StatusChanged
 from leyden.services import webhooks
 from leyden.services.fleet import EVERYTHING, NODE, ROUTES
@@ -33,6 +33,8 @@ async def change(tx: Nouns, before: Node, after: Node, *, now: datetime) -> Node
         await tx.tasks.put(NODE, after.id, due=due)
     if after.settings.webhook != before.settings.webhook:
         await webhooks.readdressed(tx, after, now=now)
+    if after.wanted is Wanted.DELETED is not before.wanted:
+        await webhooks.ended(tx, after)
     if after.status is not before.status:
         await webhooks.announce(tx, after, [StatusChanged(after.status)], now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.deliveries import State
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Node, Wanted
 from leyden.domain.times import to_us
 from leyden.domain.webhooks import (
     ANNOUNCED,
@@ -60,9 +60,9 @@ async def announce(
     """Save what is to be told in the transaction that made it true.
 
     States that the contract does not announce pass in silence; so does everything
-    for a node without a webhook.
+    for a node without a webhook, or one that is being deleted.
     """
-    if not node.settings.webhook:
+    if not node.settings.webhook or node.wanted is Wanted.DELETED:
         return
     added = False
     for event in events:
@@ -92,6 +92,11 @@ async def readdressed(tx: Nouns, node: Node, *, now: datetime) -> None:
         await tx.tasks.put(WEBHOOKS, node.id, due=now)
     else:
         await tx.webhooks.give_up(node.id, before=now)
+
+
+async def ended(tx: Nouns, node: Node) -> None:
+    """Tell nobody any more of a node that its owner has deleted."""
+    await tx.webhooks.give_all_up(node.id)
 
 
 async def forget(tx: Nouns, node_id: str) -> None:

@@ -51,6 +51,9 @@ _GIVE_UP = (
     .where(_here, _pending, events.c.created < bindparam("before"))
     .values(state=literal_column("'failed'"))
 )
+_GIVE_ALL_UP = (
+    update(events).where(_here, _pending).values(state=literal_column("'failed'"))
+)
 _PENDING = (
     select(events)
     .where(events.c.node_id == bindparam("node_id"), _pending)
@@ -156,6 +159,10 @@ class Webhooks:
     async def give_up(self, node_id: str, *, before: datetime) -> None:
         """End the waiting of what was announced before then."""
         await self._run(_GIVE_UP, of=node_id, before=to_us(before))
+
+    async def give_all_up(self, node_id: str) -> None:
+        """End the waiting of whatever waits."""
+        await self._run(_GIVE_ALL_UP, of=node_id)
 
     async def pending(self, node_id: str, *, most: int = 20) -> list[KeptEvent]:
         """Give the first events that wait, in the order in which they happened."""
