@@ -21,6 +21,7 @@ from leyden.domain.versions import Version
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.states import trusting
+from leyden.lnd.trust import trusting_whenever
 from leyden.processes import Identity
 from leyden.runtimes.base import Outfit, Runtime
 from leyden.runtimes.fake import FakeRuntime
@@ -118,7 +119,7 @@ class LocalHands:
         runtime = LocalRuntime(
             self.layout,
             binary=binary,
-            trusts=trusting(self._authority.pem),
+            trusts=trusting_whenever(self._authority.pem),
             grace_s=PATIENCE_S,
         )
         runtime.watch(self._hear)

@@ -113,6 +113,19 @@ async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
 
 
+@pytest.mark.parametrize("authority", ["ours", "another"])
+async def test_a_node_is_heard_whose_certificate_has_ended(
+    hands: LocalHands, node: Node, authority: str
+) -> None:
+    """It was not restarted for a year, or the clock of this machine is wrong."""
+    signer = hands._authority if authority == "ours" else Authority("another")
+    chain, key = signer.sign(node.api_endpoint, expired=True)
+    outfit = replace(hands.outfit(node), tls=Tls(chain_pem=chain, key_pem=key))
+    async for _ in hands.runtime.start(node, outfit):
+        pass
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+
+
 async def test_a_stranger_with_the_same_pid_is_left_alone(
     hands: LocalHands, node: Node
 ) -> None:

@@ -6,7 +6,6 @@ import ipaddress
 import os
 import resource
 import shutil
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -27,6 +26,7 @@ from leyden.gateway.certificates import open_or_create
 from leyden.gateway.local import LocalGateway
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
 from leyden.lnd.options import Logs
+from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
@@ -152,7 +152,7 @@ def _fleet(
         binary = _within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
     authority = open_or_create(given.home_path / "authority", now=platform.clock())
-    trusts = ssl.create_default_context(cadata=authority.root_pem.decode())
+    trusts = trusting_whenever(authority.root_pem.decode())
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,

@@ -1,0 +1,91 @@
+"""A disk that is full: writes are refused, nothing is torn, and room mends it."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.accounts import Organization
+from leyden.errors import Away
+from leyden.storage.database import Database, open_database
+from tests.conftest import NOW
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can make a disk that is small"
+)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
+    if subprocess.run(mount, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@pytest.fixture
+async def database(small_disk: Path, sqlite_template: Path) -> AsyncIterator[Database]:
+    file = small_disk / "leyden.db"
+    shutil.copy(sqlite_template, file)
+    database = await open_database(f"sqlite:///{file}")
+    yield database
+    await database.close()
+
+
+def fill(disk: Path) -> Path:
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        for size in (1 << 16, 1 << 12, 1):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(size)):
+                    pass
+    return ballast
+
+
+async def test_writes_are_refused_and_room_mends_it(
+    database: Database, small_disk: Path
+) -> None:
+    told: list[str] = []
+    refused = 0
+
+    async def found(number: int) -> None:
+        nonlocal refused
+        name = f"harbour {number}"
+        try:
+            async with database.transaction() as tx:
+                for part in range(10):
+                    at = NOW + timedelta(seconds=part)
+                    one = Organization(
+                        id=f"{name}.{part}", name=f"{name}.{part}" * 40, created=at
+                    )
+                    await tx.accounts.add(one)
+        except Away:
+            refused += 1
+        else:
+            told.append(name)
+
+    await asyncio.gather(*map(found, range(5)))
+    ballast = fill(small_disk)
+    for begin in range(100, 400, 20):
+        await asyncio.gather(*map(found, range(begin, begin + 20)))
+    assert refused > 0
+    assert len(await database.reader.accounts.list_()) == 10 * len(told)
+
+    ballast.unlink()
+    await asyncio.gather(*map(found, range(1000, 1020)))
+    assert told[-20:] == [f"harbour {number}" for number in range(1000, 1020)]
+    kept = {
+        each.id.partition(".")[0] for each in await database.reader.accounts.list_()
+    }
+    assert kept == set(told), "what was told is there, and nothing else"
