@@ -19,7 +19,9 @@ LeydenError
 │   ├── NodeAway
 │   ├── TreasuryAway
 │   └── MarketAway
+│       └── SoldOut              the auction is there, our money in it is not
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
+├── MarketRefused           the auction said no to a call; its own reason
 ├── Stale                   someone else moved it first; the step is tried again
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
@@ -141,6 +143,14 @@ class TreasuryAway(Away):
 
 class MarketAway(Away):
     """The auction is away; try again in a moment."""
+
+
+class SoldOut(MarketAway):
+    """Channels are sold out at present; try again later."""
+
+
+class MarketRefused(LeydenError):
+    """The auction refused the call."""
 
 
 class Stale(LeydenError):

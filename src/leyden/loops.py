@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-from leyden.services import courier, expiry, reconciler, sweep, tickets
+from leyden.services import courier, expiry, reconciler, sweep, tickets, upkeep
 from leyden.services.due import Due
 from leyden.services.fleet import HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
@@ -17,6 +17,7 @@ from leyden.services.shop import (
     SWEEP,
     TICKET,
     TICKETS,
+    UPKEEP,
     WITHDRAWAL,
     Shop,
 )
@@ -27,7 +28,7 @@ _FORGET_EVERY = timedelta(hours=1)
 
 # Put when the program starts; each goes on for ever by rescheduling itself.
 STANDING: tuple[str, ...] = ("forget answers",)
-STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
+STANDING_IN_THE_SHOP = (SWEEP, TICKETS, UPKEEP)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
@@ -36,6 +37,7 @@ _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     WITHDRAWAL: tickets.withdraw,
     TICKETS: tickets.follow,
     SWEEP: sweep.sweep,
+    UPKEEP: upkeep.keep,
 }
 
 

@@ -194,8 +194,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The file with that lnd's certificate."""
     treasury_macaroon: str = ""
     """The file with a macaroon for invoices, addresses and looking at coins."""
-    market: Literal["", "simulated"] = ""
+    market: Literal["", "simulated", "pool"] = ""
     """Where channels are bought; simulated makes tickets that nobody can register."""
+    pool_host: str = ""
+    """HOST:PORT of the gRPC of the poold that buys channels."""
+    pool_certificate: str = ""
+    """The file with that poold's certificate."""
+    pool_macaroon: str = ""
+    """The file with that poold's macaroon."""
+    pool_account: str = ""
+    """The trader key of the account to buy from; empty is the fullest one."""
+    pool_batch_fee_sat_per_kw: Annotated[int, Meta(ge=253, le=10**6)] = 12_500
+    """The highest fee rate of a batch that is joined; buyers pay for it in advance."""
+    pool_low_sats: Count = 1_000_000
+    """What is left to buy channels with when the operator is told that it is low."""
+    pool_renew_days: Annotated[int, Meta(ge=1, le=300)] = 14
+    """How many days before its end the account is renewed."""
+    pool_lives_days: Annotated[int, Meta(ge=2, le=365)] = 90
+    """For how many days an account is opened or renewed."""
+    pool_fee_sat_per_kw: Annotated[int, Meta(ge=253, le=10**6)] = 2_500
+    """The fee rate of our own transactions for the account."""
     rate_bps: Count = 50
     """The premium of a usual lease in hundredths of a percent."""
     service_fee_base: Count = 1000

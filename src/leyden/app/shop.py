@@ -1,20 +1,22 @@
 """Wiring what sells channels: from settings to a shop."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from leyden.domain.auction import BLOCKS_PER_DAY
 from leyden.domain.pricing import Terms
 from leyden.domain.units import Sats
 from leyden.errors import SetupError
+from leyden.market.base import Account, Market
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access
 from leyden.services.hearing import listen
 from leyden.services.platform import Platform
-from leyden.services.shop import Rules, Shop
+from leyden.services.shop import Rules, Shop, Upkeep
 
 _PREIMAGE = "preimage"
 
@@ -26,7 +28,7 @@ def shop_of(platform: Platform) -> Shop | None:
         return None
     if not given.market:
         raise SetupError("market: treasury_host is set, so say where channels are from")
-    if given.mainnet_backend:
+    if given.mainnet_backend and given.market == "simulated":
         raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
     host, _, port = given.treasury_host.rpartition(":")
     if not host or not port.isdecimal():
@@ -41,22 +43,48 @@ def shop_of(platform: Platform) -> Shop | None:
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
 
+    market, account = _MARKETS[given.market](platform)
     return Shop(
         database=platform.database,
         sealer=platform.sealer,
         payments=LndPayments(access, preimage=preimage),
-        market=SimulatedMarket(given.home_path / "tickets.json"),
+        market=market,
+        account=account,
         clock=platform.clock,
         rules=Rules(
             terms=Terms(
                 rate_bps=given.rate_bps,
                 service_fee_base=Sats(given.service_fee_base),
                 service_fee_ppm=given.service_fee_ppm,
+                chain_fee_sat_per_kw=given.pool_batch_fee_sat_per_kw,
+            ),
+            upkeep=Upkeep(
+                low=Sats(given.pool_low_sats),
+                renew_before_blocks=given.pool_renew_days * BLOCKS_PER_DAY,
+                lives_blocks=given.pool_lives_days * BLOCKS_PER_DAY,
+                fee_sat_per_kw=given.pool_fee_sat_per_kw,
             ),
             quote_holds=timedelta(seconds=given.quote_holds_s),
             order_lives=timedelta(seconds=given.order_lives_s),
         ),
     )
+
+
+def _simulated(platform: Platform) -> tuple[Market, None]:
+    return SimulatedMarket(platform.settings.home_path / "tickets.json"), None
+
+
+def _pool(platform: Platform) -> tuple[Market, Account]:
+    # Imported only where it is used: gRPC takes a while, and memory.
+    from leyden.app.pool import market_of  # noqa: PLC0415
+
+    return market_of(platform)
+
+
+_MARKETS: Mapping[str, Callable[[Platform], tuple[Market, Account | None]]] = {
+    "simulated": _simulated,
+    "pool": _pool,
+}
 
 
 @asynccontextmanager
@@ -71,3 +99,5 @@ async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[Non
             await asyncio.gather(ear, return_exceptions=True)
         if isinstance(shop.payments, LndPayments):
             await shop.payments.close()
+        if shop.account is not None:
+            await shop.account.close()

@@ -14,6 +14,7 @@ class TicketState(StrEnum):
     """How far a ticket has come."""
 
     OFFERED = auto()  # nobody registered it, or its bid is not in the auction yet
+    BROKEN = auto()  # it was registered, and its bid did not get into the auction
     SUBMITTED = auto()  # its bid waits for a match
     FILLED = auto()
     CANCELLED = auto()
@@ -35,9 +36,27 @@ class NoTicket:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The channel that a ticket became, and what it cost: the proof of delivery."""
+
+    channel_point: str  # txid:output
+    premium: Sats
+    execution_fee: Sats
+    chain_fee: Sats
+    self_chan_balance: Sats
+
+    @property
+    def cost(self) -> Sats:
+        """What the auction took for it in all."""
+        return Sats(
+            self.premium + self.execution_fee + self.chain_fee + self.self_chan_balance
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """Where a ticket stands."""
 
     state: TicketState
     order_nonce: str = ""
-    cost: Sats | None = None  # what the auction took for it, once it is filled
+    lease: Lease | None = None  # once it is filled

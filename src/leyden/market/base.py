@@ -7,6 +7,7 @@ MarketAway. Every method may be called any number of times.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from leyden.domain.auction import AuctionAccount
 from leyden.domain.pricing import AuctionTerms, Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket
 
@@ -16,6 +17,13 @@ class Market(Protocol):
 
     async def terms(self) -> AuctionTerms:
         """Tell what the auction asks for; cheap enough for every quote."""
+        ...
+
+    async def ready(self, quote: Quote) -> None:
+        """Make sure, before money is asked for, that it could be bought now.
+
+        SoldOut when what we have at the auction does not suffice.
+        """
         ...
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
@@ -34,4 +42,24 @@ class Market(Protocol):
 
         True once it cannot be filled any more, or never was. False: it is filled.
         """
+        ...
+
+
+class Account(Protocol):
+    """The coins at an auction that has to have them before anything is bought."""
+
+    async def find(self) -> AuctionAccount:
+        """Give the account; MarketAway when there is none."""
+        ...
+
+    async def height(self) -> int:
+        """Give the height of the chain."""
+        ...
+
+    async def renew(self, *, blocks: int, fee_sat_per_kw: int) -> AuctionAccount:
+        """Let the account live for so many blocks from now; MarketRefused says no."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the auction, the market's connection too."""
         ...

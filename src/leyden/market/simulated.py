@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from leyden.domain.pricing import AuctionTerms, Quote
-from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
+from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
-from leyden.errors import MarketAway
+from leyden.errors import MarketAway, SoldOut
 
 
 class _Kept(msgspec.Struct):
@@ -23,6 +23,7 @@ class _Kept(msgspec.Struct):
     text: str
     state: TicketState
     cost: int
+    self_chan_balance: int = 0
 
 
 class SimulatedMarket:
@@ -32,6 +33,7 @@ class SimulatedMarket:
         self.away = False
         self.answers_lost = 0  # so many of the next answers never arrive
         self.refuses = ""  # why no ticket is made, if none is
+        self.sold_out = False
         self.auction = AuctionTerms()
         self._file = file
         self._tickets: dict[str, _Kept] = {}
@@ -45,6 +47,12 @@ class SimulatedMarket:
         self._answer()
         return self.auction
 
+    async def ready(self, quote: Quote) -> None:  # noqa: ARG002  there is always room
+        """Make sure that it could be bought, unless we are told that it could not."""
+        self._answer()
+        if self.sold_out:
+            raise SoldOut(retry_after_s=60)
+
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Draw the order's ticket."""
         self._answer()
@@ -56,6 +64,7 @@ class SimulatedMarket:
                 text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
                 state=TicketState.OFFERED,
                 cost=quote.pool_fee + quote.channel.self_chan_balance,
+                self_chan_balance=quote.channel.self_chan_balance,
             )
             self._tickets[ref] = kept
             self._save()
@@ -75,7 +84,7 @@ class SimulatedMarket:
                     if kept.state in {TicketState.SUBMITTED, TicketState.FILLED}
                     else ""
                 ),
-                cost=Sats(kept.cost) if kept.state is TicketState.FILLED else None,
+                lease=_lease(kept) if kept.state is TicketState.FILLED else None,
             )
             for ref in refs
             if (kept := self._tickets.get(ref)) is not None
@@ -115,6 +124,10 @@ class SimulatedMarket:
         """Fill a registered ticket; False when there is none such."""
         return self._step(text, TicketState.SUBMITTED, TicketState.FILLED)
 
+    def spoil(self, text: str) -> bool:
+        """Register a ticket whose bid the auction does not take."""
+        return self._step(text, TicketState.OFFERED, TicketState.BROKEN)
+
     def drop(self, text: str) -> bool:
         """Cancel a ticket behind the platform's back."""
         return self._step(text, TicketState.OFFERED, TicketState.CANCELLED)
@@ -140,6 +153,16 @@ class SimulatedMarket:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._file)
+
+
+def _lease(kept: _Kept) -> Lease:
+    return Lease(
+        channel_point=f"{hashlib.sha256(kept.text.encode()).hexdigest()}:0",
+        premium=Sats(kept.cost - kept.self_chan_balance),
+        execution_fee=Sats(0),
+        chain_fee=Sats(0),
+        self_chan_balance=Sats(kept.self_chan_balance),
+    )
 
 
 def _ref(order_id: str) -> str:

@@ -19,6 +19,7 @@ from leyden.domain import ledger
 from leyden.domain.ledger import Entry
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import KnownOutput, Outpoint
+from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotFound
 from leyden.storage.nouns import Nouns
@@ -38,6 +39,7 @@ class Desk:
     _outputs_before: dict[Outpoint, KnownOutput | None] = field(default_factory=dict)
     _entries: list[Entry] = field(default_factory=list)
     _moves: list[tuple[str, Status, Status]] = field(default_factory=list)
+    _leases: list[tuple[str, Lease]] = field(default_factory=list)
     _tasks: dict[tuple[str, datetime], dict[str, None]] = field(default_factory=dict)
 
     @classmethod
@@ -125,6 +127,10 @@ class Desk:
         self._outputs[output.outpoint] = output
         return output
 
+    def keep_lease(self, order_id: str, lease: Lease) -> None:
+        """Keep what an order's ticket became."""
+        self._leases.append((order_id, lease))
+
     def put(self, kind: str, order_id: str, *, due: datetime | None = None) -> None:
         """Make a task due, now or then."""
         self._tasks.setdefault((kind, due or self.now), {})[order_id] = None
@@ -145,6 +151,7 @@ class Desk:
             ]
         )
         await tx.orders.note_moves(self._moves, at=self.now)
+        await tx.leases.add(self._leases, at=self.now)
         await tx.ledger.post(self._entries, at=self.now)
         for (kind, due), keys in self._tasks.items():
             await tx.tasks.put_many(kind, list(keys), due=due)

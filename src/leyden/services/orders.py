@@ -88,6 +88,7 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
+    await shop.market.ready(priced)
     if order.to_be_paid:
         request = await shop.payments.request(
             order_id, order.to_be_paid, lives=shop.rules.order_lives

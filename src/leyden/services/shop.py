@@ -6,10 +6,22 @@ from datetime import timedelta
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
 from leyden.domain.times import Clock
-from leyden.market.base import Market
+from leyden.domain.units import Sats
+from leyden.market.base import Account, Market
 from leyden.payments.base import Payments
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upkeep:
+    """How the account at the auction is looked after."""
+
+    low: Sats = Sats(1_000_000)  # what the operator is told of
+    renew_before_blocks: int = 2_016
+    lives_blocks: int = 12_960
+    fee_sat_per_kw: int = 2_500
+    every: timedelta = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +39,9 @@ class Rules:
     # How long to go on asking an auction that does not answer, with the buyer's money
     # held. Far below the time lock of a held payment.
     ticket_patience: timedelta = timedelta(minutes=30)
-    tickets_every: timedelta = timedelta(seconds=5)
+    tickets_every: timedelta = timedelta(seconds=1)
     sweep_every: timedelta = timedelta(minutes=1)
+    upkeep: Upkeep = field(default_factory=Upkeep)
     # How long the answer waits for the ticket of an order that is paid for already.
     answer_waits: timedelta = timedelta(seconds=5)
 
@@ -42,6 +55,7 @@ class Shop:
     payments: Payments
     market: Market
     clock: Clock
+    account: Account | None = None  # where the market buys from one
     rules: Rules = field(default_factory=Rules)
 
 
@@ -52,6 +66,7 @@ CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"
 TICKETS = "tickets"
 SWEEP = "payments sweep"
+UPKEEP = "auction account"
 EVERYTHING = "all"
 
 

@@ -172,13 +172,20 @@ async def withdraw(shop: Shop, due: Due) -> None:
 
 
 async def follow(shop: Shop, due: Due) -> None:
-    """See how far the open tickets have come, for ever."""
+    """See how far the open tickets have come, for ever.
+
+    A market that is away is asked again as soon: it says when it is back in no other
+    way, and a buyer waits for a ticket to be seen.
+    """
     reader = shop.database.reader.orders
-    for status in (Status.CREATED, Status.SUBMITTED):
-        after = ""
-        while batch := await reader.in_status(status, after=after, most=_BATCH):
-            after = batch[-1].id
-            await _follow(shop, batch)
+    try:
+        for status in (Status.CREATED, Status.SUBMITTED):
+            after = ""
+            while batch := await reader.in_status(status, after=after, most=_BATCH):
+                after = batch[-1].id
+                await _follow(shop, batch)
+    except MarketAway as error:
+        log.warning("tickets cannot be followed", why=error.message)
     async with due.transaction() as tx:
         await due.again(tx, due=shop.clock() + shop.rules.tickets_every)
 
@@ -188,8 +195,21 @@ async def _follow(shop: Shop, orders: Sequence[Order]) -> None:
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:
             log.error("the market does not know a ticket of ours", order=order.id)
+        elif progress.state is TicketState.BROKEN:
+            await _give_up(shop, order)
         elif _is_news(order, progress):
             await ticket_moved(shop, order.id, progress)
+
+
+async def _give_up(shop: Shop, order: Order) -> None:
+    """Cancel a ticket that its buyer registered in vain; the money is credit.
+
+    The buyer's poold would wait with it for ever, and so cannot be given another one
+    behind their back.
+    """
+    log.error("a ticket was registered, but the auction has no bid", order=order.id)
+    if await shop.market.withdraw(order.id, order.ticket_ref):
+        await ticket_moved(shop, order.id, Progress(state=TicketState.CANCELLED))
 
 
 def _is_news(order: Order, progress: Progress) -> bool:
@@ -232,10 +252,11 @@ def _fill(desk: Desk, order: Order, progress: Progress) -> None:
     """Spend what was held: the auction's part, and ours."""
     held = desk.holds(order)
     quote = order.quote
-    cost = progress.cost
-    if cost is None:
-        cost = Sats(quote.pool_fee + quote.channel.self_chan_balance)
-    to_auction = min(max(cost, 0), held)
+    cost = Sats(quote.pool_fee + quote.channel.self_chan_balance)
+    if progress.lease is not None:
+        cost = progress.lease.cost
+        desk.keep_lease(order.id, progress.lease)
+    to_auction = min(cost, held)
     desk.post(
         Entry(
             key=f"matched:{order.id}:{target}",
@@ -252,4 +273,20 @@ def _fill(desk: Desk, order: Order, progress: Progress) -> None:
         )
         if sats
     )
+    if cost > held:
+        # The auction raised its fees after the price was told: that is our loss.
+        desk.post([_loss(order, Sats(cost - held))])
     desk.move(advance(order, Event.MATCHED))
+
+
+def _loss(order: Order, sats: Sats) -> Entry:
+    return Entry(
+        key=f"matched:{order.id}:loss",
+        what=What.AUCTION,
+        source=ledger.CORRECTIONS,
+        target=ledger.AUCTION,
+        sats=sats,
+        organization_id=order.organization_id,
+        order_id=order.id,
+        note="the auction took more than was charged for it",
+    )

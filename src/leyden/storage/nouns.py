@@ -14,6 +14,7 @@ from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
 from leyden.storage.invitations import Invitations
 from leyden.storage.keys import Keys
+from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
@@ -52,6 +53,7 @@ class Nouns:
     deliveries = _noun(Deliveries)
     invitations = _noun(Invitations)
     keys = _noun(Keys)
+    leases = _noun(Leases)
     ledger = _noun(Ledger)
     nodes = _noun(Nodes)
     orders = _noun(Orders)

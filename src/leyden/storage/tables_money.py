@@ -26,6 +26,7 @@ from leyden.storage.tables import SEALED, metadata, one_of
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
+_COSTS = ("premium", "execution_fee", "chain_fee", "self_chan_balance")
 _PRICES = ("service_fee", "pool_fee", "self_chan_balance_fee")
 
 
@@ -103,6 +104,18 @@ moves = Table(
     Column("before", Text, nullable=False),
     Column("after", Text, nullable=False),
     Index("ix_order_move_order_id", "order_id"),
+)
+
+leases = Table(
+    "lease",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("channel_point", Text, nullable=False, unique=True),
+    *(Column(part, BigInteger, nullable=False) for part in _COSTS),
+    CheckConstraint(
+        " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
+    ),
 )
 
 entries = Table(

@@ -1,0 +1,93 @@
+"""The account at the auction: found, opened, filled up, renewed.
+
+Where there are several and none is named, the one with the most left is meant.
+
+It belongs to the platform alone: tickets that are offered by hand on it are taken for
+the platform's own, left over from a crash.
+"""
+
+from typing import Any
+
+from leyden.domain.auction import AuctionAccount
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway
+from leyden.market.poold import Poold
+from leyden.market.stubs import trader_pb2 as trader
+
+_RETRY_AFTER_S = 60
+
+
+class PoolAccount:
+    """One account of a poold."""
+
+    def __init__(self, poold: Poold, *, trader_key: str = "") -> None:
+        self._poold = poold
+        self._trader_key = trader_key
+
+    async def find(self) -> AuctionAccount:
+        """Give the account; MarketAway when there is none."""
+        asked = trader.ListAccountsRequest(active_only=True)
+        told = await self._poold.call("ListAccounts", asked)
+        accounts = [_account(each) for each in told.accounts]
+        if self._trader_key:
+            named = self._trader_key
+            accounts = [each for each in accounts if each.trader_key == named]
+        if not accounts:
+            raise MarketAway(
+                "there is no account at the auction; `leyden pool open` makes one",
+                retry_after_s=_RETRY_AFTER_S,
+            )
+        return max(accounts, key=lambda each: (each.buys, each.available))
+
+    async def height(self) -> int:
+        """Give the height of the chain, as poold sees it."""
+        told = await self._poold.call("GetInfo", trader.GetInfoRequest())
+        return int(told.current_block_height)
+
+    async def open(
+        self, sats: Sats, *, blocks: int, fee_sat_per_kw: int
+    ) -> AuctionAccount:
+        """Open an account with coins of poold's lnd; it needs blocks to be open."""
+        asked = trader.InitAccountRequest(
+            account_value=sats,
+            relative_height=blocks,
+            fee_rate_sat_per_kw=fee_sat_per_kw,
+            initiator="leyden",
+        )
+        return _account(await self._poold.call("InitAccount", asked))
+
+    async def deposit(self, sats: Sats, *, fee_sat_per_kw: int) -> AuctionAccount:
+        """Put more coins of poold's lnd into the account."""
+        asked = trader.DepositAccountRequest(
+            trader_key=await self._key(),
+            amount_sat=sats,
+            fee_rate_sat_per_kw=fee_sat_per_kw,
+        )
+        return _account((await self._poold.call("DepositAccount", asked)).account)
+
+    async def renew(self, *, blocks: int, fee_sat_per_kw: int) -> AuctionAccount:
+        """Let the account live for so many blocks from now."""
+        asked = trader.RenewAccountRequest(
+            account_key=await self._key(),
+            relative_expiry=blocks,
+            fee_rate_sat_per_kw=fee_sat_per_kw,
+        )
+        return _account((await self._poold.call("RenewAccount", asked)).account)
+
+    async def close(self) -> None:
+        """Let go of poold."""
+        await self._poold.close()
+
+    async def _key(self) -> bytes:
+        return bytes.fromhex((await self.find()).trader_key)
+
+
+def _account(told: Any) -> AuctionAccount:
+    return AuctionAccount(
+        trader_key=told.trader_key.hex(),
+        state=trader.AccountState.Name(told.state).lower(),
+        sats=Sats(told.value),
+        available=Sats(told.available_balance),
+        expires=told.expiration_height,
+        taproot=told.version != trader.AccountVersion.ACCOUNT_VERSION_LEGACY,
+    )

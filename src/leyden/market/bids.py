@@ -1,0 +1,66 @@
+"""Bids: what a registered ticket becomes in the auction.
+
+poold cancels a bid along with its ticket only once it has written down that there is
+one. So whoever wants a ticket gone has to look for its bid as well.
+"""
+
+import structlog
+
+from leyden.errors import MarketAway, MarketRefused
+from leyden.market.poold import NO_SUCH_BID, Poold
+from leyden.market.stubs import auctioneer_pb2 as auctioneer
+from leyden.market.stubs import trader_pb2 as trader
+
+log = structlog.get_logger()
+
+FILLED = auctioneer.OrderState.ORDER_EXECUTED
+ALIVE = frozenset(
+    {
+        auctioneer.OrderState.ORDER_SUBMITTED,
+        auctioneer.OrderState.ORDER_CLEARED,
+        auctioneer.OrderState.ORDER_PARTIALLY_FILLED,
+    }
+)
+_AGAIN_S = 2
+
+
+class Bids:
+    """The bids that our poold knows."""
+
+    def __init__(self, poold: Poold) -> None:
+        self._poold = poold
+
+    async def states(self, *, active_only: bool = False) -> dict[bytes, int]:
+        """Give the state of each bid, by its nonce."""
+        asked = trader.ListOrdersRequest(active_only=active_only)
+        told = await self._poold.call("ListOrders", asked)
+        return {each.details.order_nonce: each.details.state for each in told.bids}
+
+    async def end(self, nonce: bytes) -> bool:
+        """Make sure that a bid is not matched any more; True when it was filled.
+
+        MarketAway while it takes part in a batch: then nobody knows yet.
+        """
+        state = (await self.states()).get(nonce)
+        if state in ALIVE:
+            if not await self._cancel(nonce):
+                return False
+            state = (await self.states()).get(nonce)
+        if state in ALIVE:
+            raise MarketAway(
+                "the auction has not cancelled the bid yet; try again",
+                retry_after_s=_AGAIN_S,
+            )
+        return state == FILLED
+
+    async def _cancel(self, nonce: bytes) -> bool:
+        """Cancel it with the auctioneer; False when the auctioneer never had it."""
+        asked = trader.CancelOrderRequest(order_nonce=nonce)
+        try:
+            await self._poold.call("CancelOrder", asked)
+        except MarketRefused as error:
+            if NO_SUCH_BID in error.message:
+                # poold goes on setting its price aside until it is started again.
+                log.warning("a bid was not in the auction", nonce=nonce.hex())
+                return False
+        return True

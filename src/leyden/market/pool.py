@@ -1,0 +1,306 @@
+"""Lightning Pool: tickets from a poold of ours, channels from its auction.
+
+poold knows no order of ours and sets nothing aside for a ticket before somebody has
+registered it; the book of our orders makes up for both. What it says of a ticket is
+not enough to pay for it: a ticket counts as filled with a lease, and as cancelled once
+neither it nor its bid can be matched any more.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from leyden.domain.auction import AuctionAccount
+from leyden.domain.pricing import LEASES, AuctionTerms, NodeTier, Quote
+from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
+from leyden.domain.units import Sats
+from leyden.errors import Malformed, MarketAway, MarketRefused, SoldOut
+from leyden.market import leases
+from leyden.market.account import PoolAccount
+from leyden.market.bids import ALIVE, FILLED, Bids
+from leyden.market.book import Book, may_take
+from leyden.market.poold import Poold
+from leyden.market.sidecars import Sidecars, Strays
+from leyden.market.stubs import auctioneer_pb2 as auctioneer
+from leyden.market.stubs import trader_pb2 as trader
+
+log = structlog.get_logger()
+
+# poold's words for where a ticket stands, and ours.
+STATES: Mapping[str, TicketState] = {
+    "created": TicketState.OFFERED,
+    "offered": TicketState.OFFERED,
+    "registered": TicketState.OFFERED,  # for long, and it is broken
+    "ordered": TicketState.SUBMITTED,
+    "expecting channel": TicketState.SUBMITTED,
+    "completed": TicketState.FILLED,  # with a lease
+    "canceled": TicketState.CANCELLED,
+}
+_REGISTERED = "registered"
+_TIERS = {
+    NodeTier.ANY: auctioneer.NodeTier.TIER_0,
+    NodeTier.BEST: auctioneer.NodeTier.TIER_1,
+}
+_OVER = frozenset({"completed", "canceled"})
+_TAKES_ORDERS = frozenset(
+    {
+        auctioneer.DurationBucketState.ACCEPTING_ORDERS,
+        auctioneer.DurationBucketState.MARKET_OPEN,
+    }
+)
+_UNIT = 100_000  # satoshis: the smallest channel there is
+_ORDER_VERSION = 5  # what poold's own command line sends
+_TERMS_HOLD_S = 10.0
+_LOOK_AT_BIDS_S = 15.0
+_SOLD_OUT_FOR_S = 60
+_AGAIN_S = 2
+_SETTLES_S = 0.5
+# More than these, and the answer is garbage.
+_MOST_BASE_FEE, _MOST_FEE_PPM = 1_000_000, 500_000
+
+
+class PoolMarket:
+    """The auction, as one poold sees it."""
+
+    def __init__(
+        self,
+        poold: Poold,
+        account: PoolAccount,
+        book: Book,
+        *,
+        batch_fee_sat_per_kw: int,
+        registering_takes_s: float = 15.0,
+    ) -> None:
+        self._poold = poold
+        self._account = account
+        self._book = book
+        self._batch_fee = batch_fee_sat_per_kw
+        self._registering_takes_s = registering_takes_s
+        self._bids = Bids(poold)
+        self._sidecars = Sidecars(poold)
+        self._strays = Strays(self._sidecars, book)
+        self._turn = asyncio.Lock()
+        self._made: dict[str, str] = {}  # refs by order, until an order has its own
+        self._registered: dict[str, float] = {}  # since when, by ref
+        self._terms: tuple[float, AuctionTerms] | None = None
+        self._bids_seen = 0.0
+
+    async def terms(self) -> AuctionTerms:
+        """Tell what the auction asks for, as it was some seconds ago at the most."""
+        now = time.monotonic()
+        if self._terms is None or now - self._terms[0] > _TERMS_HOLD_S:
+            self._terms = (now, await self._ask_terms())
+        return self._terms[1]
+
+    async def ready(self, quote: Quote) -> None:
+        """Make sure that it could be bought after all that is paid for already."""
+        blocks = quote.channel.lease_duration_blocks
+        if blocks not in (await self.terms()).leases:
+            raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
+        await self._make_room(quote, await self._book.outstanding(None))
+
+    async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
+        """Make the order's ticket, one order after the other; find it if it is made."""
+        async with self._turn:
+            if (ref := self._made.get(order_id)) is None:
+                try:
+                    ref = await self._make(order_id, quote)
+                except MarketRefused as error:
+                    return NoTicket(error.message)
+                self._made[order_id] = ref
+            found = await self._sidecars.find(ref)
+        if found is None or STATES.get(found.state) is TicketState.CANCELLED:
+            return NoTicket("the ticket was cancelled")
+        return Ticket(ref=ref, text=found.encoded_ticket)
+
+    async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
+        """Tell where these tickets stand."""
+        if not refs:
+            return {}
+        tickets = await self._sidecars.find_many(refs)
+        self._made = {
+            order_id: ref for order_id, ref in self._made.items() if ref not in refs
+        }
+        self._registered = {
+            ref: since
+            for ref, since in self._registered.items()
+            if ref in tickets and tickets[ref].state == _REGISTERED
+        }
+        over = await self._over(tickets)
+        told: dict[str, Progress] = {}
+        for ref, ticket in tickets.items():
+            if ref in over:
+                if (progress := over[ref]) is not None:
+                    told[ref] = progress
+            elif (state := self._state(ref, ticket)) is not None:
+                told[ref] = Progress(state=state, order_nonce=_nonce_of(ticket, state))
+        return told
+
+    async def withdraw(self, order_id: str, ref: str) -> bool:
+        """Cancel the order's ticket and its bid.
+
+        A ticket that nobody has seen needs no cancelling: nobody can register it.
+        """
+        ref = ref or self._made.get(order_id, "")
+        ticket = await self._sidecars.find(ref) if ref else None
+        if ticket is None:
+            return True
+        if ticket.state not in _OVER:
+            asked = trader.CancelSidecarRequest(sidecar_id=ticket.id)
+            try:
+                await self._poold.call("CancelSidecar", asked)
+            except MarketRefused as error:
+                log.info("a ticket was not cancelled", ref=ref, why=error.message)
+        if ticket.state == _REGISTERED:
+            # Its bid may be under way just now, and poold does not hold that up.
+            await asyncio.sleep(_SETTLES_S)
+        filled = await self._bids.end(ticket.order_bid_nonce)
+        ticket = await self._sidecars.find(ref)
+        if not filled and ticket is not None and ticket.state not in _OVER:
+            raise MarketAway(
+                "the auction has not cancelled the ticket yet; try again",
+                retry_after_s=_AGAIN_S,
+            )
+        return not filled
+
+    async def _ask_terms(self) -> AuctionTerms:
+        fee, durations = await asyncio.gather(
+            self._poold.call("AuctionFee", trader.AuctionFeeRequest()),
+            self._poold.call("LeaseDurations", trader.LeaseDurationRequest()),
+        )
+        base, ppm = fee.execution_fee.base_fee, fee.execution_fee.fee_rate
+        buckets = durations.lease_duration_buckets
+        offered = tuple(
+            blocks for blocks in LEASES if buckets.get(blocks) in _TAKES_ORDERS
+        )
+        if base > _MOST_BASE_FEE or ppm > _MOST_FEE_PPM:
+            raise MarketAway(
+                "the auction's terms cannot be true", retry_after_s=_SOLD_OUT_FOR_S
+            )
+        if not offered:
+            raise MarketAway(
+                "the auction takes no orders at present", retry_after_s=_SOLD_OUT_FOR_S
+            )
+        return AuctionTerms(
+            leases=offered, execution_fee_base=Sats(base), execution_fee_ppm=ppm
+        )
+
+    async def _make_room(self, quote: Quote, outstanding: Sats) -> AuctionAccount:
+        """Give the account, if it can take this beside what is outstanding."""
+        account = await self._account.find()
+        if not account.buys:
+            log.warning("nothing can be bought from the account", state=account.state)
+            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
+        if account.available < outstanding + may_take(quote):
+            log.warning(
+                "the account at the auction is too small",
+                available=account.available,
+                outstanding=outstanding,
+                wanted=may_take(quote),
+            )
+            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
+        return account
+
+    async def _make(self, order_id: str, quote: Quote) -> str:
+        outstanding = await self._book.outstanding(order_id)
+        account = await self._make_room(quote, outstanding)
+        stray = await self._strays.take(
+            quote, trader_key=account.trader_key, in_hand=self._made.values()
+        )
+        if stray is not None:
+            return str(stray.id.hex())
+        asked = trader.OfferSidecarRequest(
+            auto_negotiate=True, bid=self._bid(account, quote)
+        )
+        try:
+            made = await self._poold.call("OfferSidecar", asked)
+            read = await self._poold.call("DecodeSidecarTicket", made)
+        except MarketAway:
+            self._strays.look_again()
+            raise
+        return str(read.id.hex())
+
+    def _bid(self, account: AuctionAccount, quote: Quote) -> trader.Bid:
+        channel = quote.channel
+        return trader.Bid(
+            details=trader.Order(
+                trader_key=bytes.fromhex(account.trader_key),
+                amt=channel.capacity,
+                rate_fixed=quote.rate_fixed,
+                # A sidecar channel is bought whole: anything else is refused late.
+                min_units_match=channel.capacity // _UNIT,
+                max_batch_fee_rate_sat_per_kw=self._batch_fee,
+            ),
+            lease_duration_blocks=channel.lease_duration_blocks,
+            version=_ORDER_VERSION,
+            min_node_tier=_TIERS[channel.node_tier],
+            self_chan_balance=channel.self_chan_balance,
+        )
+
+    def _state(self, ref: str, ticket: Any) -> TicketState | None:
+        if ticket.state == _REGISTERED:
+            since = self._registered.setdefault(ref, time.monotonic())
+            if time.monotonic() - since > self._registering_takes_s:
+                return TicketState.BROKEN
+        if (state := STATES.get(ticket.state)) is None:
+            log.error("poold has a new word for a ticket", word=ticket.state)
+        return state
+
+    async def _over(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
+        """Tell of tickets that are done, or whose bid is; None is not known yet.
+
+        A poold that was away at the end of a batch leaves a ticket waiting for ever
+        though its channel is there: so bids are looked at too, now and then.
+        """
+        done = {ref for ref, each in tickets.items() if each.state == "completed"}
+        waiting = {
+            ref
+            for ref, each in tickets.items()
+            if STATES.get(each.state) is TicketState.SUBMITTED
+        }
+        now = time.monotonic()
+        try:
+            if waiting and now - self._bids_seen > _LOOK_AT_BIDS_S:
+                self._bids_seen = now
+                alive = await self._bids.states(active_only=True)
+                done |= {
+                    ref for ref in waiting if tickets[ref].order_bid_nonce not in alive
+                }
+            if not done:
+                return {}
+            return await self._ends({ref: tickets[ref] for ref in done})
+        except MarketAway as error:
+            log.warning("leases cannot be looked at", why=error.message)
+            return dict.fromkeys(done)
+
+    async def _ends(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
+        bought = await self._leases()
+        bids: Mapping[bytes, int] | None = None
+        ends: dict[str, Progress | None] = {}
+        for ref, ticket in tickets.items():
+            nonce = ticket.order_bid_nonce
+            if (lease := bought.get(nonce.hex())) is not None:
+                ends[ref] = Progress(
+                    state=TicketState.FILLED, order_nonce=nonce.hex(), lease=lease
+                )
+                continue
+            if bids is None:
+                bids = await self._bids.states()
+            state = bids.get(nonce)
+            may_come = state in ALIVE or state == FILLED
+            ends[ref] = None if may_come else Progress(state=TicketState.CANCELLED)
+        return ends
+
+    async def _leases(self) -> dict[str, Lease]:
+        account = await self._account.find()
+        # All of them: asked for one account's, poold divides by none.
+        told = await self._poold.call("Leases", trader.LeasesRequest())
+        return leases.by_nonce(told.leases, taproot=account.taproot)
+
+
+def _nonce_of(ticket: Any, state: TicketState) -> str:
+    """Give the bid's nonce once it is in the auction."""
+    return str(ticket.order_bid_nonce.hex()) if state is TicketState.SUBMITTED else ""

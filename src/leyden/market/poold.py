@@ -1,0 +1,137 @@
+"""The provider's poold: called over gRPC, its answers told apart.
+
+There are three: yes; no, which is MarketRefused with poold's own reason; and not known,
+which is MarketAway. poold gives most of its reasons as plain text, so what means no is
+listed here. What is not listed is not known: it is asked again, never guessed.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from leyden.errors import MarketAway, MarketRefused, SoldOut
+from leyden.market.stubs import trader_pb2
+
+_TRADER = trader_pb2.DESCRIPTOR.services_by_name["Trader"]
+_PATIENCE_S = 20.0  # an auction that hangs is one that is away
+_RETRY_AFTER_S = 5
+_LONGEST_REASON = 300
+_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),  # the list of all tickets ever made
+    ("grpc.enable_retries", 0),  # what is repeated is decided by us
+    # A poold that was restarted is found within a second.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.min_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+)
+
+NO_SUCH_BID = "no order found"
+# What poold says, in part, and what it means.
+_NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
+    ("insufficient account balance", SoldOut),
+    # Of tickets and bids
+    (NO_SUCH_BID, MarketRefused),
+    ("is already in terminal state", MarketRefused),
+    ("unable to cancel order in terminal state", MarketRefused),
+    ("invalid lease duration", MarketRefused),
+    ("invalid max batch fee rate", MarketRefused),
+    ("channel capacity must be", MarketRefused),
+    ("self channel balance", MarketRefused),
+    ("min units match must", MarketRefused),
+    ("wumbo sized", MarketRefused),
+    # Of accounts
+    ("account must be in", MarketRefused),
+    ("account value is", MarketRefused),
+    ("account value must be", MarketRefused),
+    ("insufficient funds", MarketRefused),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How poold is reached; the files are read when they are needed."""
+
+    host: str  # HOST:PORT
+    certificate: Path
+    macaroon: Path
+
+
+class Poold:
+    """Calls a poold, which need not be there yet, nor stay as it is."""
+
+    def __init__(self, access: Access, *, patience_s: float = _PATIENCE_S) -> None:
+        self._access = access
+        self._patience_s = patience_s
+        self._certificate = b""
+        self._channel: grpc.aio.Channel | None = None
+        self._replaced: set[asyncio.Task[None]] = set()
+
+    async def call(self, name: str, request: Message) -> Any:
+        """Call once; MarketRefused says no, and MarketAway that it is not known."""
+        channel, macaroon = self._connected()
+        answer = GetMessageClass(_TRADER.methods_by_name[name].output_type)
+        ask = channel.unary_unary(
+            f"/{_TRADER.full_name}/{name}",
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=answer.FromString,
+        )
+        try:
+            return await ask(
+                request,
+                metadata=(("macaroon", macaroon),),
+                timeout=self._patience_s,
+            )
+        except grpc.aio.AioRpcError as error:
+            raise _meaning(error.details() or error.code().name) from None
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+        await asyncio.gather(*self._replaced, return_exceptions=True)
+
+    def _connected(self) -> tuple[grpc.aio.Channel, str]:
+        """Give the connection: another one when poold has another certificate."""
+        try:
+            macaroon = self._access.macaroon.read_bytes().hex()
+            certificate = self._access.certificate.read_bytes()
+        except OSError as error:
+            raise MarketAway(
+                f"the auction's files cannot be read: {type(error).__name__}",
+                retry_after_s=_RETRY_AFTER_S,
+            ) from None
+        if self._channel is None or certificate != self._certificate:
+            self._replace(certificate)
+        assert self._channel is not None  # noqa: S101  for the type checker
+        return self._channel, macaroon
+
+    def _replace(self, certificate: bytes) -> None:
+        if self._channel is not None:
+            closing = asyncio.create_task(self._channel.close())
+            self._replaced.add(closing)
+            closing.add_done_callback(self._replaced.discard)
+        self._channel = grpc.aio.secure_channel(
+            self._access.host,
+            grpc.ssl_channel_credentials(certificate),
+            options=_OPTIONS,
+        )
+        self._certificate = certificate
+
+
+def _meaning(said: str) -> MarketAway | MarketRefused:
+    """Tell a no from an answer that is not known."""
+    reason = " ".join(said.split())[:_LONGEST_REASON]
+    for part, kind in _NO:
+        if part in said:
+            if kind is SoldOut:
+                return SoldOut(retry_after_s=_RETRY_AFTER_S)
+            return MarketRefused(reason)
+    return MarketAway(
+        f"the auction does not answer: {reason}", retry_after_s=_RETRY_AFTER_S
+    )

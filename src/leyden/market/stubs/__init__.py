@@ -1,0 +1,1 @@
+"""How poold is spoken to: made by leyden.market.generate, not by hand."""

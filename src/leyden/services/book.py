@@ -1,0 +1,28 @@
+"""The book of tickets that the market asks for: our orders, seen from its side."""
+
+from collections.abc import Collection
+
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.storage.database import Database
+
+
+class OrderBook:
+    """What is written in our orders, so that nothing is kept twice."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def outstanding(self, order_id: str | None) -> Sats:
+        """Give what tickets outside the auction may still take from the account."""
+        reader = self._database.reader.orders
+        before = await reader.get(order_id) if order_id else None
+        return await reader.outstanding(before=before)
+
+    async def owned(self, refs: Collection[str]) -> set[str]:
+        """Give those of the tickets that belong to an order."""
+        return await self._database.reader.orders.owned(refs)
+
+    async def unanswered(self, channel: Channel) -> set[tuple[int, str]]:
+        """Give rate and tier of all orders for such a channel that lack a ticket."""
+        return await self._database.reader.orders.unanswered(channel)

@@ -1,0 +1,97 @@
+"""The account at the auction is kept alive, and the operator told when it runs low."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import structlog
+from prometheus_client import CollectorRegistry, Gauge
+
+from leyden.domain.auction import AuctionAccount
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway, MarketRefused
+from leyden.services.due import Due
+from leyden.services.shop import Shop, Upkeep
+
+log = structlog.get_logger()
+
+METRICS = CollectorRegistry()  # empty where no account is kept
+_SAYS = {
+    "leyden_auction_free_sats": "Satoshis left to buy channels with.",
+    "leyden_auction_account_blocks": "Blocks until the account at the auction ends.",
+    "leyden_auction_alarm": "1 when the operator has to look after the account.",
+}
+
+
+@cache
+def _gauge(name: str) -> Gauge:
+    return Gauge(name, _SAYS[name], registry=METRICS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How we stand at the auction."""
+
+    account: AuctionAccount
+    outstanding: Sats  # what tickets outside the auction may still take
+    height: int
+
+    @property
+    def free(self) -> Sats:
+        """What is left to buy channels with."""
+        return Sats(max(0, self.account.available - self.outstanding))
+
+    @property
+    def lasts(self) -> int:
+        """Give the blocks until the account ends."""
+        return self.account.expires - self.height
+
+    def alarm(self, rules: Upkeep) -> str:
+        """Say what the operator has to do, if anything."""
+        if not self.account.buys and self.account.state != "pending_update":
+            return f"the account is {self.account.state}: nothing can be bought"
+        if self.free < rules.low:
+            return f"{self.free} sat are left to buy with: `leyden pool deposit`"
+        return ""
+
+
+async def look(shop: Shop) -> Standing | None:
+    """Tell how we stand at the auction; None where no account is needed."""
+    if shop.account is None:
+        return None
+    return Standing(
+        account=await shop.account.find(),
+        outstanding=await shop.database.reader.orders.outstanding(),
+        height=await shop.account.height(),
+    )
+
+
+async def keep(shop: Shop, due: Due) -> None:
+    """Renew the account before it ends, and say when it runs low; for ever."""
+    rules = shop.rules.upkeep
+    try:
+        standing = await look(shop)
+        if standing is not None:
+            await _keep(shop, standing)
+    except (MarketAway, MarketRefused) as error:
+        _gauge("leyden_auction_alarm").set(1)
+        log.warning("the account at the auction is out of reach", why=error.message)
+    async with due.transaction() as tx:
+        await due.again(tx, due=shop.clock() + rules.every)
+
+
+async def _keep(shop: Shop, standing: Standing) -> None:
+    rules = shop.rules.upkeep
+    _gauge("leyden_auction_free_sats").set(standing.free)
+    _gauge("leyden_auction_account_blocks").set(standing.lasts)
+    alarm = standing.alarm(rules)
+    _gauge("leyden_auction_alarm").set(1 if alarm else 0)
+    if alarm:
+        log.warning("look after the account at the auction", why=alarm)
+    account = standing.account
+    if shop.account is not None and account.renewal_due(
+        standing.height, blocks_before=rules.renew_before_blocks
+    ):
+        renewed = await shop.account.renew(
+            blocks=rules.lives_blocks, fee_sat_per_kw=rules.fee_sat_per_kw
+        )
+        log.info("the account at the auction is renewed", until=renewed.expires)
