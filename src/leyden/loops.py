@@ -28,7 +28,8 @@ _FORGET_EVERY = timedelta(hours=1)
 
 # Put when the program starts; each goes on for ever by rescheduling itself.
 STANDING: tuple[str, ...] = ("forget answers",)
-STANDING_IN_THE_SHOP = (SWEEP, TICKETS, UPKEEP)
+STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
+STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
@@ -93,6 +94,8 @@ async def put_standing(platform: Platform) -> None:
     standing = STANDING
     if platform.shop is not None:
         standing += STANDING_IN_THE_SHOP
+        if platform.shop.account is not None:
+            standing += STANDING_AT_THE_AUCTION
     if platform.fleet is not None:
         standing += STANDING_IN_THE_FLEET
     async with platform.database.transaction() as tx:

@@ -7,9 +7,12 @@ import pytest
 from leyden.domain import ledger
 from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
-from leyden.errors import Stale
+from leyden.domain.tickets import Lease, Progress, TicketState
+from leyden.domain.units import Sats
+from leyden.errors import SoldOut, Stale
+from leyden.services.book import OrderBook
 from leyden.services.shop import TICKET
-from leyden.services.tickets import TicketMaker
+from leyden.services.tickets import TicketMaker, ticket_moved
 from leyden.tasks import Work
 from tests.services.till import PRICE, Till, request_of
 
@@ -123,3 +126,107 @@ async def test_a_zombie_writes_nothing(till: Till) -> None:
     with pytest.raises(Stale):
         await TicketMaker(till.shop).make(Work(till.database, claim))
     assert len(till.market.tickets()) == 1
+
+
+async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
+    till: Till,
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    text = await till.ticket(order)
+    assert till.market.register(text)
+    assert till.market.match(text)
+    await till.follow_tickets()
+    assert await till.status(order) is Status.FILLED
+    leases = await till.database.reader.leases.of_orders([order.id])
+    assert leases[order.id].cost == await till.place(ledger.AUCTION)
+    assert await till.place(ledger.EARNED) == PRICE - leases[order.id].cost
+    await till.prove()
+
+
+async def test_what_the_auction_took_beyond_the_price_is_our_loss(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    lease = Lease(
+        channel_point=f"{'ab' * 32}:1",
+        premium=Sats(PRICE),
+        execution_fee=Sats(1_001),
+        chain_fee=Sats(245),
+        self_chan_balance=Sats(0),
+    )
+    for _ in range(2):
+        await ticket_moved(
+            till.shop,
+            order.id,
+            Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease),
+        )
+    assert await till.status(order) is Status.FILLED
+    assert await till.place(ledger.AUCTION) == PRICE + 1_246
+    assert await till.place(ledger.CORRECTIONS) == -1_246
+    assert await till.place(ledger.EARNED) == 0
+    await till.prove()
+
+
+async def test_a_ticket_registered_in_vain_gives_the_money_back(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    assert till.market.spoil(await till.ticket(order))
+    await till.follow_tickets()
+    assert await till.status(order) is Status.CANCELLED
+    assert await till.credit() == PRICE
+    assert set(till.market.tickets().values()) == {"cancelled"}
+    await till.prove()
+
+
+async def test_tickets_are_followed_again_as_soon_as_the_market_is_back(
+    till: Till,
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    till.market.away = True
+    for _ in range(10):
+        await till.follow_tickets()
+        await till.pass_time(seconds=30)
+    till.market.away = False
+    assert till.market.register(await till.ticket(order))
+    await till.pass_time(seconds=2)
+    assert await till.status(order) is Status.SUBMITTED
+
+
+async def test_nothing_is_sold_that_could_not_be_bought(till: Till) -> None:
+    till.market.sold_out = True
+    with pytest.raises(SoldOut):
+        await till.create()
+    assert till.payments.invoices == {}
+
+
+async def test_the_book_has_what_tickets_outside_the_auction_may_take(
+    till: Till,
+) -> None:
+    book = OrderBook(till.database)
+    first, second = await till.create(), await till.create()
+    till.market.away = True
+    for order in (first, second):
+        till.payments.pay(request_of(order))
+        await till.hear()
+        till.now += timedelta(seconds=1)
+    takes = first.quote.pool_fee
+    assert await book.outstanding(first.id) == 0
+    assert await book.outstanding(second.id) == takes
+    assert await book.outstanding(None) == 2 * takes
+    asked = (first.quote.rate_fixed, "best")
+    assert await book.unanswered(first.quote.channel) == {asked}
+    till.market.away = False
+    await till.pass_time(minutes=2)
+    assert await book.outstanding(None) == 2 * takes
+    assert await book.unanswered(first.quote.channel) == set()
+    refs = set(till.market.tickets())
+    assert await book.owned({*refs, "a stranger's"}) == refs
+    for order in (first, second):
+        assert till.market.register(await till.ticket(order))
+    await till.follow_tickets()
+    assert await book.outstanding(None) == 0

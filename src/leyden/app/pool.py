@@ -14,7 +14,7 @@ from leyden.settings import Settings
 def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
     """Give the market that the settings ask for, and the account it buys from."""
     given = platform.settings
-    poold = poold_of(given)
+    poold = _poold(given)
     account = PoolAccount(poold, trader_key=given.pool_account.lower())
     market = PoolMarket(
         poold,
@@ -25,7 +25,12 @@ def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
     return market, account
 
 
-def poold_of(given: Settings) -> Poold:
+def account_of(given: Settings) -> PoolAccount:
+    """Give the account alone, for a command."""
+    return PoolAccount(_poold(given), trader_key=given.pool_account.lower())
+
+
+def _poold(given: Settings) -> Poold:
     """Give the poold that the settings name; whether it is there, calls will tell."""
     host, _, port = given.pool_host.rpartition(":")
     if not host or not port.isdecimal():

@@ -31,6 +31,7 @@ _COMMANDS = {
     "coupon": "leyden.cli.money",
     "account": "leyden.cli.money",
     "verify": "leyden.cli.money",
+    "pool": "leyden.cli.pool",
     # The customer
     "nodes": "leyden.cli.customer.nodes",
     "flow": "leyden.cli.customer.flow",

@@ -46,8 +46,8 @@ _NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
     ("wumbo sized", MarketRefused),
     # Of accounts
     ("account must be in", MarketRefused),
+    ("account value allowed", MarketRefused),
     ("account value is", MarketRefused),
-    ("account value must be", MarketRefused),
     ("insufficient funds", MarketRefused),
 )
 

@@ -9,8 +9,10 @@ from prometheus_client import CollectorRegistry, Gauge
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
+from leyden.market.base import Account
 from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
+from leyden.storage.database import Database
 
 log = structlog.get_logger()
 
@@ -45,23 +47,21 @@ class Standing:
         """Give the blocks until the account ends."""
         return self.account.expires - self.height
 
-    def alarm(self, rules: Upkeep) -> str:
+    def alarm(self, *, low: Sats) -> str:
         """Say what the operator has to do, if anything."""
         if not self.account.buys and self.account.state != "pending_update":
             return f"the account is {self.account.state}: nothing can be bought"
-        if self.free < rules.low:
+        if self.free < low:
             return f"{self.free} sat are left to buy with: `leyden pool deposit`"
         return ""
 
 
-async def look(shop: Shop) -> Standing | None:
-    """Tell how we stand at the auction; None where no account is needed."""
-    if shop.account is None:
-        return None
+async def look(account: Account, database: Database) -> Standing:
+    """Tell how we stand at the auction."""
     return Standing(
-        account=await shop.account.find(),
-        outstanding=await shop.database.reader.orders.outstanding(),
-        height=await shop.account.height(),
+        account=await account.find(),
+        outstanding=await database.reader.orders.outstanding(),
+        height=await account.height(),
     )
 
 
@@ -69,9 +69,9 @@ async def keep(shop: Shop, due: Due) -> None:
     """Renew the account before it ends, and say when it runs low; for ever."""
     rules = shop.rules.upkeep
     try:
-        standing = await look(shop)
-        if standing is not None:
-            await _keep(shop, standing)
+        if shop.account is not None:
+            standing = await look(shop.account, shop.database)
+            await _keep(shop.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
         _gauge("leyden_auction_alarm").set(1)
         log.warning("the account at the auction is out of reach", why=error.message)
@@ -79,19 +79,17 @@ async def keep(shop: Shop, due: Due) -> None:
         await due.again(tx, due=shop.clock() + rules.every)
 
 
-async def _keep(shop: Shop, standing: Standing) -> None:
-    rules = shop.rules.upkeep
+async def _keep(purse: Account, standing: Standing, rules: Upkeep) -> None:
     _gauge("leyden_auction_free_sats").set(standing.free)
     _gauge("leyden_auction_account_blocks").set(standing.lasts)
-    alarm = standing.alarm(rules)
+    alarm = standing.alarm(low=rules.low)
     _gauge("leyden_auction_alarm").set(1 if alarm else 0)
     if alarm:
         log.warning("look after the account at the auction", why=alarm)
-    account = standing.account
-    if shop.account is not None and account.renewal_due(
+    if standing.account.renewal_due(
         standing.height, blocks_before=rules.renew_before_blocks
     ):
-        renewed = await shop.account.renew(
+        renewed = await purse.renew(
             blocks=rules.lives_blocks, fee_sat_per_kw=rules.fee_sat_per_kw
         )
         log.info("the account at the auction is renewed", until=renewed.expires)

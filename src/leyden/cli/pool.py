@@ -1,0 +1,150 @@
+"""The operator's account at the auction: opened, filled up, renewed, looked at."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from leyden import app, settings
+from leyden.app.pool import account_of
+from leyden.cli.output import as_json, print_fields, print_json
+from leyden.devnet import installation
+from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
+from leyden.domain.units import EVERY_SAT, Sats
+from leyden.errors import SetupError
+from leyden.market.account import PoolAccount
+from leyden.services import upkeep
+from leyden.settings import Settings
+
+_sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))
+_fee = click.option(
+    "--fee",
+    type=click.IntRange(253, 10**6),
+    help="Fee rate in sat/kw; otherwise pool_fee_sat_per_kw.",
+)
+_days = click.option(
+    "--days",
+    type=click.IntRange(2, 365),
+    help="How long it lives; otherwise pool_lives_days.",
+)
+
+
+@click.group()
+def pool() -> None:
+    """Keep the account from which channels are bought."""
+
+
+@pool.command("open")
+@_sats
+@_days
+@_fee
+@as_json
+def open_(sats: int, days: int | None, fee: int | None, *, as_json: bool) -> None:
+    """Open an account of SATS, with coins of the lnd beside the provider's poold.
+
+    \b
+    leyden pool open 5000000 --days 90
+    """
+
+    async def opened(account: PoolAccount, given: Settings) -> AuctionAccount:
+        return await account.open(
+            Sats(sats),
+            blocks=(days or given.pool_lives_days) * BLOCKS_PER_DAY,
+            fee_sat_per_kw=fee or given.pool_fee_sat_per_kw,
+        )
+
+    _tell(_on_account(opened), as_json=as_json)
+
+
+@pool.command()
+@_sats
+@_fee
+@as_json
+def deposit(sats: int, fee: int | None, *, as_json: bool) -> None:
+    """Put SATS more into the account; it has to be open, not waiting for blocks.
+
+    \b
+    leyden pool deposit 1000000
+    """
+
+    async def deposited(account: PoolAccount, given: Settings) -> AuctionAccount:
+        return await account.deposit(
+            Sats(sats), fee_sat_per_kw=fee or given.pool_fee_sat_per_kw
+        )
+
+    _tell(_on_account(deposited), as_json=as_json)
+
+
+@pool.command()
+@_days
+@_fee
+@as_json
+def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
+    """Let the account live for so many days from now.
+
+    It is renewed by itself some days before it ends (pool_renew_days).
+    """
+
+    async def renewed(account: PoolAccount, given: Settings) -> AuctionAccount:
+        return await account.renew(
+            blocks=(days or given.pool_lives_days) * BLOCKS_PER_DAY,
+            fee_sat_per_kw=fee or given.pool_fee_sat_per_kw,
+        )
+
+    _tell(_on_account(renewed), as_json=as_json)
+
+
+@pool.command()
+@as_json
+def status(*, as_json: bool) -> None:
+    """Say what is in the account, what of it is free, and for how long it lives."""
+
+    async def looked(account: PoolAccount, given: Settings) -> dict[str, Any]:
+        async with app.opened(given) as platform:
+            standing = await upkeep.look(account, platform.database)
+        return {
+            **_fields(standing.account),
+            "outstanding": standing.outstanding,
+            "free": standing.free,
+            "height": standing.height,
+            "blocks_left": standing.lasts,
+            "alarm": standing.alarm(low=Sats(given.pool_low_sats)) or None,
+        }
+
+    _print(_on_account(looked), as_json=as_json)
+
+
+def _on_account(
+    step: Callable[[PoolAccount, Settings], Awaitable[Any]],
+) -> Any:
+    async def run() -> Any:
+        given = installation.as_running(settings.load(os.environ))
+        if given.market != "pool":
+            raise SetupError("market: only pool has an account; see docs/operating.md")
+        account = account_of(given)
+        try:
+            return await step(account, given)
+        finally:
+            await account.close()
+
+    return asyncio.run(run())
+
+
+def _fields(account: AuctionAccount) -> dict[str, Any]:
+    told = asdict(account)
+    told.pop("taproot")
+    return told
+
+
+def _tell(account: AuctionAccount, *, as_json: bool) -> None:
+    _print(_fields(account), as_json=as_json)
+
+
+def _print(fields: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(fields)
+    else:
+        print_fields(fields)
