@@ -5,17 +5,28 @@ import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+import structlog
+
 from leyden.domain import ledger, pricing
 from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
-from leyden.errors import NotAllowed, NotFound, OverLimit, Stale
+from leyden.errors import (
+    MarketAway,
+    NotAllowed,
+    NotFound,
+    OverLimit,
+    SoldOut,
+    Stale,
+)
 from leyden.services.desk import Desk
 from leyden.services.holding import end, if_all_is_held
 from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
 from leyden.storage.nouns import Nouns
+
+log = structlog.get_logger()
 
 SUFFIX = "FO"
 
@@ -88,7 +99,7 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    await shop.market.ready(priced)
+    await _make_sure(shop, priced)
     if order.to_be_paid:
         request = await shop.payments.request(
             order_id, order.to_be_paid, lives=shop.rules.order_lives
@@ -114,6 +125,16 @@ async def create(
         order = if_all_is_held(desk, order)
         await desk.written(tx)
         return order
+
+
+async def _make_sure(shop: Shop, priced: Quote) -> None:
+    """Refuse what could not be bought; with nobody there to say so, the money waits."""
+    try:
+        await shop.market.ready(priced)
+    except SoldOut:
+        raise
+    except MarketAway as error:
+        log.warning("an order is taken while the auction is away", why=error.message)
 
 
 async def _cover(tx: Nouns, organization_id: str, priced: Quote) -> Cover:
