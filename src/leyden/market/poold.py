@@ -81,13 +81,16 @@ class Poold:
             response_deserializer=answer.FromString,
         )
         try:
-            return await ask(
+            answered = await ask(
                 request,
                 metadata=(("macaroon", macaroon),),
                 timeout=self._patience_s,
             )
         except grpc.aio.AioRpcError as error:
             raise _meaning(error.details() or error.code().name) from None
+        if answered is None:  # so gRPC tells of bytes that are no message
+            raise _meaning("it answers what nobody can read")
+        return answered
 
     async def close(self) -> None:
         """Let go of the connection."""

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import structlog
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import Gauge
 
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
+from leyden.figures import REGISTRY
 from leyden.market.base import Account
 from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
@@ -16,7 +17,6 @@ from leyden.storage.database import Database
 
 log = structlog.get_logger()
 
-METRICS = CollectorRegistry()  # empty where no account is kept
 _SAYS = {
     "leyden_auction_free_sats": "Satoshis left to buy channels with.",
     "leyden_auction_account_blocks": "Blocks until the account at the auction ends.",
@@ -26,7 +26,7 @@ _SAYS = {
 
 @cache
 def _gauge(name: str) -> Gauge:
-    return Gauge(name, _SAYS[name], registry=METRICS)
+    return Gauge(name, _SAYS[name], registry=REGISTRY)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,365 @@
+"""What becomes of a ticket when poold, its lnd or the auction misbehave."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.pricing import AuctionTerms, Channel, Quote, Terms, quote
+from leyden.domain.tickets import NoTicket, Ticket, TicketState
+from leyden.domain.units import Sats
+from leyden.errors import Malformed, MarketAway, SoldOut
+from leyden.market.account import PoolAccount
+from leyden.market.pool import STATES, PoolMarket
+from leyden.market.poold import Poold
+from leyden.market.stubs import auctioneer_pb2 as auctioneer
+from leyden.market.stubs import trader_pb2 as trader
+from tests.contracts.pages import Pages
+from tests.market.stand_in_poold import StandIn, standing_in
+
+ALIVE = auctioneer.OrderState.ORDER_SUBMITTED
+EXECUTED = auctioneer.OrderState.ORDER_EXECUTED
+WISH = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
+
+
+@pytest.fixture
+async def poold(tmp_path: Path) -> AsyncIterator[StandIn]:
+    async with standing_in(tmp_path) as poold:
+        yield poold
+
+
+@pytest.fixture
+def book() -> Pages:
+    return Pages()
+
+
+@pytest.fixture
+async def market(poold: StandIn, book: Pages) -> AsyncIterator[PoolMarket]:
+    client = Poold(poold.access, patience_s=2)
+    yield market_on(client, book)
+    await client.close()
+
+
+def market_on(
+    client: Poold, book: Pages, *, registering_takes_s: float = 60
+) -> PoolMarket:
+    return PoolMarket(
+        client,
+        PoolAccount(client),
+        book,
+        batch_fee_sat_per_kw=12_500,
+        registering_takes_s=registering_takes_s,
+    )
+
+
+async def offered(market: PoolMarket, wish: Quote = WISH, order: str = "one") -> Ticket:
+    made = await market.offer(order, wish)
+    assert isinstance(made, Ticket), made
+    return made
+
+
+def becomes(
+    poold: StandIn, ticket: Ticket, state: str, bid: int | None = None
+) -> bytes:
+    """Bring a ticket into a state, its bid as well; give the bid's nonce."""
+    known = poold.tickets[ticket.text]
+    known.state = state
+    if bid is not None:
+        poold.bids[known.order_bid_nonce] = bid
+    return known.order_bid_nonce
+
+
+def lease_for(nonce: bytes) -> trader.Lease:
+    return trader.Lease(
+        channel_point=auctioneer.OutPoint(txid=b"\x01" * 32, output_index=2),
+        order_nonce=nonce,
+        premium_sat=4_999,
+        execution_fee_sat=1_001,
+        chain_fee_sat=326,
+    )
+
+
+async def state(market: PoolMarket, ref: str) -> TicketState | None:
+    told = (await market.progress([ref])).get(ref)
+    return told.state if told else None
+
+
+@pytest.mark.parametrize(("word", "ours"), STATES.items())
+async def test_poolds_words_are_ours(
+    poold: StandIn, market: PoolMarket, word: str, ours: TicketState
+) -> None:
+    made = await offered(market)
+    nonce = becomes(poold, made, word, ALIVE)
+    if ours is TicketState.FILLED:
+        poold.leases.append(lease_for(nonce))
+    told = (await market.progress([made.ref]))[made.ref]
+    assert told.state is ours
+    in_auction = {TicketState.SUBMITTED, TicketState.FILLED}
+    assert told.order_nonce == (nonce.hex() if ours in in_auction else "")
+
+
+async def test_a_word_that_nobody_knows_is_not_known(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    becomes(poold, made, "transmogrified")
+    assert await state(market, made.ref) is None
+
+
+async def test_completed_without_a_lease_is_not_filled(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    becomes(poold, made, "completed", ALIVE)
+    assert await state(market, made.ref) is None
+    becomes(poold, made, "completed", auctioneer.OrderState.ORDER_CANCELED)
+    assert await state(market, made.ref) is TicketState.CANCELLED
+
+
+async def test_a_ticket_that_stays_registered_is_broken(
+    poold: StandIn, book: Pages
+) -> None:
+    market = market_on(Poold(poold.access), book, registering_takes_s=0)
+    made = await offered(market)
+    becomes(poold, made, "registered")
+    await state(market, made.ref)
+    assert await state(market, made.ref) is TicketState.BROKEN
+    becomes(poold, made, "expecting channel", ALIVE)
+    assert await state(market, made.ref) is TicketState.SUBMITTED
+
+
+async def test_a_channel_that_poold_missed_is_found_by_its_lease(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    nonce = becomes(poold, made, "expecting channel", EXECUTED)
+    poold.leases.append(lease_for(nonce))
+    told = (await market.progress([made.ref]))[made.ref]
+    assert told.state is TicketState.FILLED
+    assert told.lease is not None
+    assert told.lease.cost == 4_999 + 1_001 + 245
+    poold.says["CancelSidecar"] = "unable to cancel order in terminal state executed"
+    assert not await market.withdraw("one", made.ref)
+
+
+async def test_a_bid_that_failed_ends_its_ticket(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    becomes(poold, made, "expecting channel", auctioneer.OrderState.ORDER_FAILED)
+    assert await state(market, made.ref) is TicketState.CANCELLED
+
+
+async def test_the_bid_of_a_registered_ticket_is_cancelled_too(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    nonce = becomes(poold, made, "registered", ALIVE)
+    assert await market.withdraw("one", made.ref)
+    assert poold.bids[nonce] == auctioneer.OrderState.ORDER_CANCELED
+
+
+async def test_a_bid_that_never_got_in_is_as_good_as_cancelled(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    becomes(poold, made, "registered", ALIVE)
+    poold.says["CancelOrder"] = "rpc error: code = NotFound desc = no order found"
+    assert await market.withdraw("one", made.ref)
+
+
+async def test_during_a_batch_nobody_knows_and_no_credit_is_given(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    nonce = becomes(poold, made, "expecting channel", ALIVE)
+    busy = "error canceling order: the order takes part in a batch, try later"
+    poold.says |= {"CancelSidecar": busy, "CancelOrder": busy}
+    with pytest.raises(MarketAway):
+        await market.withdraw("one", made.ref)
+    becomes(poold, made, "completed", EXECUTED)
+    poold.leases.append(lease_for(nonce))
+    del poold.says["CancelSidecar"]
+    assert not await market.withdraw("one", made.ref)
+
+
+async def test_a_cancel_that_is_only_said_is_not_believed(
+    poold: StandIn, market: PoolMarket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await offered(market)
+    becomes(poold, made, "expecting channel", ALIVE)
+    monkeypatch.setattr(
+        StandIn, "_cancelorder", lambda *_: trader.CancelOrderResponse()
+    )
+    with pytest.raises(MarketAway):
+        await market.withdraw("one", made.ref)
+
+
+async def test_a_lost_answer_makes_no_second_ticket(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    poold.says["DecodeSidecarTicket"] = "transport is closing"
+    with pytest.raises(MarketAway):
+        await market.offer("one", WISH)
+    poold.says.clear()
+    await offered(market)
+    await offered(market)
+    assert poold.calls.count("OfferSidecar") == 1
+
+
+async def test_a_stray_goes_to_no_order_at_another_rate(
+    poold: StandIn, market: PoolMarket, book: Pages
+) -> None:
+    poold.says["DecodeSidecarTicket"] = "transport is closing"
+    with pytest.raises(MarketAway):
+        await market.offer("one", WISH)
+    poold.says.clear()
+    book.others = {(WISH.rate_fixed, "best"), (99, "best")}
+    await offered(market, order="two")
+    assert poold.calls.count("OfferSidecar") == 2
+
+
+async def test_tickets_of_other_orders_and_sizes_are_no_strays(
+    poold: StandIn, market: PoolMarket, book: Pages
+) -> None:
+    first = await offered(market)
+    book.kept.add(first.ref)
+    again = market_on(Poold(poold.access), book)
+    second = await offered(again, order="two")
+    assert second.ref != first.ref
+    other = quote(Channel(capacity=Sats(2_000_000)), Terms(), AuctionTerms())
+    third = await offered(market_on(Poold(poold.access), book), other, "three")
+    assert third.ref not in {first.ref, second.ref}
+
+
+async def test_what_is_outstanding_counts(
+    poold: StandIn, market: PoolMarket, book: Pages
+) -> None:
+    takes = WISH.pool_fee
+    poold.available = 3 * takes
+    book.promised = 2 * takes
+    await market.ready(WISH)
+    book.promised += 1
+    with pytest.raises(SoldOut):
+        await market.ready(WISH)
+    with pytest.raises(SoldOut):
+        await market.offer("one", WISH)
+    assert "OfferSidecar" not in poold.calls
+
+
+@pytest.mark.parametrize(
+    ("account", "buys"),
+    [
+        ("OPEN", True),
+        ("PENDING_BATCH", True),
+        ("PENDING_OPEN", False),
+        ("PENDING_UPDATE", False),
+        ("EXPIRED", False),
+    ],
+)
+async def test_only_an_account_that_buys_sells(
+    poold: StandIn, market: PoolMarket, account: str, *, buys: bool
+) -> None:
+    poold.state = trader.AccountState.Value(account)
+    if buys:
+        await market.ready(WISH)
+    else:
+        with pytest.raises(SoldOut):
+            await market.ready(WISH)
+
+
+async def test_terms_are_the_auctions(poold: StandIn, market: PoolMarket) -> None:
+    poold.fee.fee_rate = 2_500
+    terms = await market.terms()
+    assert terms == AuctionTerms(
+        leases=(2016,), execution_fee_base=Sats(1), execution_fee_ppm=2_500
+    )
+    year = Channel(capacity=Sats(1_000_000), lease_duration_blocks=52_416)
+    with pytest.raises(Malformed, match="lease_duration_blocks"):
+        await market.ready(quote(year, Terms(), AuctionTerms()))
+
+
+@pytest.mark.parametrize("odd", ["fee", "nothing", "bytes", "hangs"])
+async def test_terms_that_cannot_be_are_not_believed(
+    poold: StandIn, market: PoolMarket, odd: str
+) -> None:
+    if odd == "fee":
+        poold.fee.base_fee = 2**63
+    elif odd == "nothing":
+        poold.durations = {}
+    elif odd == "bytes":
+        poold.garbage.add("AuctionFee")
+    else:
+        poold.hanging.add("LeaseDurations")
+    with pytest.raises(MarketAway):
+        await market.terms()
+
+
+async def test_a_refusal_makes_no_ticket_and_says_why(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    poold.says["OfferSidecar"] = "invalid lease duration, must be one of [2016]"
+    made = await market.offer("one", WISH)
+    assert made == NoTicket("invalid lease duration, must be one of [2016]")
+
+
+async def test_what_poold_says_else_is_not_known(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    poold.says["OfferSidecar"] = "something nobody has\never seen " + "x" * 999
+    with pytest.raises(MarketAway) as away:
+        await market.offer("one", WISH)
+    assert away.value.message.startswith(
+        "the auction does not answer: something nobody has ever seen"
+    )
+    assert len(away.value.message) < 400
+
+
+async def test_a_poold_that_was_started_again_is_found_again(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    await poold.stop()
+    with pytest.raises(MarketAway):
+        await market.progress([made.ref])
+    for name in ("tls.cert", "tls.key"):
+        (poold.folder / name).unlink()
+    await poold.start()
+    await finds(market, made.ref)
+
+
+async def finds(market: PoolMarket, ref: str) -> None:
+    for _ in range(50):
+        try:
+            assert await state(market, ref) is TicketState.OFFERED
+        except MarketAway:
+            continue
+        return
+    raise AssertionError("it is never found again")
+
+
+async def test_a_wrong_macaroon_is_told_and_not_echoed(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    (poold.folder / "pool.macaroon").write_bytes(b"another one")
+    with pytest.raises(MarketAway) as away:
+        await market.terms()
+    assert b"another one".hex() not in away.value.message
+
+
+async def test_files_that_are_not_there_yet_are_waited_for(tmp_path: Path) -> None:
+    client = Poold(StandIn(tmp_path, port=1).access)
+    with pytest.raises(MarketAway, match="files cannot be read"):
+        await market_on(client, Pages()).terms()
+
+
+async def test_many_tickets_are_asked_for_at_once(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    refs = [(await offered(market, order=str(n))).ref for n in range(30)]
+    poold.calls.clear()
+    assert len(await market.progress(refs)) == 30
+    assert poold.calls.count("ListSidecars") == 1
+    poold.calls.clear()
+    assert list(await market.progress(refs[:1])) == refs[:1]
+    assert poold.calls.count("ListSidecars") == 1
