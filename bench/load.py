@@ -24,6 +24,12 @@ done = function(summary, latency, requests)
 end
 """
 
+_POST = """
+wrk.method = "POST"
+wrk.body = [[%s]]
+wrk.headers["Content-Type"] = "application/json"
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
@@ -43,8 +49,11 @@ def ask(
     headers: Mapping[str, str] | None = None,
     seconds: float = 2,
     connections: int = 32,
+    body: str = "",
 ) -> Load:
     """Keep so many connections busy for so long; an answer other than 2xx is an error.
+
+    With a body, which must be JSON, it is posted.
 
     Caller and server have a processor each. On one they would take turns, request by
     request, and whoever works with more memory would pay for the other's cold caches.
@@ -55,7 +64,7 @@ def ask(
     family = [server, *(c.pid for c in psutil.Process(server).children(recursive=True))]
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "count.lua"
-        script.write_text(_SCRIPT)
+        script.write_text(_SCRIPT + (_POST % body if body else ""))
         for pid in family:
             os.sched_setaffinity(pid, {servers})
         pin = ["taskset", "-c", str(callers)]

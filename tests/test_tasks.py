@@ -259,3 +259,36 @@ async def test_what_a_killed_process_held_is_free_for_the_next_at_once(
         await tx.tasks.free_all()
     async with Running(db, light):
         await until(ran.is_set)
+
+
+async def test_tasks_that_end_together_end_all_or_none(db: Database) -> None:
+    for name in ("red", "green", "blue"):
+        await put(db, name)
+    now = utc_now() + timedelta(seconds=1)
+    async with db.transaction() as tx:
+        red, *others = await tx.tasks.claim(
+            "lamp", now=now, until=now + timedelta(seconds=30), most=3
+        )
+    await put(db, red.key)  # it is to run again
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.tasks.end_all([red, *others])
+    async with db.transaction() as tx:
+        await tx.tasks.end_all(others)
+    with pytest.raises(Stale):  # they are nobody's any more
+        async with db.transaction() as tx:
+            await tx.tasks.end_all(others)
+    assert await left(db)
+
+
+async def test_a_task_that_someone_else_has_is_not_ended(db: Database) -> None:
+    await put(db, "lamp")
+    now = utc_now() + timedelta(seconds=1)
+    async with db.transaction() as tx:
+        (late,) = await tx.tasks.claim("lamp", now=now, until=now, most=1)
+    async with db.transaction() as tx:
+        await tx.tasks.claim("lamp", now=now, until=now, most=1)
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.tasks.end_all([late])
+    assert await left(db)

@@ -40,6 +40,11 @@ class Work:
         self.settled = False
 
     @property
+    def claim(self) -> Claim:
+        """Our hold on it."""
+        return self._claim
+
+    @property
     def key(self) -> str:
         """What the task is about."""
         return self._claim.key
@@ -53,12 +58,8 @@ class Work:
     async def transaction(self) -> AsyncIterator[Nouns]:
         """Change things, if the task is still ours; otherwise Stale and no change."""
         async with self._database.transaction() as tx:
-            await self.check(tx)
+            await tx.tasks.check(self._claim)
             yield tx
-
-    async def check(self, tx: Nouns) -> None:
-        """Go on only if the task is still ours, in a transaction shared with others."""
-        await tx.tasks.check(self._claim)
 
     async def done(self, tx: Nouns) -> None:
         """End the task in the transaction that made it so."""

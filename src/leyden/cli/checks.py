@@ -111,7 +111,12 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
     if name not in known:
         raise SetupError(f"there is no benchmark {name}; `leyden bench` lists them")
     command = (sys.executable, str(known[name]), *arguments)
-    sys.exit(subprocess.run(command, cwd=_ROOT, check=False).returncode)
+    # Some import their neighbours by name, some as parts of `bench`.
+    found_in = os.pathsep.join((str(_ROOT), str(_ROOT / "bench")))
+    done = subprocess.run(
+        command, cwd=_ROOT, check=False, env={**os.environ, "PYTHONPATH": found_in}
+    )
+    sys.exit(done.returncode)
 
 
 def _ours(command: Sequence[str]) -> Sequence[str]:

@@ -22,7 +22,7 @@ from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, NotFound
 from leyden.services.desk import Desk
-from leyden.services.due import Due
+from leyden.services.due import Due, end_together
 from leyden.services.holding import end, give
 from leyden.services.invoices import keep_promise
 from leyden.services.settlement import until_not_stale
@@ -82,8 +82,6 @@ class TicketMaker:
     async def _keep(self, made: Sequence[tuple[Due, Ticket]]) -> None:
         """Book each payment and keep its ticket; the order is `created`."""
         async with self._shop.database.transaction() as tx:
-            for due, _ in made:
-                await due.check(tx)
             desk = await Desk.laid(
                 tx, [due.key for due, _ in made], now=self._shop.clock()
             )
@@ -94,8 +92,8 @@ class TicketMaker:
                 elif order.status in ENDED:
                     desk.put(WITHDRAWAL, order.id)
             await desk.written(tx)
-            for due, _ in made:
-                await due.done(tx)
+            # This also proves that they are all still ours: else nothing is written.
+            await end_together(tx, [due for due, _ in made])
 
 
 async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:

@@ -82,11 +82,8 @@ _held = (
     tasks.c.fence == bindparam("held_fence"),
 )
 _CHECK = select(tasks.c.fence).where(*_held).with_for_update()
-_END = (
-    delete(tasks)
-    .where(*_held, tasks.c.asked == bindparam("seen"))
-    .returning(tasks.c.key)
-)
+_END_ONE_OF_MANY = delete(tasks).where(*_held, tasks.c.asked == bindparam("seen"))
+_END = _END_ONE_OF_MANY.returning(tasks.c.key)
 _FREE = update(tasks).where(*_held).values(lease=0, attempts=0)
 _FREE_ALL = update(tasks).where(tasks.c.lease > 0).values(lease=0)
 _AGAIN = (
@@ -184,6 +181,16 @@ class Tasks:
         if not await self._run(_END, **claim.held, seen=claim.asked):
             await self._run(_FREE, **claim.held)
             self._run.wake(claim.kind)
+
+    async def end_all(self, claims: Sequence[Claim]) -> None:
+        """Take these tasks off; Stale when one is not ours, or was put again."""
+        # Always in the order of their keys, so that no two wait for each other.
+        ordered = sorted(claims, key=lambda claim: claim.key)
+        ended = await self._run.many(
+            _END_ONE_OF_MANY, [{**each.held, "seen": each.asked} for each in ordered]
+        )
+        if ended != len(claims):
+            raise Stale("someone else has one of these tasks, or wants it done again")
 
     async def again(self, claim: Claim, *, due: datetime, attempts: int) -> None:
         """Let it run again then, or at once if it was put meanwhile."""
