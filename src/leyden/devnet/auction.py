@@ -89,12 +89,12 @@ class Auction:
         3. The provider's account, which is the market's being open for orders.
         4. Asks for every lease, and the customer's channel to pay with.
         """
-        for name in ("auctioneer", "asker", "customer"):
-            await bring_up(self._daemons[name], say)
-        for name in self._access.lnds:
-            await followed(self._access, name)
-        for name in self._access.pools:
-            await bring_up(self._daemons[name], say)
+        for names in (("auctioneer",), ("asker", "customer"), self._access.pools):
+            async with asyncio.TaskGroup() as group:
+                for name in names:
+                    group.create_task(bring_up(self._daemons[name], say))
+            for name in self._access.lnds.keys() & names:
+                await followed(self._access, name)
         least = _PROVIDER_SATS // 10
         if await stock.ensure_account(
             self._home, "provider", _PROVIDER_SATS, available=least
