@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.town import Town
+from tests.devnet.conftest import built
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +28,19 @@ async def town(open_folder: Path) -> AsyncIterator[Town]:
     await town.up()
     yield town
     await town.down()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def market_town(open_folder: Path) -> AsyncIterator[Town]:
+    """One whose market is open: tickets can be registered, and are filled."""
+    built("lnd", "btcd", "poold", "auctioneer")
+    folder = open_folder / "market"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    town = Town(folder, market=True)
+    try:
+        await town.up()
+        await town.opens()
+        yield town
+    finally:
+        await town.down()

@@ -18,12 +18,13 @@ import ssl
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from leyden.devnet.places import AuctionPorts
 from leyden.lnd.client import Lnd, opened
 from leyden.lnd.states import Address, trusting
 from tests.ports import free_port
@@ -91,7 +92,7 @@ class Owned:
 class Town:
     """An installation with everything in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, market: bool = False) -> None:
         dice = random.SystemRandom()
         addresses = f"127.{dice.randint(16, 250)}.0.0/16"
         self.home = folder / "home"
@@ -103,7 +104,7 @@ class Town:
             "LEYDEN_HOME": str(self.home),
             "LEYDEN_NODES_ADDRESSES": addresses,
             "LEYDEN_METRICS_PORT": "0",
-            "LEYDEN_DEVNET_MARKET": "false",
+            "LEYDEN_DEVNET_MARKET": str(market).lower(),
             **{
                 f"LEYDEN_{name}_PORT": str(free_port())
                 for name in (
@@ -114,6 +115,7 @@ class Town:
                     "DEVNET_TREASURY_PEER",
                     "DEVNET_TREASURY_GRPC",
                     "DEVNET_TREASURY_REST",
+                    *(f"DEVNET_{each.name.upper()}" for each in fields(AuctionPorts)),
                 )
             },
         }
@@ -140,6 +142,15 @@ class Town:
                 await asyncio.sleep(0.1)
         self.facts: dict[str, Any] = json.loads((self.home / "dev.json").read_text())
         self._session = await self._stack.enter_async_context(aiohttp.ClientSession())
+
+    async def opens(self) -> None:
+        """Wait until its market is open."""
+
+        async def is_open() -> bool:
+            told = await self.run("dev", "status", "--json")
+            return bool(json.loads(told)["market"] == "open")
+
+        await self.until("the market is open", is_open, seconds=UP_S)
 
     async def kill(self) -> None:
         """End the platform as a power cut would; nodes and gateway live on."""

@@ -16,7 +16,7 @@ import structlog
 
 from leyden.devnet import access, auctioneer, hands, stock
 from leyden.devnet.auctioneer import EVERY_S, Auctioneer
-from leyden.devnet.daemon import Keeper, bring_up, keep_logs_small
+from leyden.devnet.daemon import Keeper, bring_all_up, keep_logs_small
 from leyden.devnet.following import followed
 from leyden.devnet.lnd import Lnd
 from leyden.devnet.poold import Poold
@@ -86,13 +86,11 @@ class Auction:
 
         1. The auctioneer and the lnds of asker and customer.
         2. The poolds: each wants an lnd that has caught up, and the auctioneer.
-        3. The provider's account, which is the market's being open for orders.
-        4. Asks for every lease, and the customer's channel to pay with.
+        3. The provider's account, and the customer's channel to pay with.
+        4. Asks for every lease: with those the market is open.
         """
         for names in (("auctioneer",), ("asker", "customer"), self._access.pools):
-            async with asyncio.TaskGroup() as group:
-                for name in names:
-                    group.create_task(bring_up(self._daemons[name], say))
+            await bring_all_up([self._daemons[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
                 await followed(self._access, name)
         least = _PROVIDER_SATS // 10
@@ -100,13 +98,13 @@ class Auction:
             self._home, "provider", _PROVIDER_SATS, available=least
         ):
             say(f"the provider has an account of {_PROVIDER_SATS} sat")
-        told = await auctioneer.status(self._auctioneer)
-        if added := await stock.ensure_asks(self._home, told):
-            say(f"the asker sells channels: {added} asks")
         if await stock.ensure_channel(
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
             say(f"the customer can pay the treasury up to {_CHANNEL_SATS} sat")
+        told = await auctioneer.status(self._auctioneer)
+        if added := await stock.ensure_asks(self._home, told):
+            say(f"the asker sells channels: {added} asks")
 
     async def supervise(self) -> None:
         """Keep it all running until cancelled; the daemons go on after that."""

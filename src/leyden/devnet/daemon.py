@@ -121,6 +121,16 @@ async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
     say(f"{keeper.daemon.name} {how} ({time.monotonic() - began:.1f} s)")
 
 
+async def bring_all_up(keepers: Sequence[Keeper], say: Callable[[str], None]) -> None:
+    """Bring up daemons that do not need each other; the first trouble ends it."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for keeper in keepers:
+                group.create_task(bring_up(keeper, say))
+    except ExceptionGroup as troubles:
+        raise troubles.exceptions[0] from None
+
+
 async def keep_logs_small(keepers: Sequence[Keeper]) -> None:
     """Keep what they print from filling the disk, until cancelled."""
     while True:

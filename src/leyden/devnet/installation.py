@@ -232,7 +232,7 @@ def _on(given: Settings, chain: access.Access) -> Settings:
         treasury_host=treasury.rest,
         treasury_certificate=treasury.certificate,
         treasury_macaroon=str(macaroon(given.home_path)),
-        market="simulated",
+        **_market_settings(chain),
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
@@ -240,6 +240,18 @@ def _on(given: Settings, chain: access.Access) -> Settings:
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
     )
+
+
+def _market_settings(chain: access.Access) -> dict[str, str]:
+    """Give what lets the platform buy channels; the provider need not be up yet."""
+    if (provider := chain.pools.get("provider")) is None:
+        return {"market": "simulated"}
+    return {
+        "market": "pool",
+        "pool_host": provider.grpc,
+        "pool_certificate": provider.certificate,
+        "pool_macaroon": provider.macaroon,
+    }
 
 
 def _write_down(given: Settings, chain: access.Access) -> None:

@@ -63,7 +63,7 @@ async def asks(home: Path) -> list[dict[str, Any]]:
 async def status(home: Path) -> dict[str, Any]:
     """Tell whether the market is open, and how everybody in it is doing.
 
-    It is open once a ticket can be offered, registered and filled.
+    It is open once an order can be paid, its ticket offered, registered and filled.
     """
     network = access.load(home)
     if network.auctioneer is None:
@@ -80,6 +80,7 @@ async def status(home: Path) -> dict[str, Any]:
     is_open = (
         states["provider"] == states["asker-pool"] == "trading"
         and states["customer-pool"] != "away"
+        and await _pays(network.lnds["customer"])
         and any(order["side"] == "ask" for order in told["orders"])
     )
     return {
@@ -104,6 +105,14 @@ async def status(home: Path) -> dict[str, Any]:
             for batch in told["batches"]
         ],
     }
+
+
+async def _pays(reached: access.Lnd) -> bool:
+    try:
+        async with wallet.opened(reached) as customer:
+            return any(each["active"] for each in await customer.channels())
+    except LeydenError:
+        return False
 
 
 async def _pool(reached: access.Pool) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""The whole story with everything real: an order, its payment, a ticket, a channel."""
+
+import json
+from typing import Any
+
+import pytest
+
+from leyden.devnet import access, trading, wallet
+from tests.acceptance.town import Town
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("market town"),
+]
+
+
+async def played(town: Town, *words: str) -> dict[str, Any]:
+    """Play the story, and hold what it tells against what the platform says."""
+    told = await town.run("dev", "scenario", "first-channel", *words, "--json")
+    story: dict[str, Any] = json.loads(told[told.index("{") :])
+    order = await town.api("POST", "/flow/status", {"order_id": story["order_id"]})
+    assert order["status"] == "filled"
+    assert "the books are right" in await town.run("verify")
+    return story
+
+
+async def test_the_customer_gets_a_first_channel(market_town: Town) -> None:
+    story = await played(market_town)
+    assert story["capacity"] == 1_000_000
+    network = access.load(market_town.home)
+    async with wallet.opened(network.lnds["customer"]) as customer:
+        points = [each["channel_point"] for each in await customer.channels()]
+    assert story["channel_point"] in points
+
+
+async def test_a_hosted_node_gets_a_first_channel(market_town: Town) -> None:
+    story = await played(market_town, "--hosted", "--capacity", "2000000")
+    assert story["capacity"] == 2_000_000
+
+
+async def test_a_platform_that_dies_after_the_ticket_finds_its_order_filled(
+    market_town: Town,
+) -> None:
+    town = market_town
+    await town.opens()
+    order = await town.api("POST", "/flow/create", {"capacity": 3_000_000})
+    await trading.pay(town.home, order["lightning_invoice"])
+
+    async def status() -> str:
+        told = await town.api("POST", "/flow/status", {"order_id": order["order_id"]})
+        order.update(told)
+        return str(told["status"])
+
+    async def ticketed() -> bool:
+        return await status() == "created"
+
+    await town.until("the order has a ticket", ticketed)
+    await trading.register(town.home, order["sidecar_ticket"])
+    await town.kill()
+    await town.up()
+
+    async def filled() -> bool:
+        return await status() == "filled"
+
+    await town.until("the order is filled", filled)
+    assert "the books are right" in await town.run("verify")
