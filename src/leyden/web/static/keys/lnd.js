@@ -1,0 +1,135 @@
+/**
+ * The node's own REST, called from the browser: what is said here goes to lnd alone.
+ *
+ * TLS ends in lnd, and the node lets pages of this dashboard talk to it (`restcors`).
+ * Passwords, seeds and macaroons are given to these functions and to nobody else.
+ */
+
+import { fromBase64, toBase64, toHex, utf8 } from "./bytes.js";
+import { Trouble } from "./trouble.js";
+
+const PATIENCE_MS = 15_000;
+const WALLET_PATIENCE_MS = 90_000; // making and opening a wallet takes lnd its time
+
+// lnd's own words, and what they mean to people; the first that matches.
+const MEANINGS = [
+  [/invalid passphrase/i, "password", "This is not the password of the wallet."],
+  [/wallet already exists/i, "refused", "This node has a wallet already."],
+  [/wallet not found/i, "refused", "This node has no wallet yet: initialise it first."],
+  [/already unlocked/i, "refused", "The wallet is open already."],
+  [/wallet locked/i, "refused", "The wallet is locked: unlock it first."],
+  [/password must have at least/i, "form", "A password has at least 8 characters."],
+  [/checksum|invalid mnemonic|default word list|invalid aezeed version/i, "form",
+    "These are not the words of a seed: one of them is wrong, or in a wrong place."],
+  [/different ip address|ip .*(locked|range)/i, "refused",
+    "The macaroon is locked to another address than the one lnd sees."],
+  [/macaroon.*expired/i, "refused", "The macaroon has expired."],
+  [/root key with id|cannot get macaroon|verification failed/i, "refused",
+    "The node does not know this macaroon: it was revoked, or is another node's."],
+  [/permission denied/i, "refused", "The macaroon does not allow this."],
+];
+
+export class Lnd {
+  /** @param {string} url as in https://NAME:8080 */
+  constructor(url) {
+    this.url = url;
+  }
+
+  async state() {
+    return (await this.call("GET", "/v1/state")).state;
+  }
+
+  /** Ask for a new seed: 24 words. */
+  async newSeed() {
+    return (await this.call("GET", "/v1/genseed")).cipher_seed_mnemonic;
+  }
+
+  /** Make a wallet of a seed; gives the admin macaroon, which lnd itself forgets. */
+  async init(password, seed, { passphrase = "", recovery = 0, channels } = {}) {
+    const made = await this.wallet("/v1/initwallet", {
+      wallet_password: base64Of(password),
+      cipher_seed_mnemonic: seed,
+      ...(passphrase && { aezeed_passphrase: base64Of(passphrase) }),
+      ...(recovery && { recovery_window: recovery }),
+      ...(channels && {
+        channel_backups: { multi_chan_backup: { multi_chan_backup: channels } },
+      }),
+      stateless_init: true,
+    });
+    return macaroonOf(made);
+  }
+
+  async unlock(password) {
+    await this.wallet("/v1/unlockwallet", {
+      wallet_password: base64Of(password),
+      stateless_init: true,
+    });
+  }
+
+  /** Change the password, which unlocks the wallet; gives the admin macaroon. */
+  async changePassword(password, next) {
+    const made = await this.wallet("/v1/changepassword", {
+      current_password: base64Of(password),
+      new_password: base64Of(next),
+      stateless_init: true,
+    });
+    return macaroonOf(made);
+  }
+
+  /** Have a macaroon baked; in hex. */
+  async bake(admin, permissions, rootKeyId) {
+    const body = { permissions, root_key_id: rootKeyId };
+    return (await this.call("POST", "/v1/macaroon", body, admin)).macaroon;
+  }
+
+  async rootKeyIds(admin) {
+    const found = await this.call("GET", "/v1/macaroon/ids", undefined, admin);
+    return found.root_key_ids;
+  }
+
+  /** Revoke all macaroons of a root key, at once and for good. */
+  async revoke(admin, rootKeyId) {
+    await this.call("DELETE", `/v1/macaroon/${BigInt(rootKeyId)}`, undefined, admin);
+  }
+
+  async wallet(path, body) {
+    return this.call("POST", path, body, undefined, WALLET_PATIENCE_MS);
+  }
+
+  async call(method, path, body, macaroon, patience = PATIENCE_MS) {
+    let answer, content;
+    try {
+      answer = await fetch(this.url + path, {
+        method,
+        headers: {
+          ...(body && { "content-type": "application/json" }),
+          ...(macaroon && { "grpc-metadata-macaroon": macaroon }),
+        },
+        body: body && JSON.stringify(body),
+        credentials: "omit",
+        cache: "no-store",
+        redirect: "error",
+        referrerPolicy: "no-referrer",
+        signal: AbortSignal.timeout(patience),
+      });
+      content = await answer.json();
+    } catch (error) {
+      if (error instanceof SyntaxError) {
+        throw new Trouble("refused", "The node answers, but not as lnd does.");
+      }
+      throw new Trouble("unreachable", "The node could not be reached from this browser.");
+    }
+    if (!answer.ok) throw refusal(content?.message ?? "");
+    return content;
+  }
+}
+
+const base64Of = (text) => toBase64(utf8(text));
+
+const macaroonOf = (made) => toHex(fromBase64(made.admin_macaroon));
+
+function refusal(said) {
+  const [, kind, meaning] = MEANINGS.find(([words]) => words.test(said)) ?? [];
+  // lnd's other words are about the request, never a copy of it.
+  return new Trouble(kind ?? "refused", meaning ?? `The node refused: ${said}`);
+}
