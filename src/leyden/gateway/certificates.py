@@ -61,6 +61,11 @@ class Authority:
         """Give what a client has to trust, once for all nodes."""
         return _pem(self.root)
 
+    @property
+    def fingerprint(self) -> str:
+        """Give the root's, as browsers show it: SHA-256, in pairs."""
+        return self.root.fingerprint(hashes.SHA256()).hex(":").upper()
+
     def issue(self, name: str, *, now: datetime) -> Tls:
         """Give a node a new key, and the chain that it serves."""
         key = new_key()

@@ -63,7 +63,8 @@ async def reseal(
 async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
     """Give what is kept, as it is sealed, and what takes its place."""
     reader = fleet.database.reader.backups
-    kind, limit = ("macaroon", MACAROON_LIMIT) if anew.name else ("seed", SEED_LIMIT)
+    is_seed = anew.name is None
+    kind, limit = ("seed", SEED_LIMIT) if is_seed else ("macaroon", MACAROON_LIMIT)
     check_backup(anew.value, kind=kind, limit=limit)
     try:
         if anew.name is None:

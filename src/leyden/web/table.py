@@ -8,6 +8,8 @@ from leyden.web import (
     node,
     node_settings,
     nodes,
+    vault,
+    wallet,
     webhooks,
 )
 from leyden.web.pages import Page, Who
@@ -16,6 +18,7 @@ _HERE = "/app/{organization_id}"
 _NODES = f"{_HERE}/nodes"
 _NODE = f"{_NODES}/{{node_id}}"
 _WEBHOOK = f"{_NODE}/webhook"
+_WALLET = f"{_NODE}/wallet"
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", entrance.first, Who.ANYONE),
@@ -49,6 +52,15 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_WEBHOOK}/test", webhooks.test, Right.NODES),
     Page("POST", f"{_WEBHOOK}/rotate-secret", webhooks.rotate_secret, Right.NODES),
     Page("POST", f"{_WEBHOOK}/redeliver", webhooks.redeliver, Right.NODES),
+    Page("GET", _WALLET, wallet.first, Right.NODES),
+    *(
+        Page("GET", f"{_WALLET}/{name}", wallet.page(name), Right.NODES)
+        for name in wallet.PAGES
+    ),
+    Page("GET", f"{_WALLET}/facts", vault.facts, Right.NODES),
+    Page("GET", f"{_WALLET}/backups", vault.kept, Right.NODES),
+    Page("POST", f"{_WALLET}/backups", vault.keep, Right.NODES),
+    Page("POST", f"{_WALLET}/reseal", vault.reseal, Right.NODES),
     Page("GET", f"{_NODE}/backups", backups.show, Right.LOOK),
     Page("GET", f"{_NODE}/backups/channels", backups.channels, Right.NODES),
 )

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
-from tests.web.keys import sealing
-from tests.web.keys.conftest import Modular
+from tests.web.wallet import sealing
+from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

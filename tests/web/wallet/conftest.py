@@ -13,7 +13,8 @@ from playwright.async_api import Browser, Page, async_playwright
 
 STATIC = Path(__file__).parents[3] / "src" / "leyden" / "web" / "static"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+# Nodes are other origins, as on the dashboard.
+_POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http:"
 
 
 class Modules(SimpleHTTPRequestHandler):
@@ -72,10 +73,10 @@ class Modular:
         self.page = page
 
     async def call(self, module: str, function: str, *arguments: Any) -> Any:
-        """Call a function of a module of keys/; a Trouble comes back as its kind."""
+        """Call a function of a module of wallet/; a Trouble comes back as its kind."""
         return await self.page.evaluate(
             """async ([module, name, given]) => {
-                const found = await import(`/keys/${module}.js`);
+                const found = await import(`/wallet/${module}.js`);
                 try {
                     return await found[name](...given);
                 } catch (error) {
@@ -90,7 +91,7 @@ class Modular:
         """Run a function that is given `modules`, an importer, and the arguments."""
         return await self.page.evaluate(
             f"""async (given) => {{
-                const modules = (name) => import(`/keys/${{name}}.js`);
+                const modules = (name) => import(`/wallet/${{name}}.js`);
                 return await ({script})(modules, ...given);
             }}""",
             arguments,

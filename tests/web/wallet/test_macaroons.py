@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.keys.conftest import Modular
+from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -5,7 +5,7 @@
  * Passwords, seeds and macaroons are given to these functions and to nobody else.
  */
 
-import { fromBase64, toBase64, toHex, utf8 } from "./bytes.js";
+import { fromBase64, fromHex, toBase64, toHex, utf8 } from "./bytes.js";
 import { Trouble } from "./trouble.js";
 
 const PATIENCE_MS = 15_000;
@@ -90,6 +90,16 @@ export class Lnd {
   /** Revoke all macaroons of a root key, at once and for good. */
   async revoke(admin, rootKeyId) {
     await this.call("DELETE", `/v1/macaroon/${BigInt(rootKeyId)}`, undefined, admin);
+  }
+
+  /** Have lnd say whether a macaroon allows this, for whoever calls from here. */
+  async check(admin, macaroon, permissions) {
+    const body = {
+      macaroon: toBase64(fromHex(macaroon)),
+      permissions,
+      fullMethod: "",
+    };
+    await this.call("POST", "/v1/macaroon/checkpermissions", body, admin);
   }
 
   async wallet(path, body) {

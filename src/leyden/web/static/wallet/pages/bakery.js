@@ -1,0 +1,173 @@
+/** Macaroon Bakery: what may be done with the node, by whom, and until when. */
+
+import { caveats, CHOICES, nextRootKey, permissions } from "../grants.js";
+import { describe, narrowed, parse } from "../macaroon.js";
+import { toHex } from "../bytes.js";
+import { ADMIN, keep } from "../making.js";
+import {
+  $,
+  lnd,
+  node,
+  onClick,
+  onSubmit,
+  platform,
+  progress,
+  show,
+  wipe,
+} from "../page.js";
+import { Trouble } from "../trouble.js";
+import * as vault from "../vault.js";
+
+const looked = new Map();
+let admin, password, kept;
+
+onSubmit($("enter"), async () => {
+  progress("Opening the vault…");
+  kept = await platform.backups();
+  password = $("password").value;
+  admin = $("pasted").value.trim()
+    ? toHex(parse($("pasted").value).bytes)
+    : await adminOfVault();
+  await list();
+  wipe("password", "pasted");
+  show("bake");
+});
+
+async function adminOfVault() {
+  const found = kept.find(({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name);
+  if (found === undefined) {
+    throw new Trouble("form", "The vault holds no admin macaroon: paste one.");
+  }
+  return vault.open(node, found, password);
+}
+
+/** Show all root keys, with what the vault knows of their macaroons. */
+async function list() {
+  progress("Asking the node for its macaroons…");
+  const ids = await lnd.rootKeyIds(admin);
+  const known = await namesByRootKey();
+  $("macaroons").replaceChildren(...ids.map((id) => row(id, known.get(id))));
+  return ids;
+}
+
+async function namesByRootKey() {
+  const names = new Map();
+  for (const backup of kept.filter(({ kind }) => kind === "macaroon")) {
+    const known = await described(backup);
+    if (known === undefined) continue;
+    const words = [backup.name, ...known.caveats].join(", ");
+    names.set(known.rootKeyId, [...(names.get(known.rootKeyId) ?? []), words]);
+  }
+  return names;
+}
+
+/** Say what a macaroon of the vault is; opening one takes half a second, so once. */
+async function described(backup) {
+  if (!looked.has(backup.value)) {
+    let found;
+    try {
+      found = describe(await vault.open(node, backup, password));
+    } catch {
+      // Under another password: its root key is listed without a name.
+    }
+    looked.set(backup.value, found);
+  }
+  return looked.get(backup.value);
+}
+
+function row(id, names = []) {
+  const made = $("root-key").content.cloneNode(true);
+  made.querySelector("[data-id]").textContent = id;
+  made.querySelector("[data-names]").textContent = names.join("; ") || "not in the vault";
+  const button = made.querySelector("button");
+  if (id === "0") {
+    button.remove(); // the admin macaroon's own, which lnd does not give up
+    return made;
+  }
+  button.setAttribute("aria-label", `Revoke ${id}`);
+  button.addEventListener("click", () => {
+    $("revoke").dataset.id = id;
+    $("revoke-what").textContent = names.length ? `${id} (${names.join("; ")})` : id;
+    $("sure").showModal();
+  });
+  return made;
+}
+
+onClick("revoke", async () => {
+  $("sure").close();
+  const { id } = $("revoke").dataset;
+  await lnd.revoke(admin, id);
+  await list();
+  say(`Revoked: no macaroon of root key ${id} opens anything any more.`);
+});
+
+$("keep-it").addEventListener("click", () => $("sure").close());
+
+onSubmit($("bake"), async () => {
+  const preset = $("preset").value;
+  const name = $("name").value.trim();
+  if ($("store").checked && !/^[A-Za-z0-9 _.-]{1,50}$/.test(name)) {
+    throw new Trouble("form", "A name has 1 to 50 of A-Z a-z 0-9 space _ . and -");
+  }
+  if ($("store").checked && kept.some((each) => each.kind === "macaroon" && each.name === name)) {
+    throw new Trouble("form", "The vault holds a macaroon of this name: choose another.");
+  }
+  const chosen = [...document.querySelectorAll("[data-choice]:checked")];
+  const wanted = permissions(preset, chosen.map((box) => box.dataset.choice));
+  const bounds = caveats({
+    address: $("address").value.trim(),
+    until: $("until").value ? new Date($("until").value) : undefined,
+    now: platform.now(),
+  });
+  progress("lnd is baking…");
+  const id = nextRootKey(await lnd.rootKeyIds(admin));
+  let baked = await lnd.bake(admin, wanted, id);
+  for (const caveat of bounds) baked = await narrowed(baked, caveat);
+  await tried(baked, wanted, id);
+  if ($("store").checked) {
+    progress("Encrypting it, and keeping it…");
+    await keep({ node, platform, password }, { kind: "macaroon", name }, baked, kept);
+    kept = await platform.backups();
+  }
+  await list();
+  $("baked").textContent = baked;
+  $("made").hidden = false;
+  $("made").querySelector("h3").focus();
+});
+
+/** Have lnd look at it as it came from here; what it refuses is revoked and not shown. */
+async function tried(baked, wanted, id) {
+  progress("Trying it…");
+  try {
+    await lnd.check(admin, baked, wanted);
+  } catch (error) {
+    await lnd.revoke(admin, id);
+    throw new Trouble(error.kind, `It would not work from here, so it was revoked. ${error.message}`);
+  }
+}
+
+onClick("hide", async () => {
+  $("baked").textContent = "";
+  $("made").hidden = true;
+});
+
+onClick("copy", async () => navigator.clipboard.writeText($("baked").textContent));
+
+function say(words) {
+  $("said").textContent = words;
+  $("said").hidden = false;
+}
+
+$("preset").addEventListener("change", () => {
+  $("choices").hidden = $("preset").value !== "custom";
+});
+for (const { entity, action } of CHOICES) {
+  const made = $("choice").content.cloneNode(true);
+  const box = made.querySelector("input");
+  box.dataset.choice = `${entity}:${action}`;
+  box.id = `choice-${entity}-${action}`;
+  const label = made.querySelector("label");
+  label.htmlFor = box.id;
+  label.textContent = `${entity}: ${action}`;
+  $("choices").append(made);
+}

@@ -1,0 +1,108 @@
+/** Initialise: a password, a seed that is shown once, three words of it, a wallet. */
+
+import { Making } from "../making.js";
+import {
+  $,
+  attempt,
+  fill,
+  lnd,
+  newPassword,
+  node,
+  onClick,
+  onSubmit,
+  platform,
+  progress,
+  reach,
+  show,
+  wipe,
+} from "../page.js";
+import { askFor } from "../seed.js";
+import { Trouble } from "../trouble.js";
+import * as vault from "../vault.js";
+
+let password, seed, asked, making;
+
+onSubmit($("choose"), async () => {
+  const chosen = newPassword("password", "again");
+  progress("Asking the node for a seed…");
+  if ((await lnd.state()) !== "NON_EXISTING") {
+    throw new Trouble("refused", "This node has a wallet already: unlock it instead.");
+  }
+  seed = (await keptSeed(chosen)) ?? (await lnd.newSeed());
+  password = chosen;
+  making = undefined;
+  wipe("password", "again");
+  showWords();
+});
+
+/** Go on with the seed of an attempt that broke off, if there was one. */
+async function keptSeed(chosen) {
+  const kept = (await platform.backups()).find(({ kind }) => kind === "seed");
+  if (kept === undefined || $("anew").checked) return undefined;
+  try {
+    const found = await vault.open(node, kept, chosen);
+    $("resumed").hidden = false;
+    return found;
+  } catch (error) {
+    $("kept").hidden = false;
+    throw new Trouble(
+      error.kind,
+      "A seed is kept for this node already, and this password does not open it.",
+    );
+  }
+}
+
+function showWords() {
+  fill($("words"), seed);
+  show("words");
+}
+
+onClick("written", async () => {
+  $("words").replaceChildren();
+  asked = askFor(3, seed.length);
+  const labels = document.querySelectorAll("[data-ask]");
+  for (const [i, label] of labels.entries()) {
+    label.textContent = `Word ${asked[i] + 1}`;
+    $(`word-${i}`).value = "";
+  }
+  show("check");
+  $("word-0").focus();
+});
+
+onClick("look-again", async () => showWords());
+
+onSubmit($("check"), async () => {
+  const wrong = asked.filter(
+    (place, i) => $(`word-${i}`).value.trim().toLowerCase() !== seed[place],
+  );
+  if (wrong.length) {
+    const which = wrong.map((place) => place + 1).join(" and ");
+    throw new Trouble("form", `Not the word that stood there: ${which}. Look again.`);
+  }
+  wipe("word-0", "word-1", "word-2");
+  show("make");
+  // What fails is said beside the button that goes on where it broke off.
+  if (await attempt(make)) finish();
+});
+
+onClick("retry", async () => {
+  await make();
+  finish();
+});
+
+async function make() {
+  making ??= new Making({ node, lnd, platform }, password, seed);
+  await making.run();
+  progress("The wallet is made. lnd is starting…");
+  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
+}
+
+function finish() {
+  password = seed = asked = making = undefined;
+  show("done");
+}
+
+attempt(async () => {
+  const state = await lnd.state();
+  if (state !== "NON_EXISTING") show("exists");
+});

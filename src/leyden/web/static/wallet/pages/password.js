@@ -1,0 +1,76 @@
+/**
+ * Change password: of the wallet, and of all backups that the old one opens.
+ *
+ * 1. The backups are opened and sealed anew, here. Nothing has changed yet.
+ * 2. lnd changes the password.
+ * 3. The platform puts them in the place of the old, all at once. If that fails, they
+ *    are still here, and the old password still opens what is kept.
+ */
+
+import { ADMIN, keep } from "../making.js";
+import {
+  $,
+  attempt,
+  fill,
+  lnd,
+  newPassword,
+  node,
+  onClick,
+  onSubmit,
+  platform,
+  progress,
+  reach,
+  show,
+  wipe,
+} from "../page.js";
+import * as vault from "../vault.js";
+
+let work;
+
+onSubmit($("change"), async () => {
+  const next = newPassword("next", "again");
+  const current = $("current").value;
+  const backups = await platform.backups();
+  progress("Encrypting the backups anew…");
+  const { anew, left } = await vault.reseal(node, backups, current, next, (done, of) =>
+    progress(`Encrypting the backups anew: ${done} of ${of}…`),
+  );
+  progress("lnd is changing the password…");
+  const admin = await lnd.changePassword(current, next);
+  wipe("current", "next", "again");
+  work = { next, anew, left, admin, backups };
+  show("keep");
+  if (await attempt(keepAll)) finish();
+});
+
+onClick("retry", async () => {
+  await keepAll();
+  finish();
+});
+
+async function keepAll() {
+  progress("Keeping the backups under the new password…");
+  if (work.anew.length) await platform.reseal(work.anew);
+  work.anew = [];
+  const named = ({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name;
+  if (!work.backups.some(named)) {
+    await keep({ node, platform, password: work.next }, ADMIN, work.admin, []);
+    work.backups.push(ADMIN);
+  }
+  progress("lnd is starting…");
+  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
+}
+
+function finish() {
+  const names = work.left.map(({ kind, name }) => name || kind);
+  fill($("left"), names);
+  $("some-left").hidden = names.length === 0;
+  work = undefined;
+  show("done");
+}
+
+attempt(async () => {
+  const state = await lnd.state();
+  if (state === "NON_EXISTING") show("none");
+  else if (state !== "LOCKED" && state !== "WAITING_TO_START") show("open");
+});

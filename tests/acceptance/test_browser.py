@@ -1,0 +1,339 @@
+"""What a person does with keys in the browser: real Chromium, real lnd, real Envoy.
+
+The browser trusts the platform's authority where it was imported, and only there.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Route
+
+from leyden.errors import NodeAway, NodeRefused
+from tests.acceptance import window as windows
+from tests.acceptance.town import Owned, Town
+from tests.acceptance.window import Window
+from tests.web.wallet import sealing
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("town"),
+    pytest.mark.skipif(
+        windows.CHROMIUM is None or windows.CERTUTIL is None,
+        reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
+    ),
+]
+
+PASSWORD = "a lamp in the harbour"
+OTHER = "a lamp on the other shore"
+
+
+@asynccontextmanager
+async def alice(
+    town: Town, folder: Path, *, trusting: bool = True
+) -> AsyncIterator[Window]:
+    """Alice's browser, in which she is signed in."""
+    authority = Path(town.facts["ca_path"]) if trusting else None
+    async with windows.opened(folder, trusting=authority) as window:
+        login = town.facts["dashboard_login"]
+        await window.page.goto(town.facts["dashboard_url"])
+        await window.type(email=login["email"], password=login["password"])
+        await window.press("Sign in")
+        await window.page.wait_for_url("**/nodes")
+        yield window
+
+
+async def turn_to(window: Window, town: Town, node: Owned, page: str) -> None:
+    team = town.facts["organization_id"]
+    root = town.facts["dashboard_url"]
+    await window.page.goto(f"{root}{team}/nodes/{node.id}/wallet/{page}")
+
+
+async def initialise(window: Window, town: Town, node: Owned) -> list[str]:
+    """Go through the page as a person would; give the words that were shown."""
+    await turn_to(window, town, node, "initialise")
+    await window.type(password=PASSWORD, again=PASSWORD)
+    await window.press("Make a seed")
+    await window.see("Write these words down")
+    words = await window.page.locator("#words li").all_text_contents()
+    assert len(words) == 24
+    await window.press("I have written them down")
+    await answer(window, words)
+    await window.press("Make the wallet")
+    return words
+
+
+async def answer(window: Window, words: list[str]) -> None:
+    """Type the three words that are asked for."""
+    for place, label in enumerate(
+        await window.page.locator("[data-ask]").all_text_contents()
+    ):
+        number = int(label.removeprefix("Word "))
+        await window.page.fill(f"#word-{place}", words[number - 1])
+
+
+async def answers(node: Owned) -> bool:
+    try:
+        await node.call("GET", "/v1/state")
+    except NodeAway:
+        return False
+    return True
+
+
+async def backup(town: Town, node: Owned, name: str | None = None) -> str:
+    """Give what the platform keeps, as it would show it to anyone with a key."""
+    if name is None:
+        return str((await town.of(node, "GET", "/seed"))["seed"])
+    return str((await town.of(node, "GET", f"/macaroon/{name}"))["macaroon"])
+
+
+async def test_a_nodes_keys_live_and_end_in_the_browser(
+    town: Town, tmp_path: Path
+) -> None:
+    folder = tmp_path / "alice"
+    async with alice(town, folder) as window:
+        began = time.monotonic()
+        node = await town.create("paper light")
+        await town.says(node, "waiting_init")
+        words = await initialise(window, town, node)
+        await window.see("The node is yours, and running")
+        await town.says(node, "running")
+        assert time.monotonic() - began < 180
+        seed = await backup(town, node)
+        assert sealing.header_of(seed)["leyden"] == {"node": node.id, "kind": "seed"}
+        assert sealing.open_jwe(seed, PASSWORD) == " ".join(words)
+        admin = sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
+        assert not list(town.folder(node).rglob("*.macaroon"))
+
+        baked = await bake_and_revoke(window, town, node)
+        await unlock(window, town, node)
+        await look_into_the_vault(window, town, node, words)
+        await change_password(window, town, node, words)
+
+        node.macaroon = admin
+        assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour light"
+        stored = await window.page.evaluate(
+            "Object.entries({...localStorage, ...sessionStorage}).flat()"
+        )
+        path = urlsplit(window.page.url).path
+        assert set(stored) <= {"htmx-current-path-for-history", path}
+        # Chromium notes each refusal of lnd's; there were two wrong passwords.
+        assert len(window.complaints) == 2
+        assert all("status of 500" in each for each in window.complaints)
+    await nothing_was_told(
+        town, folder, window.urls, [PASSWORD, OTHER, admin, baked, *pairs(words)]
+    )
+    await town.of(node, "DELETE", "")
+
+
+def pairs(words: list[str]) -> list[str]:
+    """Give two words of a seed at a time, as they may be written one after the other.
+
+    One alone is a word of English, which pages hold.
+    """
+    return [
+        between.join(two)
+        for two in pairwise(words)
+        for between in (" ", ",", '","', "+", "%20")
+    ]
+
+
+async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
+    await turn_to(window, town, node, "bakery")
+    await window.type(password=PASSWORD)
+    await window.press("Open the bakery")
+    await window.see("Macaroons of this node")
+    await window.type(name="till")
+    await window.page.fill("#until", "2099-01-01T00:00")
+    await window.press("Bake")
+    await window.see("Here it is")
+    baked = (await window.page.text_content("#baked")) or ""
+    assert sealing.open_jwe(await backup(town, node, "till"), PASSWORD) == baked
+    assert b"time-before 20" in bytes.fromhex(baked)
+
+    node.macaroon = baked
+    assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour light"
+    with pytest.raises(NodeRefused):
+        await node.call("POST", "/v1/invoices", {"value": "7"})
+
+    await window.see("till, time-before")
+    await window.press("Revoke 1")
+    await window.page.click("#revoke")
+    await window.see("Revoked")
+    with pytest.raises(NodeRefused):
+        await node.call("GET", "/v1/getinfo")
+    return baked
+
+
+async def unlock(window: Window, town: Town, node: Owned) -> None:
+    await town.of(node, "POST", "/restart")
+    await town.says(node, "waiting_unlock")
+    await turn_to(window, town, node, "unlock")
+    await window.type(password="not the password")
+    await window.press("Unlock")
+    await window.see("This is not the password of the wallet.")
+    await window.type(password=PASSWORD)
+    await window.press("Unlock")
+    await window.see("lnd is running")
+    await town.says(node, "running")
+
+
+async def look_into_the_vault(
+    window: Window, town: Town, node: Owned, words: list[str]
+) -> None:
+    await turn_to(window, town, node, "vault")
+    await window.see("admin")
+    await window.type(password=PASSWORD)
+    await window.press("Open")
+    await window.see("Opened, in this window only")
+    await window.page.get_by_role("button", name="Show").first.click()
+    await window.see(" ".join(words))
+    await window.press("Hide all")
+    assert await window.page.get_by_text(" ".join(words)).count() == 0
+
+
+async def change_password(
+    window: Window, town: Town, node: Owned, words: list[str]
+) -> None:
+    await turn_to(window, town, node, "password")
+    await window.see("lnd changes the password of a locked wallet only")
+    await town.of(node, "POST", "/restart")
+    await town.says(node, "waiting_unlock")
+    await turn_to(window, town, node, "password")
+    await window.type(current="not the password", next=OTHER, again=OTHER)
+    await window.press("Change it")
+    await window.see("This is not the password of the wallet.")
+    assert sealing.open_jwe(await backup(town, node), PASSWORD) == " ".join(words)
+    await window.type(current=PASSWORD, next=OTHER, again=OTHER)
+    await window.press("Change it")
+    await window.see("Wallet and backups are under the new password")
+    await town.says(node, "running")
+    assert sealing.open_jwe(await backup(town, node), OTHER) == " ".join(words)
+    for name in ("admin", "till"):
+        sealing.open_jwe(await backup(town, node, name), OTHER)
+
+
+async def nothing_was_told(
+    town: Town, folder: Path, urls: list[str], secrets: list[str]
+) -> None:
+    """Look for secrets in all that went to the platform, in addresses, and on disk."""
+    sent = windows.sent_to(folder)
+    api = town.facts["base_url"].removeprefix("http://")
+    doors = f"127.0.0.1:{town.facts['gateway']['rest_port']}"
+    told = b"".join(said for place, said in sent.items() if place.startswith(api))
+    node = b"".join(said for place, said in sent.items() if place == f"{doors} SSL")
+    assert b"/wallet/backups" in told, "the log holds what the platform was told"
+    for secret in secrets:
+        for form in windows.forms(secret):
+            assert form not in told
+            assert form.decode("latin-1") not in " ".join(urls)
+    for secret in secrets[:2]:
+        assert any(form in node for form in windows.forms(secret)), "and the node"
+    assert {place.rpartition(" ")[0] for place in sent} <= {api, doors}, "nobody else"
+    for file in (folder / "profile").rglob("*"):
+        if file.is_file():
+            content = file.read_bytes()
+            assert not any(secret.encode() in content for secret in secrets), file
+
+
+async def test_what_breaks_off_goes_on_and_loses_nothing(
+    town: Town, tmp_path: Path
+) -> None:
+    node = await town.create("rope light")
+    await town.says(node, "waiting_init")
+    async with alice(town, tmp_path / "alice") as window:
+        page = window.page
+        await page.route("**/v1/initwallet", lambda route: route.abort())
+        words = await initialise(window, town, node)
+        await window.see("could not be reached from this browser")
+        assert sealing.open_jwe(await backup(town, node), PASSWORD) == " ".join(words)
+
+        await turn_to(window, town, node, "initialise")
+        await window.type(password=OTHER, again=OTHER)
+        await window.press("Make a seed")
+        await window.see("A seed is kept for this node already")
+        assert await initialise(window, town, node) == words
+        await window.see("could not be reached from this browser")
+
+        await page.unroute("**/v1/initwallet")
+        await page.route("**/wallet/backups", refuse_to_keep)
+        await window.press("Go on")
+        await window.see("The platform could not be reached")
+        await page.unroute("**/wallet/backups")
+        await window.press("Go on")
+        await window.see("The node is yours, and running")
+        sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
+    await restore(town, tmp_path, node, words)
+
+
+async def refuse_to_keep(route: Route) -> None:
+    """Stand for a platform that is away whenever something is to be kept."""
+    if route.request.method == "POST":
+        await route.abort()
+    else:
+        await route.continue_()
+
+
+async def restore(town: Town, tmp_path: Path, old: Owned, words: list[str]) -> None:
+    """Make the wallet again on another node, of what was written down."""
+    old.macaroon = sealing.open_jwe(await backup(town, old, "admin"), PASSWORD)
+    before = (await old.call("GET", "/v1/getinfo"))["identity_pubkey"]
+    await town.of(old, "DELETE", "")
+    node = await town.create("rope light again")
+    await town.says(node, "waiting_init")
+    async with alice(town, tmp_path / "elsewhere") as window:
+        await turn_to(window, town, node, "restore")
+        wrong = [*words[:5], words[6], words[5], *words[7:]]
+        await window.type(words=" ".join(wrong), password=OTHER, again=OTHER)
+        await window.press("Restore")
+        await window.see("These are not the words of a seed")
+        await window.press("Back")
+        numbered = [f"{place + 1}. {word}" for place, word in enumerate(words)]
+        await window.type(words="\n".join(numbered), password=OTHER, again=OTHER)
+        await window.press("Restore")
+        await window.see("The wallet is there again")
+    assert sealing.open_jwe(await backup(town, node), OTHER) == " ".join(words)
+    node.macaroon = sealing.open_jwe(await backup(town, node, "admin"), OTHER)
+    assert (await node.call("GET", "/v1/getinfo"))["identity_pubkey"] == before
+    await town.of(node, "DELETE", "")
+
+
+async def test_what_is_in_the_way_is_said_with_what_to_do(
+    town: Town, tmp_path: Path
+) -> None:
+    node = await town.create("fog light")
+    await town.says(node, "waiting_init")
+    async with alice(town, tmp_path / "stranger", trusting=False) as window:
+        await turn_to(window, town, node, "initialise")
+        await window.see("Your browser does not trust this platform's certificates yet")
+        async with window.page.expect_download() as download:
+            await window.page.get_by_text("the authority's certificate").click()
+        authority = Path(await (await download.value).path())
+        assert authority.read_bytes() == Path(town.facts["ca_path"]).read_bytes()
+        shown = await window.page.locator("[data-reason=certificate]").text_content()
+        said = windows.fingerprint(authority)
+        assert said in (shown or "")
+
+    async with alice(town, tmp_path / "alice") as window:
+        await town.of(node, "POST", "/whitelist", {"whitelist": ["192.0.2.7"]})
+        await turn_to(window, town, node, "initialise")
+        await window.see("Its whitelist does not let you in.")
+        await window.see("127.0.0.1")
+        await town.of(node, "POST", "/whitelist", {"whitelist": ["127.0.0.1"]})
+        await town.until("the owner is let in", lambda: answers(node))
+        await window.type(password=PASSWORD, again=PASSWORD)
+        await window.press("Try again")
+        await window.press("Make a seed")
+        await window.see("Write these words down")
+
+        await town.of(node, "POST", "/stop")
+        await town.says(node, "stopped")
+        await turn_to(window, town, node, "initialise")
+        await window.see("The node is not up")
+    await town.of(node, "DELETE", "")

@@ -1,0 +1,175 @@
+"""Pages of keys as the platform sees them: it shows them, and is given ciphertext."""
+
+import json
+import os
+from base64 import b64encode
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from leyden.gateway.certificates import Authority
+from tests.services.yard import SETTINGS, Yard
+from tests.web.visitor import Visitor
+
+PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
+WORDS = "abandon " * 23 + "art"
+
+
+def ciphertext() -> str:
+    return b64encode(b"Salted__" + os.urandom(88)).decode()
+
+
+@pytest.fixture
+async def path(alice: Visitor, yard: Yard) -> str:
+    """The path of a node of Alice's that waits for its wallet."""
+    node = await yard.create(organization_id=alice.organization_id)
+    await yard.work()
+    path = f"{alice.root}/nodes/{node.id}/wallet"
+    assert (await alice.get(f"{path}/vault")).status == 200
+    return path
+
+
+async def ask(visitor: Visitor, path: str) -> Any:
+    return json.loads((await visitor.get(path)).text)
+
+
+async def send(visitor: Visitor, path: str, **fields: str) -> tuple[int, Any]:
+    shown = await visitor.submit(path, fields)
+    return shown.status, json.loads(shown.text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_a_page_knows_the_node_and_can_send_nothing_by_itself(
+    alice: Visitor, path: str, page: str
+) -> None:
+    shown = await alice.get(f"{path}/{page}")
+    assert shown.status == 200
+    assert f"wallet/pages/{page}.js" in shown.text
+    assert 'data-url="https://harbour-light-' in shown.text
+    _, _, below = shown.text.partition('<div id="wallet"')
+    assert " name=" not in below, "a field with a name goes where its form goes"
+    assert " action=" not in below
+    assert "<button data-waits disabled>" in below
+
+
+@pytest.mark.parametrize("page", [*PAGES, "facts", "backups"])
+async def test_only_those_who_run_nodes_come_in(
+    bob: Visitor, charlie: Visitor, nobody: Visitor, path: str, page: str
+) -> None:
+    assert (await bob.get(f"{path}/{page}")).status == 403
+    assert (await charlie.get(f"{path}/{page}")).status == 404
+    own = path.replace(path.split("/")[2], charlie.organization_id)
+    assert (await charlie.get(f"{own}/{page}")).status == 404
+    assert (await nobody.get(f"{path}/{page}")).status == 303
+
+
+async def test_ciphertext_goes_there_and_back_and_under_another_password(
+    alice: Visitor, path: str
+) -> None:
+    assert await ask(alice, f"{path}/backups") == {"backups": []}
+    seed, admin = ciphertext(), ciphertext()
+    keep = f"{path}/backups"
+    assert await send(alice, keep, kind="seed", name="", value=seed) == (
+        200,
+        {"kept": 1},
+    )
+    assert (await send(alice, keep, kind="macaroon", name="a b", value=admin))[0] == 200
+    assert await ask(alice, keep) == {
+        "backups": [
+            {"kind": "seed", "name": "", "value": seed},
+            {"kind": "macaroon", "name": "a b", "value": admin},
+        ]
+    }
+    status, refused = await send(alice, keep, kind="seed", name="", value=ciphertext())
+    assert (status, list(refused)) == (409, ["message"])
+
+    anew = [
+        {
+            "kind": kind,
+            "name": name,
+            "value": ciphertext(),
+            "replaces": sha256(old.encode()).hexdigest(),
+        }
+        for kind, name, old in (("seed", "", seed), ("macaroon", "a b", admin))
+    ]
+    sent = await send(alice, f"{path}/reseal", anew=json.dumps(anew))
+    assert sent == (200, {"kept": 2})
+    found = (await ask(alice, keep))["backups"]
+    assert [each["value"] for each in found] == [each["value"] for each in anew]
+    status, _ = await send(alice, f"{path}/reseal", anew=json.dumps(anew))
+    assert status == 409
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"kind": "seed", "value": WORDS}, "must be encrypted"),
+        ({"kind": "macaroon", "name": "a", "value": "0201036c6e64" * 9}, "encrypted"),
+        ({"kind": "macaroon", "name": "a/b", "value": "x"}, "name"),
+        ({"kind": "harbour", "value": "x"}, "kind"),
+        ({}, "kind"),
+    ],
+)
+async def test_what_is_not_encrypted_is_refused_and_not_repeated(
+    alice: Visitor, path: str, fields: dict[str, str], says: str
+) -> None:
+    status, refused = await send(alice, f"{path}/backups", **fields)
+    assert status == 400
+    assert says in refused["message"]
+    assert "abandon" not in refused["message"]
+    assert await ask(alice, f"{path}/backups") == {"backups": []}
+
+
+@pytest.mark.parametrize("anew", ["", "7", "[7]", '[{"kind": "seed"}]', "[]"])
+async def test_a_reseal_that_makes_no_sense_is_refused(
+    alice: Visitor, path: str, anew: str
+) -> None:
+    assert (await send(alice, f"{path}/reseal", anew=anew))[0] == 400
+
+
+@pytest.mark.parametrize("ending", ["backups", "reseal"])
+async def test_another_site_cannot_replace_backups(
+    alice: Visitor, path: str, ending: str
+) -> None:
+    alice.token = "of another session"
+    refused = await alice.submit(f"{path}/{ending}", {"kind": "seed"})
+    assert refused.status == 403
+
+
+@pytest.mark.parametrize(
+    ("whitelist", "address", "listed"),
+    [
+        (["198.51.100.0/24"], "198.51.100.7", True),
+        (["198.51.100.0/24"], "::ffff:198.51.100.7", True),
+        (["198.51.100.8"], "198.51.100.7", False),
+        ([], "198.51.100.7", False),
+        (["::/0"], "2001:db8::7", True),
+        (["0.0.0.0/0"], "2001:db8::7", False),
+        (["0.0.0.0/0"], "", False),
+    ],
+)
+async def test_facts_say_whether_the_browser_is_let_in(
+    alice: Visitor, yard: Yard, whitelist: list[str], address: str, *, listed: bool
+) -> None:
+    node = await yard.create(
+        organization_id=alice.organization_id,
+        settings={**SETTINGS, "whitelist": whitelist},
+    )
+    await yard.work()
+    alice.address = address
+    assert await ask(alice, f"{alice.root}/nodes/{node.id}/wallet/facts") == {
+        "status": "waiting_init",
+        "rest": True,
+        "address": address,
+        "listed": listed,
+        "authority": True,
+    }
+
+
+async def test_the_authority_can_be_had_by_whoever_is_signed_in(
+    alice: Visitor, nobody: Visitor, authority: Authority
+) -> None:
+    shown = await alice.get("/app/authority.pem")
+    assert shown.text.encode() == authority.root_pem
+    assert (await nobody.get("/app/authority.pem")).status == 303
