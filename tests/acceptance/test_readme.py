@@ -133,7 +133,7 @@ def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
     done = typed(blocks("docs/cli.md"), up, environment)
-    assert "harbour light" in done.stdout
+    assert "pier light" in done.stdout
     assert "became credit" in done.stdout
 
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal as signals
 
-from leyden.processes.identity import Identity, identify, start_of
+from leyden.processes.identity import Identity, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
 _KILLED_WITHIN_S = 10.0
@@ -64,11 +64,19 @@ def _open(identity: Identity) -> int | None:
         pidfd = os.pidfd_open(identity.pid)
     except ProcessLookupError:
         return None
-    # Looked at after the opening: if the pid still is this run, the pidfd is too.
-    if identify(identity.pid) != identity:
+    # Looked at after the opening: if the pid still is this run, the pidfd is too. The
+    # start alone tells: a run that is ending has no program any more, but a pid.
+    if _start(identity.pid) != identity.started:
         os.close(pidfd)
         return None
     return pidfd
+
+
+def _start(pid: int) -> str | None:
+    try:
+        return start_of(pid)
+    except OSError:
+        return None
 
 
 async def _readable(pidfd: int) -> None:
@@ -83,9 +91,9 @@ async def _readable(pidfd: int) -> None:
 
 def _reap(identity: Identity) -> None:
     """Take the exit code of a child that ended; the first to come keeps it for all."""
+    if _start(identity.pid) != identity.started:
+        return
     try:
-        if start_of(identity.pid) != identity.started:
-            return
         found = os.waitid(os.P_PID, identity.pid, os.WEXITED | os.WNOHANG)
     except OSError:
         return
