@@ -25,9 +25,11 @@ async def town(open_folder: Path) -> AsyncIterator[Town]:
     if not list(cache.glob("lnd-0.20.2-*/bin/lnd")):
         pytest.skip("no lnd here: `leyden daemons build` makes one")
     town = Town(open_folder)
-    await town.up()
-    yield town
-    await town.down()
+    try:
+        await town.up()
+        yield town
+    finally:  # also when it did not come up: its daemons may have
+        await town.down()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

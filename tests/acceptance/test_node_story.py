@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+import re
 import socket
 import time
 from collections.abc import Awaitable, Callable
@@ -261,6 +262,31 @@ async def test_a_kill_of_ours_touches_no_node(town: Town) -> None:
     await town.says(node, "stopped")
     await town.says(node, "waiting_unlock")
     assert processes.holder(claim) not in {None, crashed}
+    await town.of(node, "DELETE", "")
+
+
+async def test_guessing_at_a_password_costs_no_more_than_the_nodes_own_share(
+    town: Town,
+) -> None:
+    node = await town.create("besieged light")
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.of(node, "POST", "/restart")
+    await town.says(node, "waiting_unlock")
+    wrong = base64.b64encode(b"21 million").decode()
+    guess = {"wallet_password": wrong, "stateless_init": True}
+    guesses = (node.call("POST", "/v1/unlockwallet", guess) for _ in range(12))
+    said = await asyncio.gather(*guesses, return_exceptions=True)
+    assert all(isinstance(each, NodeRefused | NodeAway) for each in said), said
+    assert any("invalid passphrase" in str(each) for each in said), said
+
+    lnd = processes.holder(town.folder(node) / "claim")
+    assert lnd is not None
+    status = Path(f"/proc/{lnd.pid}/status").read_text()
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    assert int(peak) < 1 << 20, "a gibibyte is what such a node may take"
+    await node.unlock()
+    await town.says(node, "running")
     await town.of(node, "DELETE", "")
 
 

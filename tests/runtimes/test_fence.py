@@ -9,6 +9,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Network, ip_network
@@ -54,6 +55,7 @@ def fence(tmp_path: Path) -> Iterator[Fence]:
     block = secrets.randbelow(20_000)
     seats = Seats(network=a_loopback_network(), first_uid=FIRST_UID + (block << 8))
     fence = Fence(home=tmp_path / "home", seats=seats)
+    fence.home.mkdir()  # else whoever starts an installation meanwhile clears it away
     try:
         nftables.put_up(fence)
         yield fence
@@ -299,6 +301,26 @@ def test_whoever_takes_it_away_is_noticed(fence: Fence) -> None:
     assert nftables.stands(fence)
     subprocess.run(["nft", "delete", "table", "inet", fence.table], check=True)
     assert not nftables.stands(fence)
+
+
+def test_the_fence_of_a_home_that_is_gone_makes_room_once_nobody_runs_there(
+    fence: Fence,
+) -> None:
+    fence.home.rmdir()
+    become = ["setpriv", f"--reuid={user(fence, 3)}", "--clear-groups"]
+    with subprocess.Popen([*become, "/bin/sleep", "60"]) as left_over:
+        while Path(f"/proc/{left_over.pid}").stat().st_uid == 0:
+            time.sleep(0.01)
+        nftables.clear_away()
+        assert nftables.stands(fence)
+        left_over.kill()
+    nftables.clear_away()
+    assert not nftables.stands(fence)
+
+    fence.home.mkdir()
+    nftables.put_up(fence)
+    nftables.clear_away()
+    assert nftables.stands(fence)
 
 
 def test_two_installations_do_not_fence_the_same_users(

@@ -52,6 +52,7 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
         log.warning("nodes are not fenced in: they reach what we reach", why=why)
         return seats
     with _one_at_a_time():
+        nftables.clear_away()
         seats = _block(given, seats)
         nftables.put_up(fence(given, seats, grounds))
     _keep(given.home_path, seats)

@@ -36,6 +36,7 @@ _READY_S: Final = 20.0
 _POLL_S: Final = 0.005
 _CALM_S: Final = 5.0  # one that lived so long is started again at once
 _LONGEST_PAUSE_S: Final = 5.0
+_NICENESS: Final = -10
 
 
 def program(override: str = "") -> Path:
@@ -98,6 +99,7 @@ class Supervisor:
             )
             _log.info("the gateway was started", pid=found.pid)
         await self._ready(found)
+        _prefer(found)
         return found
 
     async def run(self) -> None:
@@ -154,6 +156,17 @@ class Supervisor:
                     return
                 await asyncio.sleep(_POLL_S)
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
+
+
+def _prefer(envoy: processes.Identity) -> None:
+    """Let it go first where we may say so, as root: it cuts who may not stay.
+
+    With 1,000 nodes an update takes it 0.7 s of processor. On a machine where ten more
+    wanted both processors that was 5 s without this, and 1 s with it.
+    """
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{envoy.pid}/task").iterdir():
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICENESS)
 
 
 def _bounded(connections: int, workers: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ them, and refused connections then hang.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -36,6 +37,7 @@ PREFIX: Final = "leyden_"
 CHAIN: Final = "output"
 _V4_BITS = 32
 _MOST_COMMENT = 120
+_PLAIN = re.compile(r"[A-Za-z0-9/._-]+")
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,10 @@ class Fence:
     def rules(self) -> str:
         """Write the table; put in place it replaces the one before in one step."""
         first, last = self.users
-        readable = (c for c in str(self.home) if c.isascii() and c not in '"\\\n')
-        comment = "".join(readable)[-_MOST_COMMENT:]
+        home = str(self.home)
+        # Only a home that can be named whole and plainly is ever looked for again.
+        named = len(home) <= _MOST_COMMENT and _PLAIN.fullmatch(home) is not None
+        comment = home if named else "/"
         return "\n".join(
             (
                 f"table inet {self.table}",

@@ -1,9 +1,11 @@
 """Fences put up, looked at and taken down by nft, where this machine has it."""
 
+import contextlib
 import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +45,18 @@ def put_up(fence: Fence) -> None:
     _run("-f", "-", given=fence.rules())
 
 
+def clear_away() -> None:
+    """Take down fences around nobody: of homes that are gone, whose users run nothing.
+
+    A home that was removed without `leyden down --nodes` leaves its fence behind; it
+    would keep its users from everybody else for ever.
+    """
+    for table in _tables():
+        fenced = _fenced(table)
+        if fenced is not None and not fenced.home.exists() and not fenced.is_used():
+            _run("delete", "table", "inet", table)
+
+
 def stands(fence: Fence) -> bool:
     """Tell whether the fence is there: whoever flushes nftables takes it away."""
     return fence.table in fences()
@@ -60,8 +74,8 @@ def fences() -> dict[str, tuple[int, int]]:
     """Give the fences of all installations here: their tables, whom they hold in."""
     found = {}
     for table in _tables():
-        if (users := _users(table)) is not None:
-            found[table] = users
+        if (fenced := _fenced(table)) is not None:
+            found[table] = fenced.users
     return found
 
 
@@ -72,7 +86,22 @@ def _tables() -> Iterator[str]:
             yield name
 
 
-def _users(table: str) -> tuple[int, int] | None:
+@dataclass(frozen=True)
+class _Fenced:
+    users: tuple[int, int]
+    home: Path
+
+    def is_used(self) -> bool:
+        """Tell whether one of these users runs anything."""
+        first, last = self.users
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if first <= process.stat().st_uid <= last:
+                    return True
+        return False
+
+
+def _fenced(table: str) -> _Fenced | None:
     try:
         listed = _listed("list", "chain", "inet", table, CHAIN)
     except SetupError:  # taken down this very moment
@@ -82,7 +111,7 @@ def _users(table: str) -> tuple[int, int] | None:
             match = expression.get("match", {})
             if match.get("left") == {"meta": {"key": "skuid"}}:
                 low, high = match["right"]["range"]
-                return low, high
+                return _Fenced((low, high), Path(each["rule"].get("comment", "/")))
     return None
 
 
