@@ -10,7 +10,8 @@ from leyden.domain.tickets import NoTicket, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, MarketAway, SoldOut
 from leyden.market.account import PoolAccount
-from leyden.market.pool import STATES, PoolMarket
+from leyden.market.ends import STATES
+from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
@@ -19,6 +20,7 @@ from tests.market.stand_in_poold import StandIn, standing_in
 
 ALIVE = auctioneer.OrderState.ORDER_SUBMITTED
 EXECUTED = auctioneer.OrderState.ORDER_EXECUTED
+CANCELED = auctioneer.OrderState.ORDER_CANCELED
 WISH = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 
 
@@ -89,9 +91,9 @@ async def test_poolds_words_are_ours(
     poold: StandIn, market: PoolMarket, word: str, ours: TicketState
 ) -> None:
     made = await offered(market)
-    nonce = becomes(poold, made, word, ALIVE)
-    if ours is TicketState.FILLED:
-        poold.leases.append(lease_for(nonce))
+    bid = {"completed": EXECUTED, "canceled": CANCELED}.get(word, ALIVE)
+    nonce = becomes(poold, made, word, bid)
+    poold.leases.append(lease_for(nonce))
     told = (await market.progress([made.ref]))[made.ref]
     assert told.state is ours
     in_auction = {TicketState.SUBMITTED, TicketState.FILLED}
@@ -112,8 +114,32 @@ async def test_completed_without_a_lease_is_not_filled(
     made = await offered(market)
     becomes(poold, made, "completed", ALIVE)
     assert await state(market, made.ref) is None
-    becomes(poold, made, "completed", auctioneer.OrderState.ORDER_CANCELED)
+    becomes(poold, made, "completed", CANCELED)
     assert await state(market, made.ref) is TicketState.CANCELLED
+
+
+async def test_a_cancelled_ticket_with_a_live_bid_is_not_over(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    """Ending the order now could give the channel and the money."""
+    made = await offered(market)
+    nonce = becomes(poold, made, "canceled", ALIVE)
+    assert await state(market, made.ref) is TicketState.BROKEN
+    assert await market.withdraw("one", made.ref)
+    assert poold.bids[nonce] == CANCELED
+    assert await state(market, made.ref) is TicketState.CANCELLED
+
+
+async def test_without_its_lease_a_filled_bid_is_not_known(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    nonce = becomes(poold, made, "completed", EXECUTED)
+    poold.says["Leases"] = "unable to fetch node ratings: Unavailable"
+    assert await state(market, made.ref) is None
+    poold.says.clear()
+    poold.leases.append(lease_for(nonce))
+    assert await state(market, made.ref) is TicketState.FILLED
 
 
 async def test_a_ticket_that_stays_registered_is_broken(

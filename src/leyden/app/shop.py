@@ -19,6 +19,7 @@ from leyden.services.platform import Platform
 from leyden.services.shop import Rules, Shop, Upkeep
 
 _PREIMAGE = "preimage"
+_LOOKS = 50  # at new tickets, before others may go on with the task
 
 
 def shop_of(platform: Platform) -> Shop | None:
@@ -64,6 +65,7 @@ def shop_of(platform: Platform) -> Shop | None:
                 lives_blocks=given.pool_lives_days * BLOCKS_PER_DAY,
                 fee_sat_per_kw=given.pool_fee_sat_per_kw,
             ),
+            tickets_looks=_LOOKS,
             quote_holds=timedelta(seconds=given.quote_holds_s),
             order_lives=timedelta(seconds=given.order_lives_s),
         ),

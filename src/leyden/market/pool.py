@@ -15,13 +15,13 @@ import structlog
 
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.pricing import LEASES, AuctionTerms, NodeTier, Quote
-from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
+from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, MarketAway, MarketRefused, SoldOut
-from leyden.market import leases
 from leyden.market.account import PoolAccount
-from leyden.market.bids import ALIVE, FILLED, Bids
+from leyden.market.bids import Bids
 from leyden.market.book import Book, may_take
+from leyden.market.ends import OVER, STATES, Ends
 from leyden.market.poold import Poold
 from leyden.market.sidecars import Sidecars, Strays
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
@@ -29,22 +29,11 @@ from leyden.market.stubs import trader_pb2 as trader
 
 log = structlog.get_logger()
 
-# poold's words for where a ticket stands, and ours.
-STATES: Mapping[str, TicketState] = {
-    "created": TicketState.OFFERED,
-    "offered": TicketState.OFFERED,
-    "registered": TicketState.OFFERED,  # for long, and it is broken
-    "ordered": TicketState.SUBMITTED,
-    "expecting channel": TicketState.SUBMITTED,
-    "completed": TicketState.FILLED,  # with a lease
-    "canceled": TicketState.CANCELLED,
-}
 _REGISTERED = "registered"
 _TIERS = {
     NodeTier.ANY: auctioneer.NodeTier.TIER_0,
     NodeTier.BEST: auctioneer.NodeTier.TIER_1,
 }
-_OVER = frozenset({"completed", "canceled"})
 _TAKES_ORDERS = frozenset(
     {
         auctioneer.DurationBucketState.ACCEPTING_ORDERS,
@@ -54,7 +43,6 @@ _TAKES_ORDERS = frozenset(
 _UNIT = 100_000  # satoshis: the smallest channel there is
 _ORDER_VERSION = 5  # what poold's own command line sends
 _TERMS_HOLD_S = 10.0
-_LOOK_AT_BIDS_S = 15.0
 _SOLD_OUT_FOR_S = 60
 _AGAIN_S = 2
 _SETTLES_S = 0.5
@@ -80,13 +68,13 @@ class PoolMarket:
         self._batch_fee = batch_fee_sat_per_kw
         self._registering_takes_s = registering_takes_s
         self._bids = Bids(poold)
+        self._ends = Ends(poold, account, self._bids)
         self._sidecars = Sidecars(poold)
         self._strays = Strays(self._sidecars, book)
         self._turn = asyncio.Lock()
         self._made: dict[str, str] = {}  # refs by order, until an order has its own
         self._registered: dict[str, float] = {}  # since when, by ref
         self._terms: tuple[float, AuctionTerms] | None = None
-        self._bids_seen = 0.0
 
     async def terms(self) -> AuctionTerms:
         """Tell what the auction asks for, as it was some seconds ago at the most."""
@@ -129,7 +117,7 @@ class PoolMarket:
             for ref, since in self._registered.items()
             if ref in tickets and tickets[ref].state == _REGISTERED
         }
-        over = await self._over(tickets)
+        over = await self._ends.of(tickets)
         told: dict[str, Progress] = {}
         for ref, ticket in tickets.items():
             if ref in over:
@@ -148,7 +136,7 @@ class PoolMarket:
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
             return True
-        if ticket.state not in _OVER:
+        if ticket.state not in OVER:
             asked = trader.CancelSidecarRequest(sidecar_id=ticket.id)
             try:
                 await self._poold.call("CancelSidecar", asked)
@@ -159,7 +147,7 @@ class PoolMarket:
             await asyncio.sleep(_SETTLES_S)
         filled = await self._bids.end(ticket.order_bid_nonce)
         ticket = await self._sidecars.find(ref)
-        if not filled and ticket is not None and ticket.state not in _OVER:
+        if not filled and ticket is not None and ticket.state not in OVER:
             raise MarketAway(
                 "the auction has not cancelled the ticket yet; try again",
                 retry_after_s=_AGAIN_S,
@@ -248,57 +236,6 @@ class PoolMarket:
         if (state := STATES.get(ticket.state)) is None:
             log.error("poold has a new word for a ticket", word=ticket.state)
         return state
-
-    async def _over(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
-        """Tell of tickets that are done, or whose bid is; None is not known yet.
-
-        A poold that was away at the end of a batch leaves a ticket waiting for ever
-        though its channel is there: so bids are looked at too, now and then.
-        """
-        done = {ref for ref, each in tickets.items() if each.state == "completed"}
-        waiting = {
-            ref
-            for ref, each in tickets.items()
-            if STATES.get(each.state) is TicketState.SUBMITTED
-        }
-        now = time.monotonic()
-        try:
-            if waiting and now - self._bids_seen > _LOOK_AT_BIDS_S:
-                self._bids_seen = now
-                alive = await self._bids.states(active_only=True)
-                done |= {
-                    ref for ref in waiting if tickets[ref].order_bid_nonce not in alive
-                }
-            if not done:
-                return {}
-            return await self._ends({ref: tickets[ref] for ref in done})
-        except MarketAway as error:
-            log.warning("leases cannot be looked at", why=error.message)
-            return dict.fromkeys(done)
-
-    async def _ends(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
-        bought = await self._leases()
-        bids: Mapping[bytes, int] | None = None
-        ends: dict[str, Progress | None] = {}
-        for ref, ticket in tickets.items():
-            nonce = ticket.order_bid_nonce
-            if (lease := bought.get(nonce.hex())) is not None:
-                ends[ref] = Progress(
-                    state=TicketState.FILLED, order_nonce=nonce.hex(), lease=lease
-                )
-                continue
-            if bids is None:
-                bids = await self._bids.states()
-            state = bids.get(nonce)
-            may_come = state in ALIVE or state == FILLED
-            ends[ref] = None if may_come else Progress(state=TicketState.CANCELLED)
-        return ends
-
-    async def _leases(self) -> dict[str, Lease]:
-        account = await self._account.find()
-        # All of them: asked for one account's, poold divides by none.
-        told = await self._poold.call("Leases", trader.LeasesRequest())
-        return leases.by_nonce(told.leases, taproot=account.taproot)
 
 
 def _nonce_of(ticket: Any, state: TicketState) -> str:

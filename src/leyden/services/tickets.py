@@ -10,6 +10,7 @@ made good by the next run:
 Where step 1 or 2 says no, all money goes back and the order is `failed`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -175,24 +176,40 @@ async def follow(shop: Shop, due: Due) -> None:
     A market that is away is asked again as soon: it says when it is back in no other
     way, and a buyer waits for a ticket to be seen.
     """
-    reader = shop.database.reader.orders
     try:
-        for status in (Status.CREATED, Status.SUBMITTED):
-            after = ""
-            while batch := await reader.in_status(status, after=after, most=_BATCH):
-                after = batch[-1].id
-                await _follow(shop, batch)
+        for look in range(shop.rules.tickets_looks):
+            if not await _look_at_all(shop, tell=look == 0):
+                break
+            await asyncio.sleep(shop.rules.tickets_pause.total_seconds())
     except MarketAway as error:
         log.warning("tickets cannot be followed", why=error.message)
     async with due.transaction() as tx:
         await due.again(tx, due=shop.clock() + shop.rules.tickets_every)
 
 
-async def _follow(shop: Shop, orders: Sequence[Order]) -> None:
+async def _look_at_all(shop: Shop, *, tell: bool) -> bool:
+    """Look at every open ticket; tell whether one is so new that it may move soon."""
+    reader = shop.database.reader.orders
+    since = shop.clock() - shop.rules.tickets_new_for
+    new = False
+    for status in (Status.CREATED, Status.SUBMITTED):
+        after = ""
+        while batch := await reader.in_status(status, after=after, most=_BATCH):
+            after = batch[-1].id
+            await _follow(shop, batch, tell=tell)
+            new = new or (
+                status is Status.CREATED
+                and any((order.paid_at or order.created) > since for order in batch)
+            )
+    return new
+
+
+async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
     told = await shop.market.progress([order.ticket_ref for order in orders])
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:
-            log.error("the market does not know a ticket of ours", order=order.id)
+            if tell:
+                log.error("the market does not know a ticket of ours", order=order.id)
         elif progress.state is TicketState.BROKEN:
             await _give_up(shop, order)
         elif _is_news(order, progress):
@@ -206,7 +223,12 @@ async def _give_up(shop: Shop, order: Order) -> None:
     behind their back.
     """
     log.error("a ticket was registered, but the auction has no bid", order=order.id)
-    if await shop.market.withdraw(order.id, order.ticket_ref):
+    try:
+        cancelled = await shop.market.withdraw(order.id, order.ticket_ref)
+    except MarketAway as error:
+        log.warning("it is not cancelled yet", order=order.id, why=error.message)
+        return
+    if cancelled:
         await ticket_moved(shop, order.id, Progress(state=TicketState.CANCELLED))
 
 

@@ -1,0 +1,104 @@
+"""How tickets end: what poold says of one is not enough to pay for it.
+
+It is filled with a lease, and cancelled once its bid cannot be matched any more.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from leyden.domain.tickets import Lease, Progress, TicketState
+from leyden.errors import MarketAway
+from leyden.market import leases
+from leyden.market.account import PoolAccount
+from leyden.market.bids import ALIVE, FILLED, Bids
+from leyden.market.poold import Poold
+from leyden.market.stubs import trader_pb2 as trader
+
+log = structlog.get_logger()
+
+# poold's words for where a ticket stands, and ours.
+STATES: Mapping[str, TicketState] = {
+    "created": TicketState.OFFERED,
+    "offered": TicketState.OFFERED,
+    "registered": TicketState.OFFERED,  # for long, and it is broken
+    "ordered": TicketState.SUBMITTED,
+    "expecting channel": TicketState.SUBMITTED,
+    "completed": TicketState.FILLED,  # with a lease
+    "canceled": TicketState.CANCELLED,
+}
+OVER = frozenset({"completed", "canceled"})
+_LOOK_AT_BIDS_S = 15.0
+
+
+class Ends:
+    """Tickets that are done, or whose bid is."""
+
+    def __init__(self, poold: Poold, account: PoolAccount, bids: Bids) -> None:
+        self._poold = poold
+        self._account = account
+        self._bids = bids
+        self._bids_seen = 0.0
+
+    async def of(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
+        """Tell of tickets that are done, or whose bid is; None is not known yet.
+
+        A poold that was away at the end of a batch leaves a ticket waiting for ever
+        though its channel is there: so bids are looked at too, now and then.
+        """
+        over = {ref: each for ref, each in tickets.items() if each.state in OVER}
+        waiting = {
+            ref: each
+            for ref, each in tickets.items()
+            if STATES.get(each.state) is TicketState.SUBMITTED
+        }
+        now = time.monotonic()
+        if waiting and now - self._bids_seen > _LOOK_AT_BIDS_S:
+            self._bids_seen = now
+            alive = await self._bids.states(active_only=True)
+            over |= {
+                ref: each
+                for ref, each in waiting.items()
+                if each.order_bid_nonce not in alive
+            }
+        return await self._how(over) if over else {}
+
+    async def _how(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
+        bids = await self._bids.states()
+        states = {ref: bids.get(each.order_bid_nonce) for ref, each in tickets.items()}
+        bought = await self._bought() if FILLED in states.values() else {}
+        ends: dict[str, Progress | None] = {}
+        for ref, ticket in tickets.items():
+            nonce = ticket.order_bid_nonce.hex()
+            if states[ref] == FILLED:
+                ends[ref] = _filled(nonce, bought.get(nonce))
+            elif states[ref] not in ALIVE:
+                ends[ref] = Progress(state=TicketState.CANCELLED)
+            elif STATES[ticket.state] is TicketState.CANCELLED:
+                # The ticket is gone, its bid may still be matched: not over yet.
+                ends[ref] = Progress(state=TicketState.BROKEN)
+            else:
+                ends[ref] = None
+        return ends
+
+    async def _bought(self) -> dict[str, Lease]:
+        try:
+            return await self._leases()
+        except MarketAway as error:
+            log.warning("leases cannot be looked at", why=error.message)
+            return {}
+
+    async def _leases(self) -> dict[str, Lease]:
+        account = await self._account.find()
+        # All of them: asked for one account's, poold divides by none.
+        told = await self._poold.call("Leases", trader.LeasesRequest())
+        return leases.by_nonce(told.leases, taproot=account.taproot)
+
+
+def _filled(nonce: str, lease: Lease | None) -> Progress | None:
+    """Take a filled bid's word only with the lease that proves it."""
+    if lease is None:
+        return None
+    return Progress(state=TicketState.FILLED, order_nonce=nonce, lease=lease)

@@ -1,0 +1,146 @@
+"""Markets to hold to the contract, and the buyers who register tickets there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from leyden.devnet import access
+from leyden.domain.pricing import Channel, Quote, Terms, quote
+from leyden.domain.units import Sats
+from leyden.market.account import PoolAccount
+from leyden.market.base import Market
+from leyden.market.pool import PoolMarket
+from leyden.market.poold import Access, Poold
+from leyden.market.simulated import SimulatedMarket
+from tests.contracts.pages import Pages
+from tests.devnet.bazaar import Bazaar
+
+_WITHIN_S = 60.0
+
+
+class World(Protocol):
+    """A market with buyers around it."""
+
+    @property
+    def market(self) -> Market:
+        """The market."""
+
+    async def register(self, text: str) -> None:
+        """Register a ticket on a buyer's daemon."""
+
+    async def match(self, text: str) -> None:
+        """See that a registered ticket is matched before long."""
+
+    async def start_again(self) -> None:
+        """Forget everything that is not kept: the program died."""
+
+    async def leave(self) -> None:
+        """Take the market away."""
+
+    def empty(self) -> None:
+        """Let nothing be left to buy with."""
+
+    async def close(self) -> None:
+        """Let go."""
+
+
+@dataclass
+class SimulatedWorld:
+    """All in memory."""
+
+    market: SimulatedMarket = field(default_factory=SimulatedMarket)
+
+    async def register(self, text: str) -> None:
+        assert self.market.register(text)
+
+    async def match(self, text: str) -> None:
+        assert self.market.match(text)
+
+    async def start_again(self) -> None:
+        pass  # it is the market itself that would have died
+
+    async def leave(self) -> None:
+        self.market.away = True
+
+    def empty(self) -> None:
+        self.market.sold_out = True
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class PoolWorld:
+    """A real auction, and a provider's poold that we buy through."""
+
+    bazaar: Bazaar
+    book: Pages = field(default_factory=Pages)
+    market: PoolMarket = field(init=False)
+    _poold: Poold = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._connect(reached(self.bazaar, "provider"))
+
+    def _connect(self, to: Access) -> None:
+        self._poold = Poold(to)
+        self.market = PoolMarket(
+            self._poold,
+            PoolAccount(self._poold),
+            self.book,
+            batch_fee_sat_per_kw=12_500,
+        )
+
+    async def register(self, text: str) -> None:
+        await self.bazaar.register(text)
+
+    async def match(self, text: str) -> None:
+        """Wait: there is a batch every few seconds."""
+
+    async def start_again(self) -> None:
+        await self.close()
+        self._connect(reached(self.bazaar, "provider"))
+
+    async def leave(self) -> None:
+        there = reached(self.bazaar, "provider")
+        await self.close()
+        self._connect(
+            Access(
+                host="127.0.0.1:1",
+                certificate=there.certificate,
+                macaroon=there.macaroon,
+            )
+        )
+
+    def empty(self) -> None:
+        self.book.promised = 10**12
+
+    async def close(self) -> None:
+        await self._poold.close()
+
+
+def reached(bazaar: Bazaar, name: str) -> Access:
+    """Tell how a poold of the bazaar is reached."""
+    pool = access.load(bazaar.home).pools[name]
+    return Access(
+        host=pool.grpc,
+        certificate=Path(pool.certificate),
+        macaroon=Path(pool.macaroon),
+    )
+
+
+async def priced(market: Market, capacity: int, **more: int) -> Quote:
+    """Price a channel as the shop does."""
+    wish = Channel(capacity=Sats(capacity), **more)  # type: ignore[arg-type]
+    return quote(wish, Terms(), await market.terms())
+
+
+async def until(what: str, holds: Callable[[], Awaitable[bool]]) -> None:
+    """Wait for something, not for ever."""
+    try:
+        async with asyncio.timeout(_WITHIN_S):
+            while not await holds():
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise AssertionError(f"never: {what}") from None
