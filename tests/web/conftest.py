@@ -15,6 +15,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.app import dashboard
 from leyden.web.site import Site
+from tests.api.flow.conftest import world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
 from tests.services.yard import Yard
 from tests.web.visitor import Visitor

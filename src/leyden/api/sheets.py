@@ -9,12 +9,12 @@ import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from leyden.domain.spreadsheets import harmless
+
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
 Cells = Sequence[int | str]
 
 TYPE = "text/csv"
-_FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-_CONTROLS = ("\t", "\r", "\n")
 
 
 class Sheet:
@@ -56,13 +56,6 @@ def is_asked_for(accept: bytes) -> bool:
     """Tell whether a caller names CSV, and JSON not as well."""
     named = {each.partition(b";")[0].strip() for each in accept.lower().split(b",")}
     return TYPE.encode() in named and b"application/json" not in named
-
-
-def harmless(text: str) -> str:
-    """Give a text that no spreadsheet takes for a formula."""
-    if text.startswith(_CONTROLS) or text.lstrip().startswith(_FORMULAS):
-        return f"'{text}"
-    return text
 
 
 def _lines(page: Sequence[Cells]) -> bytes:

@@ -125,6 +125,23 @@ def user_list(*, as_json: bool) -> None:
         print_rows(rows, empty="none yet; see: leyden user create --help")
 
 
+@user.command("operator")
+@click.argument("email")
+@click.option("--end", is_flag=True, help="Let them run it no longer.")
+def user_operator(email: str, *, end: bool) -> None:
+    """Let a user run this installation from the dashboard.
+
+    \b
+    leyden user operator ada@example.org
+    """
+    on_platform(
+        lambda platform: accounts.set_operator(
+            platform, email, operator=not end, actor=operator()
+        )
+    )
+    print("runs this installation no longer" if end else "runs this installation")
+
+
 @click.group()
 def key() -> None:
     """Make, list and revoke API keys."""

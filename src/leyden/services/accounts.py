@@ -81,6 +81,28 @@ async def create_user(
     return person
 
 
+async def set_operator(
+    platform: Platform, email: str, *, operator: bool, actor: str
+) -> Person:
+    """Let a person run this installation, or no longer; twice is the same as once."""
+    person = await platform.database.reader.accounts.find_person(check_email(email))
+    if person is None:
+        raise NotFound(f"there is no user {email}")
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        if operator:
+            await tx.people.make_operator(person.id, now=now)
+        else:
+            await tx.people.unmake_operator(person.id)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="operator made" if operator else "operator unmade",
+            subject=person.id,
+        )
+    return person
+
+
 async def create_key(
     platform: Platform,
     organization_id: str,

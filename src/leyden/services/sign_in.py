@@ -46,7 +46,7 @@ async def sign_in(
         email = check_email(email)
     except Malformed:
         raise Unauthorized(WRONG) from None
-    await _count(platform, email, address, now=now)
+    await count(platform, email, address, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
     right = await passwords.is_right(password, kept)
@@ -56,7 +56,7 @@ async def sign_in(
     whole = totp is None or totp.confirmed is None
     async with platform.database.transaction() as tx:
         if whole:
-            await _forgive(platform, tx, email, address, attempts=1)
+            await forgive(platform, tx, email, address, attempts=1)
         return await begin(
             platform,
             tx,
@@ -106,12 +106,12 @@ async def second_factor(
     """Make a session whole by a code of the authenticator; each code works once."""
     reader = platform.database.reader
     person = await reader.people.get(session.user_id)
-    await _count(platform, person.email, session.address, now=now)
+    await count(platform, person.email, session.address, now=now)
     step = await right_step(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         if step is None or not await tx.second_factors.use_step(person.id, step):
             raise Unauthorized(WRONG_CODE)
-        await _forgive(platform, tx, person.email, session.address, attempts=2)
+        await forgive(platform, tx, person.email, session.address, attempts=2)
         await tx.sessions.end(person.id, session.id)
         return await begin(
             platform,
@@ -165,9 +165,7 @@ def form_token(platform: Platform, cookie: str) -> str:
     return platform.sealer.digest(cookie.encode(), purpose="form token").hex()[:32]
 
 
-async def _count(
-    platform: Platform, email: str, address: str, *, now: datetime
-) -> None:
+async def count(platform: Platform, email: str, address: str, *, now: datetime) -> None:
     """Count the attempt before it is made: many at once are many."""
     most = platform.settings.sign_in_failures
     limits = zip(
@@ -189,7 +187,7 @@ async def _count(
         )
 
 
-async def _forgive(
+async def forgive(
     platform: Platform, tx: Nouns, email: str, address: str, *, attempts: int
 ) -> None:
     """Forget this person's failures here; to the others' this adds nothing.

@@ -10,6 +10,7 @@ from leyden.storage.audit import Audit
 from leyden.storage.backups import Backups
 from leyden.storage.commands import Commands
 from leyden.storage.corporate import CorporateAccounts
+from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
 from leyden.storage.invitations import Invitations
@@ -49,6 +50,7 @@ class Nouns:
     backups = _noun(Backups)
     commands = _noun(Commands)
     corporate_accounts = _noun(CorporateAccounts)
+    counts = _noun(Counts)
     coupons = _noun(Coupons)
     deliveries = _noun(Deliveries)
     invitations = _noun(Invitations)

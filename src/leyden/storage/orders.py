@@ -68,6 +68,11 @@ _MOVES = (
     .where(moves.c.order_id == bindparam("order_id"))
     .order_by(moves.c.id)
 )
+_TIMELINE = (
+    select(moves.c.after, moves.c.at)
+    .where(moves.c.order_id == bindparam("order_id"))
+    .order_by(moves.c.id)
+)
 _PAGE = (
     select(orders)
     .where(
@@ -230,6 +235,11 @@ class Orders:
         """Give each move the order made, the first one first."""
         rows = await self._run(_MOVES, order_id=order_id)
         return [(Status(before), Status(after)) for before, after in rows]
+
+    async def timeline(self, order_id: str) -> list[tuple[Status, datetime]]:
+        """Give where each move led the order, and when, the first one first."""
+        rows = await self._run(_TIMELINE, order_id=order_id)
+        return [(Status(after), from_us(at)) for after, at in rows]
 
     async def page(
         self,

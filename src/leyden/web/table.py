@@ -2,12 +2,18 @@
 
 from leyden.domain.sign_in import Right
 from leyden.web import (
+    account,
     backups,
+    credit,
     entrance,
+    keys,
     new_node,
     node,
     node_settings,
     nodes,
+    operator,
+    orders,
+    team,
     vault,
     wallet,
     webhooks,
@@ -15,6 +21,12 @@ from leyden.web import (
 from leyden.web.pages import Page, Who
 
 _HERE = "/app/{organization_id}"
+_ACCOUNT = "/app/account"
+_AUTHENTICATOR = f"{_ACCOUNT}/authenticator"
+_OPERATOR = "/app/operator"
+_EVERYBODY = f"{_OPERATOR}/organizations"
+_CHANNELS = f"{_HERE}/channels"
+_ORDER = f"{_CHANNELS}/{{order_id}}"
 _NODES = f"{_HERE}/nodes"
 _NODE = f"{_NODES}/{{node_id}}"
 _WEBHOOK = f"{_NODE}/webhook"
@@ -30,6 +42,45 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/app/second-factor", entrance.enter_code, Who.ANYONE),
     Page("POST", "/app/sign-out", entrance.leave, Who.PERSON),
     Page("GET", "/app/authority.pem", node.authority, Who.PERSON),
+    Page("GET", "/app/invitation", team.ask_to_join, Who.ANYONE),
+    Page("POST", "/app/invitation", team.join, Who.ANYONE),
+    Page("GET", _ACCOUNT, account.show, Who.PERSON),
+    Page("POST", f"{_ACCOUNT}/password", account.change_password, Who.PERSON),
+    Page("POST", f"{_ACCOUNT}/sign-out-elsewhere", account.end_others, Who.PERSON),
+    Page("POST", _AUTHENTICATOR, account.offer_authenticator, Who.PERSON),
+    Page(
+        "POST", f"{_AUTHENTICATOR}/confirm", account.confirm_authenticator, Who.PERSON
+    ),
+    Page("POST", f"{_AUTHENTICATOR}/remove", account.remove_authenticator, Who.PERSON),
+    Page("GET", _OPERATOR, operator.show, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/prove", operator.prove, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/orders", operator.orders, Who.OPERATOR),
+    Page("GET", _EVERYBODY, operator.organizations, Who.OPERATOR),
+    Page("POST", _EVERYBODY, operator.create_organization, Who.OPERATOR),
+    Page("GET", f"{_EVERYBODY}/{{id}}", operator.organization, Who.OPERATOR),
+    Page("POST", f"{_EVERYBODY}/{{id}}/correct", operator.correct, Who.OPERATOR),
+    Page("POST", f"{_EVERYBODY}/{{id}}/limit", operator.set_limit, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/coupons", operator.coupons, Who.OPERATOR),
+    Page("POST", f"{_OPERATOR}/coupons", operator.issue_coupons, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/audit", operator.audit, Who.OPERATOR),
+    Page("GET", _CHANNELS, orders.list_, Right.LOOK),
+    Page("GET", f"{_CHANNELS}/new", orders.ask, Right.MONEY),
+    Page("POST", f"{_CHANNELS}/new", orders.create, Right.MONEY),
+    Page("GET", f"{_CHANNELS}/quote", orders.quote, Right.MONEY),
+    Page("GET", _ORDER, orders.show, Right.LOOK),
+    Page("GET", f"{_ORDER}/changes", orders.changes, Right.LOOK),
+    Page("POST", f"{_ORDER}/cancel", orders.cancel, Right.MONEY),
+    Page("GET", f"{_HERE}/credit", credit.show, Right.LOOK),
+    Page("POST", f"{_HERE}/credit", credit.redeem, Right.MONEY),
+    Page("GET", f"{_HERE}/credit/ledger.csv", credit.sheet, Right.LOOK),
+    Page("GET", f"{_HERE}/keys", keys.show, Right.LOOK),
+    Page("POST", f"{_HERE}/keys", keys.create, Right.KEYS),
+    Page("POST", f"{_HERE}/keys/revoke", keys.revoke, Right.KEYS),
+    Page("GET", f"{_HERE}/team", team.show, Right.LOOK),
+    Page("POST", f"{_HERE}/team/invite", team.invite, Right.TEAM),
+    Page("POST", f"{_HERE}/team/withdraw", team.withdraw, Right.TEAM),
+    Page("POST", f"{_HERE}/team/role", team.set_role, Right.TEAM),
+    Page("POST", f"{_HERE}/team/remove", team.remove, Right.TEAM),
     Page("GET", _NODES, nodes.list_, Right.LOOK),
     Page("GET", f"{_NODES}/changes", nodes.changes, Right.LOOK),
     Page("GET", f"{_NODES}/new", new_node.ask, Right.NODES),

@@ -62,6 +62,11 @@ class Visit:
         return self.here.organization.id
 
     @property
+    def origin(self) -> str:
+        """Give what the addresses of this dashboard begin with, for other programs."""
+        return f"{'https' if self.cookies.is_secure else 'http'}://{self.host}"
+
+    @property
     def root(self) -> str:
         """Give what the addresses of this organization's pages begin with."""
         return f"/app/{self.organization_id}"

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from leyden.api.sheets import harmless
+from leyden.domain.spreadsheets import harmless
 from leyden.errors import DatabaseAway
 from leyden.services import credit
 from leyden.services.credit import Correction

@@ -90,3 +90,12 @@ document.addEventListener("click", (event) => {
   if (!lines.includes(line)) field.value = [...lines, line].join("\n");
   field.focus();
 });
+
+// What runs out counts down.
+setInterval(() => {
+  for (const part of document.querySelectorAll("[data-until]")) {
+    const left = Math.max(0, Math.floor((new Date(part.dataset.until) - Date.now()) / 1000));
+    const minutes = Math.floor(left / 60);
+    part.textContent = minutes ? `${minutes} min ${left % 60} s` : `${left} s`;
+  }
+}, 1000);

@@ -1,0 +1,97 @@
+"""What whoever runs the installation looks at: everybody's, and what needs a person."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain.accounts import Organization
+from leyden.domain.orders import Order, Status
+from leyden.domain.units import Sats
+from leyden.services import credit
+from leyden.services.credit import Balance
+from leyden.services.platform import Platform
+from leyden.services.verify import Broken, verify
+from leyden.storage.counts import Queue
+
+# A task that was due so long ago is not being done, and one tried so often fails.
+_LATE: Final = timedelta(minutes=5)
+_OFTEN: Final = 10
+_MOST_ORDERS: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """How the installation does."""
+
+    nodes: dict[str, int]
+    orders: dict[str, int]
+    queues: list[Queue]
+    alarms: list[str]
+    balances: dict[str, Sats]  # of places that are nobody's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """An organization, and how it stands."""
+
+    organization: Organization
+    balance: Balance
+    most_owed: Sats | None  # None: it has no corporate account
+
+
+async def overview(platform: Platform, *, now: datetime) -> Overview:
+    """Say how the installation does, and what is amiss."""
+    counts = platform.database.reader.counts
+    nodes, orders, queues = (
+        await counts.nodes(),
+        await counts.orders(),
+        await counts.tasks(),
+    )
+    sums = await platform.database.reader.ledger.sums()
+    return Overview(
+        nodes=nodes,
+        orders=orders,
+        queues=queues,
+        alarms=_alarms(nodes, orders, queues, now),
+        balances={place: sats for place, sats in sums.items() if ":" not in place},
+    )
+
+
+async def in_need(platform: Platform, *, now: datetime) -> list[Order]:
+    """Give the orders that a person should look at: failed, or stuck half-way."""
+    reader = platform.database.reader.orders
+    failed = await reader.in_status(Status.FAILED, most=_MOST_ORDERS)
+    creating = await reader.in_status(Status.CREATING, most=_MOST_ORDERS)
+    stuck = [each for each in creating if each.paid_at and now - each.paid_at > _LATE]
+    return [*stuck, *failed]
+
+
+async def account(platform: Platform, organization_id: str) -> Account:
+    """Give an organization with its money; NotFound when there is none such."""
+    reader = platform.database.reader
+    return Account(
+        organization=await reader.accounts.get(organization_id),
+        balance=await credit.balance(platform.database, organization_id),
+        most_owed=await reader.corporate_accounts.limit(organization_id),
+    )
+
+
+async def proven(platform: Platform) -> list[Broken]:
+    """Check every rule of the books; what is broken, if anything is."""
+    return await verify(platform.database)
+
+
+def _alarms(
+    nodes: dict[str, int], orders: dict[str, int], queues: list[Queue], now: datetime
+) -> list[str]:
+    found = []
+    if failed := nodes.get("failed", 0):
+        found.append(f"{failed} nodes could not be started")
+    if failed := orders.get("failed", 0):
+        found.append(f"{failed} orders failed: their ticket could not be made")
+    for queue in queues:
+        if now - queue.next_due > _LATE:
+            found.append(f"{queue.kind}: nothing has been done for a while")
+        elif queue.most_attempts >= _OFTEN:
+            found.append(f"{queue.kind}: tried {queue.most_attempts} times in vain")
+    return found

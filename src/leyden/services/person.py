@@ -1,0 +1,102 @@
+"""What a person changes about themselves: password, authenticator, sessions."""
+
+import base64
+import secrets
+from datetime import datetime
+from urllib.parse import quote
+
+from leyden.domain.sign_in import Session, SignedIn
+from leyden.errors import Conflict, Unauthorized
+from leyden.services import passwords, sign_in
+from leyden.services.platform import Platform
+from leyden.storage.nouns import Nouns
+
+_SECRET_BYTES = 20  # what authenticator apps expect with SHA-1
+WRONG = "That is not your present password."
+
+
+async def sessions(platform: Platform, who: SignedIn) -> list[Session]:
+    """Give the browsers they are signed in with, the latest used first."""
+    return await platform.database.reader.sessions.list_(who.person.id)
+
+
+async def end_others(platform: Platform, who: SignedIn, *, now: datetime) -> None:
+    """Sign out everywhere but here."""
+    async with platform.database.transaction() as tx:
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
+        await _noted(tx, who, "signed out elsewhere", now)
+
+
+async def change_password(
+    platform: Platform, who: SignedIn, *, present: str, new: str, now: datetime
+) -> None:
+    """Change the password, and sign out everywhere but here."""
+    await _check_password(platform, who, present, now=now)
+    digest = await passwords.digest(new)
+    async with platform.database.transaction() as tx:
+        await tx.accounts.set_password(who.person.id, digest)
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
+        await _noted(tx, who, "password changed", now)
+
+
+async def has_authenticator(platform: Platform, who: SignedIn) -> bool:
+    """Tell whether a code is asked for when they sign in."""
+    totp = await platform.database.reader.second_factors.totp(who.person.id)
+    return totp is not None and totp.confirmed is not None
+
+
+async def offer_authenticator(platform: Platform, who: SignedIn) -> tuple[str, str]:
+    """Make a secret for an authenticator app; give it in words, and as an address.
+
+    Nothing is asked for until a code of it was shown; until then it is made anew.
+    """
+    if await has_authenticator(platform, who):
+        raise Conflict("there is an authenticator already; remove it first")
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    sealed = platform.sealer.seal(secret, purpose=sign_in.TOTP.format(who.person.id))
+    async with platform.database.transaction() as tx:
+        await tx.second_factors.keep_totp(who.person.id, sealed)
+    words = base64.b32encode(secret).decode()
+    label = quote(f"Leyden:{who.person.email}")
+    return words, f"otpauth://totp/{label}?secret={words}&issuer=Leyden"
+
+
+async def confirm_authenticator(
+    platform: Platform, who: SignedIn, code: str, *, now: datetime
+) -> None:
+    """Ask for its codes from now on, once it has shown a right one."""
+    await sign_in.count(platform, who.person.email, who.session.address, now=now)
+    step = await sign_in.right_step(platform, who.person.id, code, now=now)
+    async with platform.database.transaction() as tx:
+        if step is None or not await tx.second_factors.use_step(who.person.id, step):
+            raise Unauthorized(sign_in.WRONG_CODE)
+        await tx.second_factors.confirm_totp(who.person.id, now=now)
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
+        await _noted(tx, who, "authenticator added", now)
+
+
+async def remove_authenticator(
+    platform: Platform, who: SignedIn, *, present: str, now: datetime
+) -> None:
+    """Ask for no code any more."""
+    await _check_password(platform, who, present, now=now)
+    async with platform.database.transaction() as tx:
+        await tx.second_factors.remove_totp(who.person.id)
+        await _noted(tx, who, "authenticator removed", now)
+
+
+async def _check_password(
+    platform: Platform, who: SignedIn, present: str, *, now: datetime
+) -> None:
+    """Ask again, for a browser that was left open; guessing is counted as well."""
+    email, address = who.person.email, who.session.address
+    await sign_in.count(platform, email, address, now=now)
+    found = await platform.database.reader.people.password(email)
+    if not await passwords.is_right(present, found[1] if found else None):
+        raise Unauthorized(WRONG)
+    async with platform.database.transaction() as tx:
+        await sign_in.forgive(platform, tx, email, address, attempts=1)
+
+
+async def _noted(tx: Nouns, who: SignedIn, action: str, now: datetime) -> None:
+    await tx.audit.add(at=now, actor=who.actor, action=action, subject=who.person.id)

@@ -1,0 +1,239 @@
+"""Who is in an organization: roles, invitations, and the rule that an owner remains."""
+
+import secrets
+from datetime import datetime, timedelta
+
+from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
+from leyden.domain.sign_in import Belonging, SignedIn
+from leyden.errors import Conflict, Forbidden, Malformed, NotFound
+from leyden.services import passwords
+from leyden.services.platform import Platform
+from leyden.storage.invitations import Invitation
+from leyden.storage.nouns import Nouns
+from leyden.storage.people import Member
+
+_LINK = "invitation"
+_MOST_OPEN = 100
+
+
+async def members(platform: Platform, organization_id: str) -> list[Member]:
+    """Give who is in the organization, the first joined first."""
+    return await platform.database.reader.people.members(organization_id)
+
+
+async def invitations(
+    platform: Platform, organization_id: str, *, now: datetime
+) -> list[Invitation]:
+    """Give who was asked to join and has not answered yet."""
+    reader = platform.database.reader
+    return await reader.invitations.list_(organization_id, now=now)
+
+
+async def invite(
+    platform: Platform,
+    by: SignedIn,
+    place: Belonging,
+    *,
+    email: str,
+    role: Role,
+    now: datetime,
+) -> tuple[Invitation, str]:
+    """Keep a place for somebody; give it with the word of its link, shown this once."""
+    _check_may_make(place, role)
+    organization_id = place.organization.id
+    word = secrets.token_urlsafe(32)
+    invitation = Invitation(
+        id=new_id(),
+        organization_id=organization_id,
+        email=check_email(email),
+        role=role,
+        created=now,
+        expires=now + timedelta(seconds=platform.settings.invitation_lives_s),
+    )
+    async with platform.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
+        if any(
+            each.person.email == invitation.email
+            for each in await tx.people.members(organization_id)
+        ):
+            raise Conflict(f"{invitation.email} is in this organization already")
+        if len(await tx.invitations.list_(organization_id, now=now)) >= _MOST_OPEN:
+            raise Conflict("too many invitations are open; withdraw some first")
+        await tx.invitations.add(invitation, digest=_digest(platform, word))
+        await tx.audit.add(
+            at=now,
+            actor=by.actor,
+            action="member invited",
+            subject=invitation.id,
+            organization_id=organization_id,
+            email=invitation.email,
+            role=role,
+        )
+    return invitation, word
+
+
+async def withdraw(
+    platform: Platform,
+    by: SignedIn,
+    organization_id: str,
+    invitation_id: str,
+    *,
+    now: datetime,
+) -> None:
+    """End an invitation; NotFound when it was used or withdrawn before."""
+    async with platform.database.transaction() as tx:
+        await tx.invitations.end(organization_id, invitation_id, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=by.actor,
+            action="invitation withdrawn",
+            subject=invitation_id,
+            organization_id=organization_id,
+        )
+
+
+async def invited(platform: Platform, word: str, *, now: datetime) -> Invitation:
+    """Give the invitation with this link; NotFound when it is used, old or none."""
+    digest = _digest(platform, word)
+    found = await platform.database.reader.invitations.find(digest, now=now)
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def accept(
+    platform: Platform, invitation: Invitation, person: Person, *, now: datetime
+) -> None:
+    """Join; only whom the invitation was for."""
+    if person.email != invitation.email:
+        raise Forbidden(
+            f"This invitation is for {invitation.email}; you are {person.email}."
+        )
+    async with platform.database.transaction() as tx:
+        await _join(tx, invitation, person, now=now)
+
+
+async def enrol(
+    platform: Platform, invitation: Invitation, password: str, *, now: datetime
+) -> Person:
+    """Make the person that the invitation is for, and let them join.
+
+    Taken when somebody has this address already: they sign in instead.
+    """
+    digest = await passwords.digest(password)
+    person = Person(id=new_id(), email=invitation.email, created=now)
+    async with platform.database.transaction() as tx:
+        await tx.accounts.add_person(person, password=digest)
+        await _join(tx, invitation, person, now=now)
+    return person
+
+
+async def set_role(
+    platform: Platform,
+    by: SignedIn,
+    place: Belonging,
+    user_id: str,
+    role: Role,
+    *,
+    now: datetime,
+) -> None:
+    """Give somebody another role; an owner remains, and only owners make owners."""
+    organization_id = place.organization.id
+    async with platform.database.transaction() as tx:
+        member = await _changeable(tx, place, user_id)
+        _check_may_make(place, role)
+        if member.role is Role.OWNER and role is not Role.OWNER:
+            await _check_owner_remains(tx, organization_id)
+        await tx.accounts.join(
+            Membership(
+                organization_id=organization_id,
+                user_id=user_id,
+                role=role,
+                created=member.since,
+            )
+        )
+        await tx.audit.add(
+            at=now,
+            actor=by.actor,
+            action="role changed",
+            subject=user_id,
+            organization_id=organization_id,
+            role=role,
+        )
+
+
+async def remove(
+    platform: Platform,
+    by: SignedIn,
+    place: Belonging,
+    user_id: str,
+    *,
+    now: datetime,
+) -> None:
+    """Take somebody out of the organization, at once; an owner remains."""
+    organization_id = place.organization.id
+    async with platform.database.transaction() as tx:
+        member = await _changeable(tx, place, user_id)
+        if member.role is Role.OWNER:
+            await _check_owner_remains(tx, organization_id)
+        await tx.people.leave(organization_id, user_id)
+        await tx.audit.add(
+            at=now,
+            actor=by.actor,
+            action="member removed",
+            subject=user_id,
+            organization_id=organization_id,
+        )
+
+
+async def _changeable(tx: Nouns, place: Belonging, user_id: str) -> Member:
+    await tx.accounts.lock(place.organization.id)  # two at once must leave an owner
+    for member in await tx.people.members(place.organization.id):
+        if member.person.id == user_id:
+            _check_may_make(place, member.role)
+            return member
+    raise NotFound
+
+
+def _check_may_make(place: Belonging, role: Role) -> None:
+    if role is Role.OWNER and place.role is not Role.OWNER:
+        raise Forbidden("Only an owner says who the owners are.")
+
+
+async def _check_owner_remains(tx: Nouns, organization_id: str) -> None:
+    if await tx.people.count_owners(organization_id) <= 1:
+        raise Conflict("it is the last owner; make somebody else an owner first")
+
+
+async def _join(
+    tx: Nouns, invitation: Invitation, person: Person, *, now: datetime
+) -> None:
+    await tx.invitations.end(invitation.organization_id, invitation.id, now=now)
+    await tx.accounts.join(
+        Membership(
+            organization_id=invitation.organization_id,
+            user_id=person.id,
+            role=invitation.role,
+            created=now,
+        )
+    )
+    await tx.audit.add(
+        at=now,
+        actor=f"user:{person.id}",
+        action="member joined",
+        subject=person.id,
+        organization_id=invitation.organization_id,
+        role=invitation.role,
+    )
+
+
+def parse_role(word: str) -> Role:
+    """Read a role; Malformed when it is none."""
+    try:
+        return Role(word)
+    except ValueError:
+        raise Malformed(f"role: must be one of {', '.join(Role)}") from None
+
+
+def _digest(platform: Platform, word: str) -> bytes:
+    return platform.sealer.digest(word.encode(), purpose=_LINK)

@@ -1,0 +1,95 @@
+"""What a person changes about themselves."""
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from leyden.errors import Refused
+from leyden.services import person
+from leyden.web.node import picture
+from leyden.web.visits import Visit, go
+
+_URL: Final = "/app/account"
+DONE: Final = {
+    "password": "Your password is changed; everywhere else you are signed out.",
+    "authenticator": "From now on a code of your authenticator is asked for.",
+    "removed": "No code is asked for any more.",
+    "others": "Everywhere else you are signed out.",
+}
+
+
+async def show(visit: Visit) -> Response:
+    """Show password, second factors and sessions."""
+    return await _shown(visit)
+
+
+async def change_password(visit: Visit) -> Response:
+    """Change the password, with the present one."""
+    try:
+        await person.change_password(
+            visit.platform,
+            visit.who,
+            present=visit.form.secret("present"),
+            new=visit.form.secret("new"),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return go(f"{_URL}?done=password")
+
+
+async def end_others(visit: Visit) -> Response:
+    """Sign out everywhere but here."""
+    await person.end_others(visit.platform, visit.who, now=visit.now)
+    return go(f"{_URL}?done=others")
+
+
+async def offer_authenticator(visit: Visit) -> Response:
+    """Show a secret to take into an authenticator app, this once."""
+    words, address = await person.offer_authenticator(visit.platform, visit.who)
+    return visit.render(
+        "account/authenticator.html", words=words, qr=picture(address), wrong=""
+    )
+
+
+async def confirm_authenticator(visit: Visit) -> Response:
+    """Ask for its codes from now on."""
+    try:
+        await person.confirm_authenticator(
+            visit.platform, visit.who, visit.form.text("code"), now=visit.now
+        )
+    except Refused as error:
+        return visit.render(
+            "account/authenticator.html",
+            words="",
+            qr="",
+            wrong=error.message,
+            status=error.status,
+        )
+    return go(f"{_URL}?done=authenticator")
+
+
+async def remove_authenticator(visit: Visit) -> Response:
+    """Ask for no code any more, with the password."""
+    try:
+        await person.remove_authenticator(
+            visit.platform,
+            visit.who,
+            present=visit.form.secret("present"),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return go(f"{_URL}?done=removed")
+
+
+async def _shown(visit: Visit, wrong: Refused | None = None, **more: Any) -> Response:
+    return visit.render(
+        "account/show.html",
+        sessions=await person.sessions(visit.platform, visit.who),
+        has_authenticator=await person.has_authenticator(visit.platform, visit.who),
+        done=DONE.get(visit.query.text("done"), ""),
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+        **more,
+    )

@@ -1,0 +1,77 @@
+"""API keys: made, shown once, revoked."""
+
+import uuid
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from leyden.domain.accounts import Scope
+from leyden.errors import Malformed, Refused
+from leyden.services import accounts
+from leyden.web.visits import Visit, go
+
+_LONGEST_DAYS = 3_650
+
+
+async def show(visit: Visit) -> Response:
+    """List the keys, never the keys themselves."""
+    return await _shown(visit)
+
+
+async def create(visit: Visit) -> Response:
+    """Make a key and show it, this once; sent again it says that it was shown."""
+    form = visit.form
+    try:
+        days = _days(visit)
+        key, text = await accounts.create_key(
+            visit.platform,
+            visit.organization_id,
+            name=form.text("name"),
+            scopes=form.all_("scope"),
+            expires=visit.now + timedelta(days=days)
+            if (days := _days(visit))
+            else None,
+            actor=visit.who.actor,
+            key_id=_id(form.text("once")),
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error, name=form.text("name"))
+    return visit.render("keys/made.html", key=key, text=text)
+
+
+async def revoke(visit: Visit) -> Response:
+    """End a key, at once and everywhere."""
+    key_id = visit.form.text("key")
+    await accounts.revoke_key(
+        visit.platform, visit.organization_id, key_id, actor=visit.who.actor
+    )
+    return go(f"{visit.root}/keys")
+
+
+async def _shown(
+    visit: Visit, *, wrong: Refused | None = None, name: str = ""
+) -> Response:
+    reader = visit.platform.database.reader
+    return visit.render(
+        "keys/list.html",
+        keys=list(reversed(await reader.keys.list_(visit.organization_id))),
+        scopes=list(Scope),
+        once=str(uuid.uuid4()),
+        name=name,
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )
+
+
+def _days(visit: Visit) -> int:
+    days = visit.form.number("days", 0)
+    if days > _LONGEST_DAYS:
+        raise Malformed(f"days: must be at most {_LONGEST_DAYS}")
+    return days
+
+
+def _id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise Malformed("This form is out of date; reload the page.") from None

@@ -1,0 +1,180 @@
+"""What whoever runs the installation sees and does."""
+
+import uuid
+from datetime import timedelta
+from typing import Final
+
+from starlette.responses import Response
+
+from leyden.domain.units import Sats
+from leyden.errors import Malformed, Refused
+from leyden.services import accounts, credit, oversight
+from leyden.services.credit import Correction
+from leyden.web.visits import Visit, go
+
+_URL: Final = "/app/operator"
+_LINES: Final = 200
+_MOST_DAYS: Final = 3_650
+
+
+async def show(visit: Visit) -> Response:
+    """Show how the installation does."""
+    fleet = visit.platform.fleet
+    return visit.render(
+        "operator/show.html",
+        seen=await oversight.overview(visit.platform, now=visit.now),
+        catalogue=fleet.rules.catalogue if fleet else None,
+        broken=None,
+    )
+
+
+async def prove(visit: Visit) -> Response:
+    """Check the books, and show what came of it."""
+    fleet = visit.platform.fleet
+    return visit.render(
+        "operator/show.html",
+        seen=await oversight.overview(visit.platform, now=visit.now),
+        catalogue=fleet.rules.catalogue if fleet else None,
+        broken=await oversight.proven(visit.platform),
+    )
+
+
+async def orders(visit: Visit) -> Response:
+    """Show the orders that need a person."""
+    found = await oversight.in_need(visit.platform, now=visit.now)
+    return visit.render("operator/orders.html", orders=found)
+
+
+async def organizations(visit: Visit) -> Response:
+    """Show all organizations."""
+    return await _organizations(visit)
+
+
+async def create_organization(visit: Visit) -> Response:
+    """Make an organization."""
+    try:
+        made = await accounts.create_organization(
+            visit.platform, visit.form.text("name"), actor=visit.who.actor
+        )
+    except Refused as error:
+        return await _organizations(visit, wrong=error)
+    return go(f"{_URL}/organizations/{made.id}")
+
+
+async def organization(visit: Visit) -> Response:
+    """Show how an organization stands."""
+    return await _organization(visit)
+
+
+async def correct(visit: Visit) -> Response:
+    """Set an organization's money right, once however often it is sent."""
+    form = visit.form
+    try:
+        await credit.correct(
+            visit.platform.database,
+            visit.path["id"],
+            _correction(form.text("correction")),
+            sats=form.number("sats"),
+            reason=form.text("reason"),
+            actor=visit.who.actor,
+            key=form.text("once"),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _organization(visit, wrong=error)
+    return go(f"{_URL}/organizations/{visit.path['id']}")
+
+
+async def set_limit(visit: Visit) -> Response:
+    """Say how much an organization may owe; empty is nothing."""
+    most = visit.form.text("most_owed")
+    try:
+        await credit.open_account(
+            visit.platform.database,
+            visit.path["id"],
+            most_owed=visit.form.number("most_owed") if most else None,
+            actor=visit.who.actor,
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _organization(visit, wrong=error)
+    return go(f"{_URL}/organizations/{visit.path['id']}")
+
+
+async def coupons(visit: Visit) -> Response:
+    """Show all coupons."""
+    return await _coupons(visit)
+
+
+async def issue_coupons(visit: Visit) -> Response:
+    """Issue coupons."""
+    form = visit.form
+    try:
+        days = form.number("days", 0)
+        if days > _MOST_DAYS:
+            raise Malformed(f"days: must be at most {_MOST_DAYS}")
+        organization_id = form.text("organization_id") or None
+        if organization_id is not None:
+            await oversight.account(visit.platform, organization_id)
+        await credit.issue_coupons(
+            visit.platform.database,
+            sats=Sats(form.number("sats")),
+            count=form.number("count", 1),
+            organization_id=organization_id,
+            expires=visit.now + timedelta(days=days) if days else None,
+            note=form.text("note"),
+            actor=visit.who.actor,
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _coupons(visit, wrong=error)
+    return go(f"{_URL}/coupons")
+
+
+async def audit(visit: Visit) -> Response:
+    """Show who changed what."""
+    lines = await visit.platform.database.reader.audit.latest(most=_LINES)
+    return visit.render("operator/audit.html", lines=lines)
+
+
+async def _organizations(visit: Visit, wrong: Refused | None = None) -> Response:
+    found = await visit.platform.database.reader.accounts.list_()
+    return visit.render(
+        "operator/organizations.html",
+        organizations=found,
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )
+
+
+async def _organization(visit: Visit, wrong: Refused | None = None) -> Response:
+    account = await oversight.account(visit.platform, visit.path["id"])
+    return visit.render(
+        "operator/organization.html",
+        account=account,
+        corrections=list(Correction),
+        once=str(uuid.uuid4()),
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )
+
+
+async def _coupons(visit: Visit, wrong: Refused | None = None) -> Response:
+    reader = visit.platform.database.reader
+    after = visit.query.text("after")
+    found = await reader.coupons.all_(after=after, most=_LINES)
+    return visit.render(
+        "operator/coupons.html",
+        coupons=found,
+        organizations=await reader.accounts.list_(),
+        more=found[-1].id if len(found) == _LINES else "",
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )
+
+
+def _correction(word: str) -> Correction:
+    try:
+        return Correction(word)
+    except ValueError:
+        raise Malformed(f"correction: must be one of {', '.join(Correction)}") from None

@@ -1,0 +1,141 @@
+"""Who is in the organization, and who is invited."""
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from leyden.domain.accounts import Role
+from leyden.errors import Refused, Taken, TooMany
+from leyden.services import sign_in, team
+from leyden.web.visits import HOME, Visit, go
+
+
+async def show(visit: Visit) -> Response:
+    """Show who is in it."""
+    return await _shown(visit)
+
+
+async def invite(visit: Visit) -> Response:
+    """Keep a place for somebody, and show the link, this once."""
+    try:
+        invitation, word = await team.invite(
+            visit.platform,
+            visit.who,
+            visit.here,
+            email=visit.form.text("email"),
+            role=team.parse_role(visit.form.text("role")),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error, email=visit.form.text("email"))
+    link = f"{visit.origin}/app/invitation?{urlencode({'word': word})}"
+    return visit.render("team/invited.html", invitation=invitation, link=link)
+
+
+async def withdraw(visit: Visit) -> Response:
+    """End an invitation."""
+    await team.withdraw(
+        visit.platform,
+        visit.who,
+        visit.organization_id,
+        visit.form.text("invitation"),
+        now=visit.now,
+    )
+    return go(f"{visit.root}/team")
+
+
+async def set_role(visit: Visit) -> Response:
+    """Give somebody another role."""
+    await team.set_role(
+        visit.platform,
+        visit.who,
+        visit.here,
+        visit.form.text("user"),
+        team.parse_role(visit.form.text("role")),
+        now=visit.now,
+    )
+    return go(f"{visit.root}/team")
+
+
+async def remove(visit: Visit) -> Response:
+    """Take somebody out of it."""
+    await team.remove(
+        visit.platform,
+        visit.who,
+        visit.here,
+        visit.form.text("user"),
+        now=visit.now,
+    )
+    return go(f"{visit.root}/team")
+
+
+async def ask_to_join(visit: Visit) -> Response:
+    """Show an invitation to whoever has its link."""
+    return await _asked(visit, visit.query.text("word"))
+
+
+async def join(visit: Visit) -> Response:
+    """Join as who one is, or as somebody new with a password."""
+    word = visit.form.text("word")
+    invitation = await team.invited(visit.platform, word, now=visit.now)
+    if visit.somebody is not None:
+        await team.accept(visit.platform, invitation, visit.who.person, now=visit.now)
+        return go(f"/app/{invitation.organization_id}/nodes")
+    try:
+        person = await team.enrol(
+            visit.platform, invitation, visit.form.secret("password"), now=visit.now
+        )
+    except Taken:
+        return go(f"/app/sign-in?{urlencode({'next': _link(word)})}")
+    except (Refused, TooMany) as error:
+        return await _asked(visit, word, wrong=error)
+    async with visit.platform.database.transaction() as tx:
+        session, cookie = await sign_in.begin(
+            visit.platform,
+            tx,
+            person,
+            whole=True,
+            address=visit.address,
+            browser=visit.browser,
+            now=visit.now,
+        )
+    response = go(HOME)
+    lives_s = int((session.expires - visit.now).total_seconds())
+    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
+    return response
+
+
+async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:
+    invitation = await team.invited(visit.platform, word, now=visit.now)
+    reader = visit.platform.database.reader
+    return visit.render(
+        "team/join.html",
+        invitation=invitation,
+        organization=await reader.accounts.get(invitation.organization_id),
+        word=word,
+        sign_in=f"/app/sign-in?{urlencode({'next': _link(word)})}",
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )
+
+
+def _link(word: str) -> str:
+    return f"/app/invitation?{urlencode({'word': word})}"
+
+
+async def _shown(
+    visit: Visit, *, wrong: Refused | None = None, email: str = ""
+) -> Response:
+    return visit.render(
+        "team/list.html",
+        members=await team.members(visit.platform, visit.organization_id),
+        invitations=await team.invitations(
+            visit.platform, visit.organization_id, now=visit.now
+        ),
+        roles=[
+            role for role in Role if role is not Role.OWNER or visit.here.role is role
+        ],
+        email=email,
+        wrong=wrong.message if wrong else "",
+        status=wrong.status if wrong else 200,
+    )

@@ -1,0 +1,64 @@
+"""What people change about themselves, and what that ends."""
+
+import base64
+import re
+
+from leyden.domain.sign_in import totp_code
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
+from tests.web.visitor import Visitor
+
+NEW = "two lamps in the harbour"
+
+
+async def test_a_new_password_ends_every_other_session(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    await alice.get("/app/account")
+    wrong = await alice.submit(
+        "/app/account/password", {"present": "not it at all", "new": NEW}
+    )
+    assert (wrong.status, "not your present password" in wrong.text) == (401, True)
+    changed = await alice.submit(
+        "/app/account/password", {"present": PASSWORD, "new": NEW}
+    )
+    assert changed.location == "/app/account?done=password"
+    assert (await alice.get("/app/account")).status == 200
+    assert (await nobody.get("/app/account")).status == 303
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 401
+    assert (await nobody.sign_in("alice@example.org", NEW)).status == 303
+
+
+async def test_an_authenticator_counts_once_it_has_shown_a_code(
+    alice: Visitor, yard: Yard
+) -> None:
+    await alice.get("/app/account")
+    offered = await alice.submit("/app/account/authenticator")
+    found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
+    assert found is not None
+    secret = base64.b32decode(found[1])
+    wrong = await alice.submit("/app/account/authenticator/confirm", {"code": "000000"})
+    assert wrong.status == 401
+    before = Visitor(alice.site)
+    assert (await before.sign_in("alice@example.org", PASSWORD)).location == "/app/"
+    code = totp_code(secret, int(yard.now.timestamp()) // 30)
+    done = await alice.submit("/app/account/authenticator/confirm", {"code": code})
+    assert done.location == "/app/account?done=authenticator"
+    after = Visitor(alice.site)
+    asked = await after.sign_in("alice@example.org", PASSWORD)
+    assert asked.location.startswith("/app/second-factor")
+    again = await alice.submit("/app/account/authenticator")
+    assert again.status == 409
+    removed = await alice.submit(
+        "/app/account/authenticator/remove", {"present": PASSWORD}
+    )
+    assert removed.location == "/app/account?done=removed"
+
+
+async def test_one_signs_out_everywhere_else(alice: Visitor, nobody: Visitor) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    await alice.get("/app/account")
+    await alice.submit("/app/account/sign-out-elsewhere")
+    assert (await nobody.get("/app/account")).status == 303
+    assert (await alice.get("/app/account")).status == 200

@@ -1,0 +1,182 @@
+"""Channels as people buy them: priced, ordered, paid, followed, given up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from tests.api.flow.conftest import PRICE, World
+from tests.services.yard import Yard
+from tests.web.visitor import Visitor
+
+ONCE = "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55"
+WISH = {
+    "capacity": "1,000,000",
+    "self_chan_balance": "",
+    "lease": "2016",
+    "tier": "best",
+    "bps": "",
+}
+
+
+@pytest.fixture
+def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+    return Platform(
+        settings=settings,
+        database=world.shop.database,
+        sealer=world.shop.sealer,
+        clock=world.shop.clock,
+        shop=world.shop,
+        fleet=yard.fleet,
+    )
+
+
+async def ordered(visitor: Visitor, **changes: str) -> str:
+    """Order a channel as a person does; give the address of its page."""
+    await visitor.get(f"{visitor.root}/channels/new")
+    answer = await visitor.submit(
+        f"{visitor.root}/channels/new", {**WISH, "once": ONCE, **changes}
+    )
+    assert answer.status == 303, answer.text
+    return answer.location
+
+
+async def until(
+    look: Callable[[], Awaitable[str]], *, shows: str, patience_s: float = 20
+) -> str:
+    async with asyncio.timeout(patience_s):
+        while shows not in (text := await look()):
+            await asyncio.sleep(0.02)
+    return text
+
+
+async def test_the_price_is_shown_while_one_types(alice: Visitor) -> None:
+    url = f"{alice.root}/channels/quote?capacity=1000000&lease=2016&tier=best&bps="
+    assert f"{PRICE:,} sat" in (await alice.get(url)).text
+    half = await alice.get(url.replace("1000000", "10"))
+    assert (half.status, "capacity: must be a multiple" in half.text) == (200, True)
+    for wrong in ("x", "", "-1", "1e6", "9" * 17):
+        shown = await alice.get(url.replace("1000000", wrong))
+        assert (shown.status, "must be" in shown.text) == (200, True)
+
+
+async def test_an_order_is_paid_and_its_ticket_shown(
+    alice: Visitor, world: World
+) -> None:
+    page = await ordered(alice)
+    shown = await alice.get(page)
+    assert f"Pay {PRICE:,} sat" in shown.text
+    assert shown.text.count("<svg") == 2
+    (request,) = world.payments.requests.values()
+    assert request.lightning_invoice in shown.text
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await alice.get(page)).text
+
+    text = await until(look, shows="Register your ticket")
+    assert "pool sidecar register sidecar" in text
+    assert "Ticket made" in text
+
+
+async def test_sent_twice_it_is_ordered_once(alice: Visitor, world: World) -> None:
+    assert await ordered(alice) == await ordered(alice)
+    assert len(world.payments.requests) == 1
+    listed = await alice.get(f"{alice.root}/channels")
+    assert listed.text.count("<tr>") == 2
+
+
+async def test_whoever_cannot_spend_sees_no_ticket_and_orders_nothing(
+    alice: Visitor, bob: Visitor, world: World
+) -> None:
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await alice.get(page)).text
+
+    text = await until(look, shows="Register your ticket")
+    ticket = text.split('id="ticket">')[1].split("<")[0]
+    seen = await bob.get(page)
+    assert (seen.status, ticket in seen.text) == (200, False)
+    for path in (f"{bob.root}/channels/new", f"{page}/cancel"):
+        assert (await bob.submit(path, {**WISH, "once": ONCE})).status == 403
+    assert (await bob.submit(f"{bob.root}/credit", {"coupon": "x"})).status == 403
+
+
+async def test_a_cancelled_order_says_what_went_to_credit(
+    alice: Visitor, world: World
+) -> None:
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await alice.get(page)).text
+
+    text = await until(look, shows="Register your ticket")
+    assert f"What was paid, {PRICE:,} sat, becomes credit" in text
+    assert (await alice.submit(f"{page}/cancel")).location == page
+    assert f"{PRICE:,} sat went to your credit" in await look()
+    account = (await alice.get(f"{alice.root}/credit")).text
+    assert f'class="sum">{PRICE:,} sat' in account
+    sheet = await alice.get(f"{alice.root}/credit/ledger.csv")
+    first, *lines = sheet.text.splitlines()
+    assert first.startswith("id,time,what")
+    assert len(lines) >= 2
+    # Credit covers the next one, so there is nothing to pay.
+    other = await ordered(alice, once=ONCE.replace("7", "8"))
+    await until(lambda: _text(alice, other), shows="Register your ticket")
+
+
+async def _text(visitor: Visitor, page: str) -> str:
+    return (await visitor.get(page)).text
+
+
+async def test_what_is_wrong_is_said_and_nothing_is_lost(alice: Visitor) -> None:
+    await alice.get(f"{alice.root}/channels/new")
+    for changes in (
+        {"capacity": "12345"},
+        {"capacity": "many"},
+        {"lease": "1"},
+        {"tier": "worst"},
+        {"bps": "-3"},
+        {"once": "again"},
+    ):
+        shown = await alice.submit(
+            f"{alice.root}/channels/new", {**WISH, "once": ONCE, **changes}
+        )
+        assert (shown.status, 'role="alert"' in shown.text) == (400, True), changes
+    assert "<option value=" in shown.text
+
+
+async def test_a_coupon_is_redeemed_once_and_its_note_is_text(
+    alice: Visitor, charlie: Visitor, world: World
+) -> None:
+    coupon = await world.coupon(21_000, alice.organization_id)
+    await charlie.get(f"{charlie.root}/credit")
+    foreign = await charlie.submit(f"{charlie.root}/credit", {"coupon": coupon})
+    assert (foreign.status, "no such coupon" in foreign.text) == (404, True)
+    await alice.get(f"{alice.root}/credit")
+    done = await alice.submit(f"{alice.root}/credit", {"coupon": coupon})
+    assert done.status == 303
+    again = await alice.submit(f"{alice.root}/credit", {"coupon": coupon})
+    assert again.status == 404
+    assert "21,000 sat" in (await alice.get(f"{alice.root}/credit")).text
+
+
+async def test_another_teams_orders_are_not_there(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    order_id = (await ordered(alice)).rpartition("/")[2]
+    await charlie.get(f"{charlie.root}/channels")
+    for root in (charlie.root, alice.root):
+        page = f"{root}/channels/{order_id}"
+        assert (await charlie.get(page)).status == 404
+        assert (await charlie.get(f"{page}/changes")).status == 404
+        assert (await charlie.submit(f"{page}/cancel")).status == 404
+    for path in ("channels", "channels/new", "credit", "credit/ledger.csv"):
+        assert (await charlie.get(f"{alice.root}/{path}")).status == 404

@@ -1,0 +1,93 @@
+"""What whoever runs the installation sees and does, and nobody else."""
+
+import re
+
+import pytest
+
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from tests.web.visitor import Visitor
+
+ROOMS = ("", "/orders", "/organizations", "/coupons", "/audit")
+
+
+@pytest.fixture
+async def opal(alice: Visitor, platform: Platform) -> Visitor:
+    """Alice, who runs the installation as well."""
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+    await alice.get("/app/operator")
+    return alice
+
+
+async def test_these_pages_are_there_for_operators_alone(
+    opal: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    nowhere = await charlie.get("/app/operator/no-such-page")
+    for room in ROOMS:
+        assert (await opal.get(f"/app/operator{room}")).status == 200, room
+        seen = await charlie.get(f"/app/operator{room}")
+        assert (seen.status, seen.text) == (404, nowhere.text)
+        assert (await nobody.get(f"/app/operator{room}")).status == 303
+    assert "This installation" not in (await charlie.get("/app/account")).text
+    for path in ("prove", "organizations", "coupons"):
+        sent = await charlie.submit(f"/app/operator/{path}", {"name": "Mine"})
+        assert sent.status == 404
+
+
+async def test_an_organization_is_made_and_its_money_set_right_once(
+    opal: Visitor, platform: Platform
+) -> None:
+    made = await opal.submit("/app/operator/organizations", {"name": "Third Shore"})
+    page = made.location
+    form = await opal.get(page)
+    once = re.search(r'name="once" value="([^"]+)"', form.text)
+    assert once is not None
+    gift = {"correction": "credit", "sats": "21,000", "reason": "a gift"}
+    for _ in range(2):
+        sent = await opal.submit(f"{page}/correct", {**gift, "once": once[1]})
+        assert sent.status in {303, 409}
+    assert "21,000 sat" in (await opal.get(page)).text
+    for changes in ({"sats": "0"}, {"sats": "x"}, {"correction": "steal"}):
+        sent = await opal.submit(
+            f"{page}/correct", {**gift, "once": once[1], **changes}
+        )
+        assert (sent.status, 'role="alert"' in sent.text) == (400, True), changes
+    assert (await opal.submit(f"{page}/limit", {"most_owed": "5000"})).status == 303
+    assert "5,000 sat" in (await opal.get(page)).text
+    lines = await platform.database.reader.audit.latest()
+    assert all(line.actor.startswith(("user:", "test")) for line in lines)
+
+
+async def test_coupons_are_issued_and_their_note_is_text(
+    opal: Visitor, platform: Platform
+) -> None:
+    sent = await opal.submit(
+        "/app/operator/coupons",
+        {"sats": "1000", "count": "2", "note": "<script>alert(1)</script>"},
+    )
+    assert sent.status == 303
+    listed = (await opal.get("/app/operator/coupons")).text
+    assert listed.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
+    assert "<script>alert" not in listed
+    (first, _) = await platform.database.reader.coupons.all_()
+    await opal.get(f"{opal.root}/credit")
+    done = await opal.submit(f"{opal.root}/credit", {"coupon": first.id})
+    assert done.status == 303
+    # The note is the operators' own.
+    assert "alert(1)" not in (await opal.get(f"{opal.root}/credit")).text
+
+
+async def test_an_operator_who_is_none_any_more_sees_nothing(
+    opal: Visitor, platform: Platform
+) -> None:
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=False, actor="test"
+    )
+    assert (await opal.get("/app/operator")).status == 404
+
+
+async def test_the_books_are_checked(opal: Visitor) -> None:
+    shown = await opal.submit("/app/operator/prove")
+    assert "Every rule of the books holds" in shown.text

@@ -1,0 +1,150 @@
+"""Who is in an organization, who is asked in, and who says so."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.services.platform import Platform
+from leyden.web.site import Site
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD, person
+from tests.web.visitor import Visitor
+
+
+async def invite(visitor: Visitor, email: str, role: str = "developer") -> str:
+    """Invite somebody; give the link, or what was said instead."""
+    await visitor.get(f"{visitor.root}/team")
+    shown = await visitor.submit(
+        f"{visitor.root}/team/invite", {"email": email, "role": role}
+    )
+    found = re.search(r'id="link"[^>]*>([^<]+)<', shown.text)
+    return unescape(found[1]).partition("8000")[2] if found else shown.text
+
+
+async def roles(platform: Platform, organization_id: str) -> dict[str, str]:
+    members = await platform.database.reader.people.members(organization_id)
+    return {each.person.email.partition("@")[0]: each.role for each in members}
+
+
+async def user_id(platform: Platform, name: str) -> str:
+    found = await platform.database.reader.accounts.find_person(f"{name}@example.org")
+    assert found is not None
+    return found.id
+
+
+async def test_somebody_new_joins_by_the_link_alone(
+    alice: Visitor, nobody: Visitor, platform: Platform
+) -> None:
+    link = await invite(alice, "Dora@Example.org")
+    shown = await nobody.get(link)
+    assert "Join Harbour Light" in shown.text
+    word = link.partition("word=")[2]
+    short = await nobody.submit("/app/invitation", {"word": word, "password": "short"})
+    assert (short.status, "at least 10 characters" in short.text) == (400, True)
+    joined = await nobody.submit(
+        "/app/invitation", {"word": word, "password": PASSWORD}
+    )
+    assert joined.location == "/app/"
+    assert (await nobody.get(f"{alice.root}/nodes")).status == 200
+    assert await roles(platform, alice.organization_id) == {
+        "alice": "owner",
+        "dora": "developer",
+    }
+    assert (await Visitor(nobody.site).get(link)).status == 404
+
+
+async def test_whoever_is_here_already_joins_as_who_they_are(
+    alice: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    link = await invite(alice, "charlie@example.org", "viewer")
+    word = link.partition("word=")[2]
+    # A stranger with the link gains nothing: the address has a password already.
+    await nobody.get(link)
+    sent = await nobody.submit("/app/invitation", {"word": word, "password": PASSWORD})
+    assert sent.location.startswith("/app/sign-in?next=")
+    await charlie.get(link)
+    joined = await charlie.submit("/app/invitation", {"word": word})
+    assert joined.location == f"{alice.root}/nodes"
+    assert (await charlie.get(f"{alice.root}/nodes")).status == 200
+    assert (await charlie.get(f"{alice.root}/nodes/new")).status == 403
+
+
+async def test_an_invitation_is_for_one_person_for_a_while(
+    alice: Visitor, charlie: Visitor, yard: Yard
+) -> None:
+    link = await invite(alice, "dora@example.org")
+    word = link.partition("word=")[2]
+    await charlie.get(link)
+    refused = await charlie.submit("/app/invitation", {"word": word})
+    assert refused.status == 403
+    yard.now += timedelta(days=8)
+    assert (await Visitor(alice.site).get(link)).status == 404
+
+
+async def test_a_withdrawn_invitation_is_none(alice: Visitor) -> None:
+    link = await invite(alice, "dora@example.org")
+    shown = await alice.get(f"{alice.root}/team")
+    found = re.search(r'name="invitation" value="([^"]+)"', shown.text)
+    assert found is not None
+    await alice.submit(f"{alice.root}/team/withdraw", {"invitation": found[1]})
+    assert (await Visitor(alice.site).get(link)).status == 404
+
+
+@pytest.mark.usefixtures("bob")
+async def test_an_owner_always_remains(alice: Visitor, platform: Platform) -> None:
+    await alice.get(f"{alice.root}/team")
+    me, bob_id = await user_id(platform, "alice"), await user_id(platform, "bob")
+    for path, fields in (
+        ("role", {"user": me, "role": "viewer"}),
+        ("remove", {"user": me}),
+    ):
+        refused = await alice.submit(f"{alice.root}/team/{path}", fields)
+        assert refused.status == 409
+        assert "last owner" in refused.text
+    await alice.submit(f"{alice.root}/team/role", {"user": bob_id, "role": "owner"})
+    left = await alice.submit(f"{alice.root}/team/remove", {"user": me})
+    assert left.status == 303
+    assert await roles(platform, alice.organization_id) == {"bob": "owner"}
+    assert (await alice.get(f"{alice.root}/nodes")).status == 404
+
+
+async def test_an_admin_does_not_say_who_owns_it(
+    alice: Visitor, platform: Platform, site: Site
+) -> None:
+    admin = await person(platform, site, "dora", alice.organization_id, Role.ADMIN)
+    await admin.get(f"{alice.root}/team")
+    owner, me = await user_id(platform, "alice"), await user_id(platform, "dora")
+    for path, fields in (
+        ("role", {"user": me, "role": "owner"}),
+        ("role", {"user": owner, "role": "viewer"}),
+        ("remove", {"user": owner}),
+        ("invite", {"email": "x@example.org", "role": "owner"}),
+    ):
+        refused = await admin.submit(f"{alice.root}/team/{path}", fields)
+        assert refused.status == 403, path
+
+
+async def test_another_teams_members_are_out_of_reach(
+    alice: Visitor, charlie: Visitor, platform: Platform
+) -> None:
+    await charlie.get(f"{charlie.root}/team")
+    someone = await user_id(platform, "alice")
+    for path, fields in (
+        ("role", {"user": someone, "role": "viewer"}),
+        ("remove", {"user": someone}),
+    ):
+        for root in (charlie.root, alice.root):
+            refused = await charlie.submit(f"{root}/team/{path}", fields)
+            assert refused.status == 404
+    assert (await charlie.get(f"{alice.root}/team")).status == 404
+
+
+async def test_a_viewer_invites_nobody(bob: Visitor) -> None:
+    assert "Invite somebody" not in (await bob.get(f"{bob.root}/team")).text
+    refused = await bob.submit(
+        f"{bob.root}/team/invite", {"email": "x@example.org", "role": "viewer"}
+    )
+    assert refused.status == 403
