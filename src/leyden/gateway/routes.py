@@ -7,8 +7,8 @@ so nobody gets in.
 A connection ends with the passage it came through. That is why each whitelist entry
 has a passage of its own: taking one away cuts who came in by it and nobody else. A
 whitelist longer than `APART` entries shares that many passages, because each costs the
-gateway 11 KiB and 0.1 ms an update; then a removal also cuts one in sixteen of the
-others, who can come in again at once.
+gateway a quarter of a millisecond an update; then a removal also cuts one in sixteen of
+the others, who can come in again at once.
 """
 
 import hashlib
