@@ -24,6 +24,7 @@ from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
 from tests.authority import Authority
 from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
 
 KILLED_HALF_WAY = """
@@ -222,6 +223,28 @@ async def test_a_home_whose_user_changed_is_handed_over(
         assert path.stat().st_gid == 300_000 + node.slot
     assert open_folder.stat().st_uid == 0, "links are not followed"
     await hands.close()
+
+
+async def test_on_a_full_disk_nothing_is_torn_and_room_mends_it(
+    tmp_path: Path, node: Node
+) -> None:
+    with small_disk(tmp_path / "disk", mib=2) as disk:
+        hands = LocalHands(disk / "nodes", install_stand_in(tmp_path))
+        try:
+            node = await start(hands, node)
+            await hands.runtime.stop(node)
+            conf = disk / "nodes" / node.id / "lnd" / "lnd.conf"
+            before = conf.read_bytes()
+            ballast = fill(disk)
+            new = replace(node, revision=2)
+            with pytest.raises(OSError, match="No space left"):
+                await start(hands, new)
+            assert conf.read_bytes() == before
+            ballast.unlink()
+            node = await start(hands, new)
+            assert node.launched == 2
+        finally:
+            await hands.close()
 
 
 async def test_who_does_not_end_when_asked_is_ended(

@@ -1,10 +1,7 @@
 """A disk that is full: writes are refused, nothing is torn, and room mends it."""
 
 import asyncio
-import contextlib
-import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -15,46 +12,26 @@ from leyden.domain.accounts import Organization
 from leyden.errors import Away
 from leyden.storage.database import Database, open_database
 from tests.conftest import NOW
-
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="only root can make a disk that is small"
-)
+from tests.disks import fill, small_disk
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
-    if subprocess.run(mount, check=False).returncode:
-        pytest.skip("no disk can be mounted here")
-    try:
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", mib=4) as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 @pytest.fixture
-async def database(small_disk: Path, sqlite_template: Path) -> AsyncIterator[Database]:
-    file = small_disk / "leyden.db"
+async def database(disk: Path, sqlite_template: Path) -> AsyncIterator[Database]:
+    file = disk / "leyden.db"
     shutil.copy(sqlite_template, file)
     database = await open_database(f"sqlite:///{file}")
     yield database
     await database.close()
 
 
-def fill(disk: Path) -> Path:
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        for size in (1 << 16, 1 << 12, 1):
-            with contextlib.suppress(OSError):
-                while file.write(bytes(size)):
-                    pass
-    return ballast
-
-
 async def test_writes_are_refused_and_room_mends_it(
-    database: Database, small_disk: Path
+    database: Database, disk: Path
 ) -> None:
     told: list[str] = []
     refused = 0
@@ -76,7 +53,7 @@ async def test_writes_are_refused_and_room_mends_it(
             told.append(name)
 
     await asyncio.gather(*map(found, range(5)))
-    ballast = fill(small_disk)
+    ballast = fill(disk)
     for begin in range(100, 400, 20):
         await asyncio.gather(*map(found, range(begin, begin + 20)))
     assert refused > 0
