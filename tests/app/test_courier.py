@@ -1,5 +1,6 @@
 """What the settings make of the courier."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,15 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.webhooks.names import Names
 from tests.authority import Authority
 from tests.conftest import NOW
 
 
 @pytest.fixture
-def courier(sqlite_db: Database, sealer: Sealer) -> Any:
+def courier(sqlite_db: Database, sealer: Sealer) -> Iterator[Any]:
+    names = Names()
+
     def make(**given: Any) -> Courier:
         return courier_of(
             Platform(
@@ -28,10 +32,12 @@ def courier(sqlite_db: Database, sealer: Sealer) -> Any:
                 database=sqlite_db,
                 sealer=sealer,
                 clock=lambda: NOW,
-            )
+            ),
+            names,
         )
 
-    return make
+    yield make
+    names.close()
 
 
 async def test_the_defaults_are_what_was_decided(courier: Any) -> None:

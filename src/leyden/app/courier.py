@@ -20,11 +20,11 @@ _EVERY_PORT = range(1, 65_536)
 _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
-def courier_of(platform: Platform) -> Courier:
-    """Give the courier that the settings ask for."""
+def courier_of(platform: Platform, names: Names) -> Courier:
+    """Give the courier that the settings ask for; it looks names up with these."""
     given = platform.settings
     egress = Egress(
-        Names().look_up,
+        names.look_up,
         exceptions=networks("webhook_networks", given.webhook_networks),
         forbidden=networks(
             "webhook_forbidden_networks", given.webhook_forbidden_networks

@@ -31,6 +31,7 @@ from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.tasks import Worker
 from leyden.web.app import dashboard
+from leyden.webhooks.names import Names
 
 VERSION = version("leyden")
 
@@ -84,9 +85,11 @@ async def running(
         if binary is None:
             own = await owned(words(settings.own_binaries))
             binary = lnds(default_cache(os.environ), own=own)
+        names = Names()
+        stack.callback(names.close)
         platform = replace(
             platform,
-            courier=courier_of(platform),
+            courier=courier_of(platform, names),
             fleet=fleet_of(platform, binary),
             shop=shop_of(platform),
         )
