@@ -28,13 +28,18 @@ class Said:
         ]
 
 
-def run_victim(story: str, url: str, *, kill_at_fsync: int | None = None) -> Said:
+def run_victim(
+    story: str,
+    *words: str,
+    module: str = "tests.crash.victim",
+    kill_at_fsync: int | None = None,
+) -> Said:
     """Run a story to its end, or to the fsync at which it is killed."""
-    command = [sys.executable, "-m", "tests.crash.victim", story, url]
+    command = [sys.executable, "-m", module, story, *words]
     if kill_at_fsync is not None:
         inject = f"inject=fsync,fdatasync:signal=SIGKILL:when={kill_at_fsync}"
         command = [
-            *("strace", "-f", "-qq", "-o", os.devnull),
+            *("strace", "--seccomp-bpf", "-f", "-qq", "-o", os.devnull),
             *("-e", "trace=fsync,fdatasync", "-e", inject),
             *command,
         ]

@@ -103,6 +103,22 @@ async def test_a_debt_may_begin_below_zero_and_be_paid(db: Database) -> None:
     )
     await append(db, charge)
     assert await db.reader.ledger.balance(owed) == -700
+    with pytest.raises(Stale):
+        await append(db, _repayment(owed, 701))
+    assert await db.reader.ledger.balance(owed) == -700
+    await append(db, _repayment(owed, 700))
+    assert await db.reader.ledger.balance(owed) == 0
+
+
+def _repayment(owed: str, sats: int) -> Entry:
+    return Entry(
+        key=f"repaid:{sats}",
+        what=What.CORRECTION,
+        source=ledger.CORRECTIONS,
+        target=owed,
+        sats=Sats(sats),
+        organization_id=HARBOUR,
+    )
 
 
 async def test_the_page_is_newest_first_and_goes_on(db: Database) -> None:

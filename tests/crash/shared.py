@@ -1,0 +1,112 @@
+"""A treasury and a market that outlive the programs that use them, and serve several.
+
+The fakes, kept in a file that whoever acts holds locked.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import pickle
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from leyden.domain.payments import Outpoint, PaymentRequest, Sighting
+from leyden.domain.pricing import Quote
+from leyden.domain.tickets import NoTicket, Progress, Ticket
+from leyden.domain.units import Sats
+from leyden.market.simulated import SimulatedMarket
+from leyden.payments.fake import FakePayments
+
+_LOOK_S = 0.02
+
+
+class _Shared:
+    """Keeps some of its fields in a file."""
+
+    _fields: tuple[str, ...]
+    _kept: Path
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the only one who acts, on what there is now."""
+        with self._kept.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._kept.exists():
+                vars(self).update(pickle.loads(self._kept.read_bytes()))  # noqa: S301
+            yield
+            # Renamed into place: who is killed half-way has done nothing.
+            draft = self._kept.with_suffix(".draft")
+            draft.write_bytes(
+                pickle.dumps({name: vars(self)[name] for name in self._fields})
+            )
+            draft.replace(self._kept)
+
+
+class SharedTreasury(_Shared, FakePayments):
+    _fields = ("requests", "invoices", "_blocks", "_mempool", "_transactions")
+
+    def __init__(self, kept: Path) -> None:
+        super().__init__()
+        self._kept = kept
+
+    async def request(
+        self, order_id: str, sats: Sats, *, lives: timedelta
+    ) -> PaymentRequest:
+        with self.held():
+            return await super().request(order_id, sats, lives=lives)
+
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+        with self.held():
+            return await super().look(requests)
+
+    async def settle(self, request: PaymentRequest) -> bool:
+        with self.held():
+            return await super().settle(request)
+
+    async def cancel(self, request: PaymentRequest) -> bool:
+        with self.held():
+            return await super().cancel(request)
+
+    async def watch(self) -> AsyncGenerator[Sighting, None]:
+        told: set[Sighting] = set()
+        while True:
+            with self.held():
+                all_: list[Sighting] = [*self.invoices.values(), *self.outputs()]
+            for sighting in all_:
+                if sighting not in told:
+                    told.add(sighting)
+                    yield sighting
+            await asyncio.sleep(_LOOK_S)
+
+    def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
+        with self.held():
+            super().pay(request, sats)
+
+    def send(self, address: str, sats: int, *, txid: str | None = None) -> Outpoint:
+        with self.held():
+            return super().send(address, sats, txid=txid)
+
+    def mine(self, count: int = 1) -> None:
+        with self.held():
+            super().mine(count)
+
+
+class SharedMarket(_Shared, SimulatedMarket):
+    _fields = ("_tickets",)
+
+    def __init__(self, kept: Path) -> None:
+        super().__init__()
+        self._kept = kept
+
+    async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
+        with self.held():
+            return await super().offer(order_id, quote)
+
+    async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
+        with self.held():
+            return await super().progress(refs)
+
+    async def withdraw(self, order_id: str, ref: str) -> bool:
+        with self.held():
+            return await super().withdraw(order_id, ref)

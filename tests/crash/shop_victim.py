@@ -1,0 +1,208 @@
+"""A shop to be killed: its worker, its ear, and a customer who does as the story says.
+
+    python -m tests.crash.shop_victim STORY DATABASE_URL FOLDER
+
+The treasury and the market live in the folder, and outlive us. Whatever was said must
+still be true after a kill at any instant; told again, the story goes on where it was.
+"""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from leyden.domain.accounts import Organization
+from leyden.domain.coupons import Coupon
+from leyden.domain.orders import Order, Status
+from leyden.domain.times import utc_now
+from leyden.domain.units import Sats
+from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
+from leyden.loops import shop_lanes
+from leyden.payments.fake import PaymentFailed
+from leyden.services import credit, orders
+from leyden.services.hearing import listen
+from leyden.services.shop import Rules, Shop
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Worker
+from tests.crash.shared import SharedMarket, SharedTreasury
+from tests.crash.victim import KEYRING, say
+from tests.services.till import CHANNEL, PRICE, request_of
+
+Result = TypeVar("Result")
+
+TEAM = "harbour light"
+COUPONS = 4
+ORDERS = 12
+WORTH = 2_100
+_WITHIN_S = 120
+_LEASE = timedelta(seconds=5)  # so that nobody waits long for what a dead one held
+_RULES = Rules(
+    sweep_every=timedelta(seconds=1),
+    tickets_every=timedelta(seconds=1),
+    answer_waits=timedelta(seconds=1),
+)
+
+
+def order_id(number: int) -> str:
+    return f"5b0c3d1e-7a44-4c39-9a0e-{number:012d}FO"
+
+
+def coupon_id(number: int) -> str:
+    return f"0b5c3d1e-7a44-4c39-9a0e-{number:012d}FC"
+
+
+async def shop_of(url: str, folder: Path) -> Shop:
+    return Shop(
+        database=await open_database(url),
+        sealer=Sealer(KEYRING),
+        payments=SharedTreasury(folder / "treasury"),
+        market=SharedMarket(folder / "market"),
+        clock=utc_now,
+        rules=_RULES,
+    )
+
+
+async def furnish(shop: Shop) -> None:
+    """Make the organization and its coupons, unless they are there."""
+    with contextlib.suppress(Taken):
+        async with shop.database.transaction() as tx:
+            await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=utc_now()))
+            await tx.coupons.add(
+                [
+                    Coupon(
+                        id=coupon_id(number),
+                        sats=Sats(WORTH),
+                        organization_id=TEAM,
+                        created=utc_now(),
+                        expires=None,
+                        note="",
+                    )
+                    for number in range(COUPONS)
+                ]
+            )
+
+
+@contextlib.asynccontextmanager
+async def at_work(shop: Shop) -> AsyncIterator[None]:
+    """Run what runs by itself."""
+    if shop.database.is_alone:
+        async with shop.database.transaction() as tx:
+            await tx.tasks.free_all()
+    lanes = [replace(lane, lease=_LEASE) for lane in shop_lanes(shop)]
+    worker = Worker(shop.database, lanes, clock=utc_now)
+    running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
+    try:
+        yield
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def stubbornly(step: Callable[[], Awaitable[Result]]) -> Result:
+    """Try again while others are faster, or the database is away, as customers do."""
+    while True:
+        with contextlib.suppress(Stale, Away):
+            return await step()
+        await asyncio.sleep(0.02)
+
+
+async def create(shop: Shop, number: int) -> Order:
+    return await stubbornly(
+        lambda: orders.create(shop, TEAM, order_id(number), CHANNEL, now=utc_now())
+    )
+
+
+async def cancel(shop: Shop, number: int) -> Order:
+    return await stubbornly(
+        lambda: orders.cancel(shop, TEAM, order_id(number), now=utc_now())
+    )
+
+
+async def until(shop: Shop, number: int, *statuses: Status) -> Order:
+    async with asyncio.timeout(_WITHIN_S):
+        while True:
+            order = await stubbornly(lambda: orders.get(shop, TEAM, order_id(number)))
+            if order.status in statuses:
+                return order
+            await asyncio.sleep(0.01)
+
+
+async def redeem(shop: Shop, number: int) -> None:
+    with contextlib.suppress(NotFound):  # claimed before, here or elsewhere
+        await stubbornly(
+            lambda: credit.redeem(
+                shop.database, TEAM, coupon_id(number), now=utc_now(), guesses=1_000
+            )
+        )
+        say("redeemed", str(number))
+
+
+def pay(shop: Shop, order: Order, *, on_chain: bool) -> None:
+    assert isinstance(shop.payments, SharedTreasury)
+    if not order.payment_hash:
+        return
+    if on_chain:
+        with shop.payments.held():
+            paid = any(
+                each.address == order.onchain_address
+                for each in shop.payments.outputs()
+            )
+        if not paid:
+            shop.payments.send(order.onchain_address, order.to_be_paid)
+            shop.payments.mine()
+        return
+    with contextlib.suppress(PaymentFailed):  # paid before
+        shop.payments.pay(request_of(order))
+
+
+async def one_order(shop: Shop) -> None:
+    """From a coupon to an order, its ticket, and its cancellation."""
+    await redeem(shop, 0)
+    order = await create(shop, 0)
+    say("created", f"{order.credit_used} {order.lightning_invoice}")
+    pay(shop, order, on_chain=False)
+    order = await until(shop, 0, Status.CREATED, Status.CANCELLED)
+    say("ticket", orders.open_ticket(shop, order))
+    order = await cancel(shop, 0)
+    say("refund", str(order.credit_refund))
+
+
+async def many_orders(shop: Shop) -> None:
+    """Do what another shop on the same database does at the same moment."""
+
+    async def one(number: int) -> None:
+        if number < COUPONS:
+            await redeem(shop, number)
+        order = await create(shop, number)
+        pay(shop, order, on_chain=number % 2 == 1)
+        ended = (Status.CREATED, Status.CANCELLED)
+        await until(shop, number, *ended)
+        if number % 4 == 0:
+            with contextlib.suppress(NotAllowed):
+                say("refund", str((await cancel(shop, number)).credit_refund))
+
+    await asyncio.gather(*(one(number) for number in range(ORDERS)))
+
+
+STORIES = {"one order": one_order, "many orders": many_orders}
+
+
+async def tell(story: str, url: str, folder: Path) -> None:
+    shop = await shop_of(url, folder)
+    await furnish(shop)
+    async with at_work(shop):
+        say("at work")
+        await STORIES[story](shop)
+    await shop.database.close()
+
+
+if __name__ == "__main__":
+    assert PRICE, "the price is worked out by hand"
+    asyncio.run(tell(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
+    say("the end")
