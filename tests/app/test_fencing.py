@@ -1,6 +1,7 @@
 """Whom nodes run as, and what the settings open to them: with nft where it is."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_network
@@ -29,8 +30,9 @@ WITH_NFT = pytest.mark.skipif(
 
 @pytest.fixture
 def seats() -> Seats:
-    # Far from the usual users: a platform may run on this machine.
-    return Seats(network=a_loopback_network(), first_uid=9_000 << 16)
+    # Far from the usual users, and from other runs of these tests on this machine.
+    block = 9_000 + secrets.randbelow(10_000)
+    return Seats(network=a_loopback_network(), first_uid=block << 16)
 
 
 @pytest.fixture
