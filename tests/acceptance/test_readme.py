@@ -20,9 +20,15 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons.build import default_cache
+from leyden.settings import every_setting
 
 ROOT = Path(__file__).parents[2]
-PORTS = (8000, 8080, 10_009, 9464, 18_556, 18_081, 11_009, 19_735)
+PORTS = tuple(
+    value
+    for name, value, _ in every_setting()
+    if name.startswith(("api_port", "gateway_", "metrics_port", "devnet_"))
+    and name.endswith("_port")
+)
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 
@@ -76,8 +82,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in os.environ:  # how packages are reached here
         if name.startswith(("PIP_", "UV_", "SSL_")):
             wanted[name] = os.environ[name]
-    # The market has tests of its own; here it would only take its time.
-    return {**wanted, "HOME": str(home), "LEYDEN_DEVNET_MARKET": "false"}
+    return {**wanted, "HOME": str(home)}
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +103,9 @@ def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
         while "everything is up" not in (clone / "up.out").read_text():
             assert terminal.poll() is None, (clone / "up.out").read_text()
             time.sleep(0.2)
+        while "the market is open" not in (clone / "up.out").read_text():
+            assert terminal.poll() is None, (clone / "up.out").read_text()
+            time.sleep(0.2)
         yield clone
         terminal.send_signal(signal.SIGINT)
         assert terminal.wait(60) == 0
@@ -110,6 +118,7 @@ def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> No
     done = typed(others, up, environment)
     assert '{"state":"NON_EXISTING"}' in done.stdout
     assert "runs lnd 0.20.2-beta" in done.stdout
+    assert "the channel is active" in done.stdout
 
 
 def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) -> None:

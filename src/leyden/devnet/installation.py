@@ -293,8 +293,10 @@ def _trading(chain: access.Access, name: str) -> Any:
 
 def _what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:
     team, login = kept["organization_id"], kept["dashboard_login"]
+    opens = "; the market opens soon" if given.devnet_market else ""
+    play = "scenario first-channel" if given.devnet_market else "mine 6"
     return f"""
-everything is up ({seconds:.1f} s)
+everything is up ({seconds:.1f} s){opens}
 
   dashboard   {_dashboard(given)}
   sign in as  {login["email"]}
@@ -311,7 +313,7 @@ everything is up ({seconds:.1f} s)
   node names  curl and browsers find NAME.{given.nodes_domain}; for other programs add
               to /etc/hosts: {given.gateway_host} NAME.{given.nodes_domain}
 
-  leyden status    leyden logs -f    leyden dev mine 6    leyden down
+  leyden status    leyden logs -f    leyden dev {play}    leyden down
 """
 
 
