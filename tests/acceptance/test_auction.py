@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.devnet import auctioneer, stock, trading, wallet
+from leyden.devnet import auctioneer, overview, stock, trading, wallet
 from leyden.domain.pricing import LEASES
 from leyden.errors import Refused
 from tests.devnet.bazaar import RATE, Bazaar
@@ -101,7 +101,7 @@ async def test_a_ticket_that_is_none_is_refused(bazaar: Bazaar) -> None:
 
 async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
     await bazaar.is_open()
-    before = len((await trading.status(bazaar.home))["batches"])
+    before = len((await overview.status(bazaar.home))["batches"])
     sizes = [next(_sizes), next(_sizes)]
     tickets = [await bazaar.offer(sats) for sats in sizes]
     for ticket in tickets:
@@ -110,7 +110,7 @@ async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
         await bazaar.has_bid(sats)
     for sats in sizes:
         await bazaar.has_channel(sats)
-    assert len((await trading.status(bazaar.home))["batches"]) == before + 1
+    assert len((await overview.status(bazaar.home))["batches"]) == before + 1
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,9 @@ async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
         "asker-pool",
         "customer-pool",
     ]
+    assert {"provider", "customer-pool"} >= {
+        each["pool"] for each in json.loads(found)["tickets"]
+    }
     assert len(json.loads(await leyden(bazaar, "asks", "--json"))["asks"]) >= 8
     assert json.loads(await leyden(bazaar, "tick", "--json"))["channels"] == 0
     sats = next(_sizes)
@@ -186,6 +189,8 @@ async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
         "registered": True
     }
     await bazaar.has_channel(sats)
+    told = json.loads(await leyden(bazaar, "status", "--json"))["tickets"]
+    assert {each["state"] for each in told if each["sats"] == sats} == {"completed"}
     refused = await leyden(bazaar, "register", "sidecar1harbour", code=2)
     assert refused.count("\n") == 1
 

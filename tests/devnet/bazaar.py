@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from leyden import processes
-from leyden.devnet import access, network, trader, trading, wallet
+from leyden.devnet import access, network, overview, trader, trading, wallet
 from leyden.devnet.auction import Auction
 from leyden.devnet.auctioneer import EVERY_S
 from leyden.devnet.daemon import claim
@@ -92,7 +92,7 @@ class Bazaar:
         """Wait until the auctioneer has the provider's bid for so much."""
 
         async def there() -> bool:
-            bids = (await trading.status(self.home))["bids"]
+            bids = (await overview.status(self.home))["bids"]
             return any(bid["sats"] == sats for bid in bids)
 
         await self.until(f"a bid for {sats} sat is there", there)
@@ -112,7 +112,7 @@ class Bazaar:
         """Wait until all are well."""
 
         async def holds() -> bool:
-            return bool((await trading.status(self.home))["market"] == "open")
+            return await overview.is_open(self.home)
 
         await self.until("the market is open", holds)
 
@@ -146,5 +146,5 @@ class Bazaar:
                         pass
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            told = await trading.status(self.home)
+            told = await overview.status(self.home)
             raise AssertionError(f"never: {what}\n{told}") from None

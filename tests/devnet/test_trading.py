@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from leyden.cli.dev import dev
-from leyden.devnet import access, trading
+from leyden.devnet import access, overview, trading
 from leyden.devnet.places import AuctionPorts, Ports, access_of
 from leyden.devnet.stock import lacking_leases
 from leyden.domain.pricing import LEASES
@@ -24,7 +24,7 @@ def a_home(folder: Path, ports: Ports = PORTS) -> Path:
 
 async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
     home = a_home(tmp_path)
-    assert await trading.status(home) == {"market": "left out"}
+    assert await overview.status(home) == {"market": "left out"}
     with pytest.raises(SetupError, match=r"has no market; .* devnet_market"):
         await trading.asks(home)
     with pytest.raises(SetupError, match="has no market"):
@@ -34,7 +34,7 @@ async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
 async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
     traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__dataclass_fields__, 9))
     home = a_home(tmp_path, Ports(btcd=9, auction=traders))
-    assert (await trading.status(home))["market"] == "not open"
+    assert (await overview.status(home))["market"] == "not open"
     with pytest.raises(Away, match="the auctioneer does not answer"):
         await trading.tick(home)
 

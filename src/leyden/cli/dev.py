@@ -16,7 +16,7 @@ from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons.own import own as owned
 from leyden.daemons.progress import Progress, State, Step
-from leyden.devnet import first_run, hands, trading
+from leyden.devnet import first_run, hands, overview, trading
 from leyden.devnet import scenario as stories
 from leyden.errors import SetupError
 
@@ -83,14 +83,14 @@ def status(home: Path | None, *, as_json: bool) -> None:
         return
     print_fields({name: found[name] for name in ("chain", "height", "market")})
     print_rows(found["lnds"], empty="it has no lnd of its own")
-    for name in ("pools", "bids", "batches"):
+    for name in ("pools", "tickets", "bids", "batches"):
         if rows := found.get(name):
             print(f"\n{name}")
             print_rows(rows, empty="")
 
 
 async def _status(home: Path) -> dict[str, Any]:
-    return {**await hands.status(home), **await trading.status(home)}
+    return {**await hands.status(home), **await overview.status(home)}
 
 
 @dev.command()

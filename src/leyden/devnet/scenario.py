@@ -16,12 +16,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import trading
+from leyden.devnet import overview, trading
 from leyden.devnet.buyers import Buyer, Customer
 from leyden.devnet.calls import calling
 from leyden.devnet.hosted import hosted
 from leyden.devnet.waiting import until
-from leyden.errors import Conflict, SetupError
+from leyden.errors import Conflict
 
 Say = Callable[[str], None]
 
@@ -83,10 +83,8 @@ async def first_channel(
 
 async def _market_opens(home: Path, tell: Say) -> None:
     async def is_open() -> bool:
-        return bool((await trading.status(home))["market"] == "open")
+        return await overview.is_open(home)
 
-    if (await trading.status(home))["market"] == "left out":
-        raise SetupError("this private chain was made with devnet_market = false")
     if not await is_open():
         tell("waiting for the market; `leyden logs up` shows how far it is")
         await until(is_open, "the market does not open", within_s=_OPENS_WITHIN_S)
