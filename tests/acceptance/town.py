@@ -145,12 +145,8 @@ class Town:
 
     async def opens(self) -> None:
         """Wait until its market is open."""
-
-        async def is_open() -> bool:
-            told = await self.run("dev", "status", "--json")
-            return bool(json.loads(told)["market"] == "open")
-
-        await self.until("the market is open", is_open, seconds=UP_S)
+        async with asyncio.timeout(2 * UP_S):
+            await self.run("dev", "status", "--wait", "--json")
 
     async def kill(self) -> None:
         """End the platform as a power cut would; nodes and gateway live on."""

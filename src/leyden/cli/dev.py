@@ -73,11 +73,15 @@ def fund(
 
 
 @dev.command()
+@click.option("--wait", is_flag=True, help="Wait until the market is open.")
 @_home
 @as_json
-def status(home: Path | None, *, as_json: bool) -> None:
+def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
     """Say how high the chain is, and how its nodes and its market are doing."""
-    found = asyncio.run(_status(_place(home)))
+    place = _place(home)
+    if wait:
+        asyncio.run(stories.market_opens(place))
+    found = asyncio.run(_status(place))
     if as_json:
         print_json(found)
         return

@@ -29,6 +29,15 @@ _OPENS_WITHIN_S = 1800.0  # on a new machine two programs are built first
 _OVER = frozenset({"expired", "failed", "cancelled"})
 
 
+async def market_opens(home: Path) -> None:
+    """Wait until the market is open."""
+
+    async def is_open() -> bool:
+        return await overview.is_open(home)
+
+    await until(is_open, "the market does not open", within_s=_OPENS_WITHIN_S)
+
+
 async def first_channel(
     home: Path, say: Say, *, capacity: int, poold: Path | None = None
 ) -> dict[str, Any]:
@@ -42,7 +51,10 @@ async def first_channel(
     def tell(line: str) -> None:
         say(f"{time.monotonic() - began:6.1f} s  {line}")
 
-    await _market_opens(home, tell)
+    if not await overview.is_open(home):
+        tell("waiting for the market; `leyden logs up` shows how far it is")
+        await market_opens(home)
+    tell("the market is open")
     async with AsyncExitStack() as stack:
         call = await stack.enter_async_context(calling(home))
         buyer: Buyer = Customer(home)
@@ -79,16 +91,6 @@ async def first_channel(
         "remote_pubkey": channel["remote_pubkey"],
         "seconds": round(time.monotonic() - began, 1),
     }
-
-
-async def _market_opens(home: Path, tell: Say) -> None:
-    async def is_open() -> bool:
-        return await overview.is_open(home)
-
-    if not await is_open():
-        tell("waiting for the market; `leyden logs up` shows how far it is")
-        await until(is_open, "the market does not open", within_s=_OPENS_WITHIN_S)
-    tell("the market is open")
 
 
 async def _becomes(
