@@ -4,7 +4,7 @@ The browser trusts the platform's authority where it was imported, and only ther
 """
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -55,7 +55,13 @@ async def turn_to(window: Window, town: Town, node: Owned, page: str) -> None:
     await window.page.goto(f"{root}{team}/nodes/{node.id}/wallet/{page}")
 
 
-async def initialise(window: Window, town: Town, node: Owned) -> list[str]:
+async def initialise(
+    window: Window,
+    town: Town,
+    node: Owned,
+    *,
+    meanwhile: Awaitable[object] | None = None,
+) -> list[str]:
     """Go through the page as a person would; give the words that were shown."""
     await turn_to(window, town, node, "initialise")
     await window.type(password=PASSWORD, again=PASSWORD)
@@ -65,6 +71,8 @@ async def initialise(window: Window, town: Town, node: Owned) -> list[str]:
     assert len(words) == 24
     await window.press("I have written them down")
     await answer(window, words)
+    if meanwhile is not None:
+        await meanwhile
     await window.press("Make the wallet")
     return words
 
@@ -123,9 +131,9 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         )
         path = urlsplit(window.page.url).path
         assert set(stored) <= {"htmx-current-path-for-history", path}
-        # Chromium notes each refusal of lnd's; there were two wrong passwords.
-        assert len(window.complaints) == 2
-        assert all("status of 500" in each for each in window.complaints)
+        # Chromium notes each refusal of lnd's: an address, and two wrong passwords.
+        assert len(window.complaints) == 3
+        assert all("responded with a status of" in each for each in window.complaints)
     await nothing_was_told(
         town, folder, window.urls, [PASSWORD, OTHER, admin, baked, *pairs(words)]
     )
@@ -161,6 +169,11 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour light"
     with pytest.raises(NodeRefused):
         await node.call("POST", "/v1/invoices", {"value": "7"})
+
+    await window.type(name="door", address="192.0.2.7", until="")
+    await window.press("Bake")
+    await window.see("It would not work from here, so it was revoked.")
+    await window.see("locked to another address than the one lnd sees")
 
     await window.see("till, time-before")
     await window.press("Revoke 1")
@@ -258,18 +271,31 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
         await window.type(password=OTHER, again=OTHER)
         await window.press("Make a seed")
         await window.see("A seed is kept for this node already")
-        assert await initialise(window, town, node) == words
-        await window.see("could not be reached from this browser")
-
         await page.unroute("**/v1/initwallet")
         await page.route("**/wallet/backups", refuse_to_keep)
-        await window.press("Go on")
+        assert await initialise(window, town, node) == words
         await window.see("The platform could not be reached")
         await page.unroute("**/wallet/backups")
         await window.press("Go on")
         await window.see("The node is yours, and running")
         sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
-    await restore(town, tmp_path, node, words)
+    await town.of(node, "DELETE", "")
+
+
+async def test_a_second_window_does_not_replace_the_seed_of_the_first(
+    town: Town, tmp_path: Path
+) -> None:
+    node = await town.create("twin light")
+    await town.says(node, "waiting_init")
+    about = {"node": node.id, "kind": "seed"}
+    firsts = sealing.seal_jwe("the seed of the first window", PASSWORD, about)
+    async with alice(town, tmp_path / "alice") as window:
+        keep = town.of(node, "POST", "/seed", {"seed": firsts})
+        await initialise(window, town, node, meanwhile=keep)
+        await window.see("is kept already")
+    assert await backup(town, node) == firsts
+    assert await node.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
+    await town.of(node, "DELETE", "")
 
 
 async def refuse_to_keep(route: Route) -> None:
@@ -280,14 +306,21 @@ async def refuse_to_keep(route: Route) -> None:
         await route.continue_()
 
 
-async def restore(town: Town, tmp_path: Path, old: Owned, words: list[str]) -> None:
-    """Make the wallet again on another node, of what was written down."""
-    old.macaroon = sealing.open_jwe(await backup(town, old, "admin"), PASSWORD)
-    before = (await old.call("GET", "/v1/getinfo"))["identity_pubkey"]
-    await town.of(old, "DELETE", "")
-    node = await town.create("rope light again")
-    await town.says(node, "waiting_init")
-    async with alice(town, tmp_path / "elsewhere") as window:
+async def test_a_wallet_is_made_again_of_what_was_written_down(
+    town: Town, tmp_path: Path
+) -> None:
+    old = await town.create("old light")
+    await town.says(old, "waiting_init")
+    async with alice(town, tmp_path / "alice") as window:
+        words = await initialise(window, town, old)
+        await window.see("The node is yours, and running")
+        await town.says(old, "running")
+        old.macaroon = sealing.open_jwe(await backup(town, old, "admin"), PASSWORD)
+        before = (await old.call("GET", "/v1/getinfo"))["identity_pubkey"]
+        await town.of(old, "DELETE", "")
+
+        node = await town.create("new light")
+        await town.says(node, "waiting_init")
         await turn_to(window, town, node, "restore")
         wrong = [*words[:5], words[6], words[5], *words[7:]]
         await window.type(words=" ".join(wrong), password=OTHER, again=OTHER)

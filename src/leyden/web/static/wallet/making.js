@@ -6,7 +6,8 @@
  * 2. lnd makes the wallet, and gives the admin macaroon, which it then forgets.
  * 3. The sealed macaroon is kept.
  *
- * `run` can be called again after a failure: what is done is not done twice.
+ * `run` can be called again after a failure: what is done is not done twice. A seed that
+ * another window kept meanwhile is never replaced: there may be a wallet of it.
  */
 
 import { sha256, toHex, utf8 } from "./bytes.js";
@@ -17,35 +18,41 @@ const SEED = { kind: "seed", name: "" };
 export const ADMIN = { kind: "macaroon", name: "admin" };
 
 export class Making {
-  constructor({ node, lnd, platform }, password, seed, options) {
-    Object.assign(this, { node, lnd, platform, password, seed, options });
+  /**
+   * @param made about a new seed: {isKept} when it is the one that is kept already, or
+   *   {before}, the kept one that it replaces because its owner said so
+   * @param options about a seed that its owner brought; see Lnd.init
+   */
+  constructor({ node, lnd, platform }, password, seed, { made, options }) {
+    Object.assign(this, { node, lnd, platform, password, seed, made, options });
+    this.seedIsKept = made?.isKept ?? false;
   }
 
   async run() {
-    if (this.options === undefined) await this.keepSeed();
+    if (this.made) await this.keepSeed(this.made.before);
     if (!this.admin) {
       progress("lnd is making the wallet…");
       this.admin = await this.lnd.init(this.password, this.seed, this.options);
     }
-    await this.keepSeed();
+    const kept = await this.platform.backups();
+    await this.keepSeed(kept.find(({ kind }) => kind === SEED.kind));
     progress("Encrypting the admin macaroon, and keeping it…");
-    await keep(this, ADMIN, this.admin, await this.platform.backups());
+    await keep(this, ADMIN, this.admin, kept.find(isAdmin));
   }
 
-  async keepSeed() {
+  async keepSeed(before) {
     if (this.seedIsKept) return;
     progress("Encrypting the seed, and keeping it…");
-    await keep(this, SEED, this.seed, await this.platform.backups());
+    await keep(this, SEED, this.seed, before);
     this.seedIsKept = true;
   }
 }
 
-/** Seal and keep a backup; where there is one of that name, it takes its place. */
-export async function keep({ node, platform, password }, backup, secret, kept) {
+export const isAdmin = ({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name;
+
+/** Seal and keep a backup, in the place of the one before it if there was one. */
+export async function keep({ node, platform, password }, backup, secret, before) {
   const value = await vault.seal(node, backup, secret, password);
-  const before = kept.find(
-    ({ kind, name }) => kind === backup.kind && name === backup.name,
-  );
   if (before === undefined) {
     await platform.keep(backup, value);
   } else {

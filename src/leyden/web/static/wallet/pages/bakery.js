@@ -3,7 +3,7 @@
 import { caveats, CHOICES, nextRootKey, permissions } from "../grants.js";
 import { describe, narrowed, parse } from "../macaroon.js";
 import { toHex } from "../bytes.js";
-import { ADMIN, keep } from "../making.js";
+import { isAdmin, keep } from "../making.js";
 import {
   $,
   lnd,
@@ -34,7 +34,7 @@ onSubmit($("enter"), async () => {
 });
 
 async function adminOfVault() {
-  const found = kept.find(({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name);
+  const found = kept.find(isAdmin);
   if (found === undefined) {
     throw new Trouble("form", "The vault holds no admin macaroon: paste one.");
   }
@@ -126,7 +126,7 @@ onSubmit($("bake"), async () => {
   await tried(baked, wanted, id);
   if ($("store").checked) {
     progress("Encrypting it, and keeping it…");
-    await keep({ node, platform, password }, { kind: "macaroon", name }, baked, kept);
+    await keep({ node, platform, password }, { kind: "macaroon", name }, baked);
     kept = await platform.backups();
   }
   await list();

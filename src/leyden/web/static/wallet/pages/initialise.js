@@ -20,7 +20,7 @@ import { askFor } from "../seed.js";
 import { Trouble } from "../trouble.js";
 import * as vault from "../vault.js";
 
-let password, seed, asked, making;
+let password, seed, made, asked, making;
 
 onSubmit($("choose"), async () => {
   const chosen = newPassword("password", "again");
@@ -28,19 +28,20 @@ onSubmit($("choose"), async () => {
   if ((await lnd.state()) !== "NON_EXISTING") {
     throw new Trouble("refused", "This node has a wallet already: unlock it instead.");
   }
-  seed = (await keptSeed(chosen)) ?? (await lnd.newSeed());
+  const before = (await platform.backups()).find(({ kind }) => kind === "seed");
+  const kept = before && !$("anew").checked ? await open(before, chosen) : undefined;
+  seed = kept ?? (await lnd.newSeed());
+  made = kept ? { isKept: true } : { before };
   password = chosen;
   making = undefined;
   wipe("password", "again");
   showWords();
 });
 
-/** Go on with the seed of an attempt that broke off, if there was one. */
-async function keptSeed(chosen) {
-  const kept = (await platform.backups()).find(({ kind }) => kind === "seed");
-  if (kept === undefined || $("anew").checked) return undefined;
+/** Open the seed of an attempt that broke off, to go on with it. */
+async function open(before, chosen) {
   try {
-    const found = await vault.open(node, kept, chosen);
+    const found = await vault.open(node, before, chosen);
     $("resumed").hidden = false;
     return found;
   } catch (error) {
@@ -91,14 +92,14 @@ onClick("retry", async () => {
 });
 
 async function make() {
-  making ??= new Making({ node, lnd, platform }, password, seed);
+  making ??= new Making({ node, lnd, platform }, password, seed, { made });
   await making.run();
   progress("The wallet is made. lnd is starting…");
   await reach("RPC_ACTIVE", "SERVER_ACTIVE");
 }
 
 function finish() {
-  password = seed = asked = making = undefined;
+  password = seed = made = asked = making = undefined;
   show("done");
 }
 

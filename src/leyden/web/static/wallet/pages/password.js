@@ -7,7 +7,7 @@
  *    are still here, and the old password still opens what is kept.
  */
 
-import { ADMIN, keep } from "../making.js";
+import { ADMIN, isAdmin, keep } from "../making.js";
 import {
   $,
   attempt,
@@ -52,9 +52,8 @@ async function keepAll() {
   progress("Keeping the backups under the new password…");
   if (work.anew.length) await platform.reseal(work.anew);
   work.anew = [];
-  const named = ({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name;
-  if (!work.backups.some(named)) {
-    await keep({ node, platform, password: work.next }, ADMIN, work.admin, []);
+  if (!work.backups.some(isAdmin)) {
+    await keep({ node, platform, password: work.next }, ADMIN, work.admin);
     work.backups.push(ADMIN);
   }
   progress("lnd is starting…");

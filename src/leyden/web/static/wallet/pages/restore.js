@@ -34,7 +34,7 @@ onSubmit($("restore"), async () => {
     recovery: $("look-back").checked ? RECOVERY_WINDOW : 0,
     channels: await channels(),
   };
-  making = new Making({ node, lnd, platform }, password, seed, options);
+  making = new Making({ node, lnd, platform }, password, seed, { options });
   show("make");
   if (await attempt(make)) finish();
 });
