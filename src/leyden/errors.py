@@ -22,6 +22,8 @@ LeydenError
 │       └── SoldOut              the auction is there, our money in it is not
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
 ├── MarketRefused           the auction said no to a call; its own reason
+├── CannotOpen              a sealed backup stays shut: damaged, or of something else
+│   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
@@ -151,6 +153,14 @@ class SoldOut(MarketAway):
 
 class MarketRefused(LeydenError):
     """The auction refused the call."""
+
+
+class CannotOpen(LeydenError):
+    """This backup cannot be opened."""
+
+
+class WrongPassword(CannotOpen):
+    """This password does not open it."""
 
 
 class Stale(LeydenError):

@@ -25,7 +25,7 @@ PREFIX = "LEYDEN_"
 BESIDE = frozenset(
     {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
     | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET", "PROFILE"}
-    | {"WALLET_PASSWORD", "NEW_PASSWORD"}
+    | {"WALLET_PASSWORD", "NEW_PASSWORD", "SEED"}
 )
 
 Port = Annotated[int, Meta(ge=0, le=65535)]

@@ -142,7 +142,7 @@ def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
     done = typed(blocks("docs/cli.md"), up, environment)
-    assert "pier light" in done.stdout
+    assert "evening light is running" in done.stdout
     assert "became credit" in done.stdout
 
 

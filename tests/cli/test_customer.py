@@ -359,7 +359,7 @@ def every_command(
 
 
 def test_every_command_has_help_and_speaks_to_machines() -> None:
-    for group in ("nodes", "flow"):
+    for group in ("nodes", "flow", "node"):
         root: Any = leyden.get_command(click.Context(leyden), group)
         for words, command in every_command(root, (group,)):
             names = {name for option in command.params for name in option.opts}

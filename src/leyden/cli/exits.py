@@ -1,6 +1,6 @@
 """What a command's exit code says, for scripts; docs/cli.md has the same table."""
 
-from leyden.errors import LeydenError, NodeAway, NodeRefused
+from leyden.errors import CannotOpen, LeydenError, NodeAway, NodeRefused
 
 FAILED = 1
 TOOK_TOO_LONG = 7
@@ -13,7 +13,7 @@ CODES: dict[int, str] = {
     5: "not in the present state: a name that is taken, a limit that is reached",
     6: "nobody answers, or asks to wait: try again later",
     TOOK_TOO_LONG: "what was waited for did not come in time",
-    8: "the node itself refused: a wrong password, a macaroon that may not",
+    8: "a wrong password, a backup that does not open, or the node itself refused",
 }
 _BY_STATUS = {
     0: 6,
@@ -47,7 +47,7 @@ def code(error: LeydenError) -> int:
     match error:
         case TookTooLong():
             return TOOK_TOO_LONG
-        case NodeRefused():
+        case NodeRefused() | CannotOpen():
             return 8
         case NodeAway():
             return 6

@@ -35,6 +35,7 @@ _COMMANDS = {
     # The customer
     "nodes": "leyden.cli.customer.nodes",
     "flow": "leyden.cli.customer.flow",
+    "node": "leyden.cli.node",
     "profile": "leyden.cli.customer.profiles",
     "completion": "leyden.cli.customer.completion",
     "unlocker": "leyden.cli.unlocker",

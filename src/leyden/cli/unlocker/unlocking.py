@@ -8,7 +8,7 @@ from enum import StrEnum
 import structlog
 
 from leyden.cli.unlocker.nodes import Node
-from leyden.errors import LeydenError, NodeAway, NodeRefused
+from leyden.errors import NodeAway, NodeRefused, WrongPassword
 from leyden.lnd.client import Lnd, opened
 from leyden.lnd.states import Address, trusting
 
@@ -27,10 +27,6 @@ class Outcome(StrEnum):
     UNLOCKED = "unlocked"
     NOT_LOCKED = "was not locked"
     NO_WALLET = "has no wallet yet"
-
-
-class WrongPassword(LeydenError):
-    """lnd does not take the password."""
 
 
 async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
@@ -78,7 +74,7 @@ async def _open_wallet(lnd: Lnd, password: str) -> Outcome:
         await lnd.call("POST", "/v1/unlockwallet", wanted, timeout_s=_LONGEST_UNLOCK_S)
     except NodeRefused as refusal:
         if "invalid passphrase" in refusal.message:
-            raise WrongPassword from None
+            raise WrongPassword("lnd does not take the password") from None
         if "already unlocked" in refusal.message:
             return Outcome.NOT_LOCKED
         raise NodeAway(refusal.message) from None

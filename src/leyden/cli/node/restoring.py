@@ -1,0 +1,169 @@
+"""Making a wallet again: from its seed, and the backup of its channels."""
+
+from pathlib import Path
+
+import click
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.node_waiting import wait_option, within_option
+from leyden.cli.customer.session import Session, speaking
+from leyden.cli.node import keeping
+from leyden.cli.node.reaching import (
+    check_length,
+    password_option,
+    reached,
+    state_is,
+    wallet_password,
+)
+from leyden.cli.node.wallet import done
+from leyden.cli.output import as_json
+from leyden.cli.secrets import asked_for
+from leyden.client import ApiError, vault, wallets
+from leyden.client.nodes import NodeItem
+from leyden.client.vault import Backup
+from leyden.errors import Conflict, SetupError
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ADDRESSES = 2_500  # what lnd's own tools look through
+_ABSENT = 404
+
+
+@click.command()
+@node_argument
+@password_option
+@click.option("--from", "source", help="The node whose sealed seed it is; or this one.")
+@click.option(
+    "--old-password-file",
+    type=_FILE,
+    help="A file with the password that the seed is sealed under, if another.",
+)
+@click.option("--seed-file", type=_FILE, help="A file with the words of the seed.")
+@click.option("--passphrase-file", type=_FILE, help="The seed's own passphrase.")
+@click.option("--channels", type=_FILE, help="A channel.backup; see `node backup`.")
+@click.option("--without-channels", is_flag=True, help="Restore the coins alone.")
+@click.option(
+    "--window",
+    type=click.IntRange(1, 100_000),
+    default=_ADDRESSES,
+    show_default=True,
+    help="How many addresses to look through for coins.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the admin macaroon here, too.",
+)
+@wait_option
+@within_option
+@as_json
+@speaking
+def restore(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    source: str | None,
+    old_password_file: Path | None,
+    seed_file: Path | None,
+    passphrase_file: Path | None,
+    channels: Path | None,
+    without_channels: bool,
+    window: int,
+    out: Path | None,
+    wait: bool,
+    within_s: int,
+    as_json: bool,
+) -> None:
+    """Make the wallet of a new node from a seed: coins, and channels to be closed.
+
+    The seed comes from the vault of another node (--from), from a file, or is asked
+    for. Peers are asked to close the channels that are in the backup, and their coins
+    come home. The node that had this seed must not run any more.
+
+    \b
+    leyden node restore "new light" --from "harbour light"
+    leyden node restore "new light" --seed-file words --channels channel.backup
+    """
+    found = session.node(node)
+    origin = session.node(source) if source else None
+    if origin is not None:
+        _rests(origin, found)
+    with reached(session, found) as lnd:
+        state_is(lnd, found, "NON_EXISTING")
+        password = wallet_password(password_file, twice=True)
+        check_length(password)
+        if origin is not None:
+            seed = _from_vault(session, origin, password, old_password_file)
+        else:
+            seed = vault.seed_words(
+                asked_for("Words of the seed", file=seed_file, variable="LEYDEN_SEED")
+            )
+        passphrase = (
+            passphrase_file.read_text().rstrip("\r\n") if passphrase_file else ""
+        )
+        backup = b"" if without_channels else _channels(session, origin, channels)
+
+        def make() -> str:
+            return wallets.init(
+                lnd,
+                password,
+                seed,
+                passphrase=passphrase,
+                recovery_window=window,
+                channels=backup,
+            )
+
+        if keeping.has_seed(session, found):
+            macaroon = make()
+        else:
+            macaroon = keeping.made_and_kept(session, found, seed, password, make)
+    done(
+        session,
+        found,
+        macaroon,
+        out,
+        within_s=within_s if wait else 0,
+        as_json=as_json,
+    )
+    if not wait:
+        click.echo(
+            "lnd looks for its coins in the chain now, which may take hours; see "
+            f"leyden nodes logs {found.node_name!r} -f",
+            err=True,
+        )
+
+
+def _rests(origin: NodeItem, found: NodeItem) -> None:
+    """Refuse to have one wallet in two nodes that run."""
+    if origin.node_id != found.node_id and origin.status != "stopped":
+        raise Conflict(
+            f"{origin.node_name!r} is {origin.status}: two nodes with one seed lose "
+            f"money; leyden nodes stop {origin.node_name!r}, and never start it again"
+        )
+
+
+def _from_vault(
+    session: Session, origin: NodeItem, password: str, old_password_file: Path | None
+) -> list[str]:
+    value = session.client.backups.seed(origin.node_id).seed
+    kept = Backup(node_id=origin.node_id, kind="seed", value=value)
+    if old_password_file is not None:
+        password = wallet_password(old_password_file)
+    return vault.open_(kept, password).split()
+
+
+def _channels(
+    session: Session, origin: NodeItem | None, channels: Path | None
+) -> bytes:
+    if channels is not None:
+        if not (content := channels.read_bytes()):
+            raise SetupError(f"{channels}: is empty")
+        return content
+    if origin is None:
+        return b""
+    try:
+        return session.client.backups.channels(origin.node_id)
+    except ApiError as error:
+        if error.status == _ABSENT:
+            return b""  # it had none
+        raise

@@ -1,0 +1,59 @@
+"""Showing a seed once, seeing that it was written down; keeping files private."""
+
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from leyden.errors import Malformed
+
+_ASKED = 3
+_COLUMNS = 4
+_TRIES = 3
+
+
+def seed_shown(words: Sequence[str]) -> None:
+    """Show the words, in columns, on the terminal."""
+    lines = -(-len(words) // _COLUMNS)
+    for line in range(lines):
+        row = range(line, len(words), lines)
+        click.echo("  ".join(f"{at + 1:>2} {words[at]:<9}" for at in row), err=True)
+
+
+def written_down(words: Sequence[str]) -> None:
+    """Ask for three of the words; Malformed when they stay unknown."""
+    for _ in range(_TRIES):
+        click.echo(
+            f"\nThese {len(words)} words are the wallet. Write them down, in their "
+            "order; whoever has them has the money.\n",
+            err=True,
+        )
+        seed_shown(words)
+        click.pause("\nPress a key when they are written down ...", err=True)
+        _hide()
+        places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
+        typed = [click.prompt(f"Word {at + 1}", err=True) for at in places]
+        right = [words[at] for at in places]
+        if [each.strip().lower() for each in typed] == right:
+            return
+        click.echo("That is not right; here they are once more.", err=True)
+    raise Malformed("the words were not written down; no wallet was made")
+
+
+def kept_private(file: Path, content: bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as writing:
+        writing.write(content)
+    draft.replace(file)
+
+
+def _hide() -> None:
+    """Move the words off the screen, where there is one."""
+    if sys.stderr.isatty():
+        click.echo("\033[2J\033[3J\033[H", err=True, nl=False)

@@ -1,0 +1,95 @@
+"""What is asked of a node's wallet: making it, opening it, and baking keys to it."""
+
+import base64
+from typing import Any, Final
+
+from leyden.client.lnd import Lnd
+
+# lnd answers when the wallet is open: a second, or a minute for one of many channels.
+_PATIENCE_S: Final = 180.0
+
+
+def new_seed(lnd: Lnd) -> list[str]:
+    """Ask for the words of a new wallet."""
+    return list(lnd.get("/v1/genseed")["cipher_seed_mnemonic"])
+
+
+def init(
+    lnd: Lnd,
+    password: str,
+    seed: list[str],
+    *,
+    passphrase: str = "",
+    recovery_window: int = 0,
+    channels: bytes = b"",
+) -> str:
+    """Make the wallet; give the admin macaroon in hex, which lnd itself forgets."""
+    wish: dict[str, Any] = {
+        "wallet_password": _encode(password),
+        "cipher_seed_mnemonic": seed,
+        # Else lnd would write its macaroons to the platform's disk.
+        "stateless_init": True,
+    }
+    if passphrase:
+        wish["aezeed_passphrase"] = _encode(passphrase)
+    if recovery_window:
+        wish["recovery_window"] = recovery_window
+    if channels:
+        wish["channel_backups"] = _multi(channels)
+    return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=_PATIENCE_S))
+
+
+def unlock(lnd: Lnd, password: str) -> None:
+    """Open the wallet."""
+    wish = {"wallet_password": _encode(password), "stateless_init": True}
+    lnd.post("/v1/unlockwallet", wish, timeout_s=_PATIENCE_S)
+
+
+def change_password(lnd: Lnd, password: str, new: str) -> str:
+    """Change a locked wallet's password, which opens it; give the admin macaroon."""
+    wish = {
+        "current_password": _encode(password),
+        "new_password": _encode(new),
+        "stateless_init": True,
+    }
+    return _macaroon(lnd.post("/v1/changepassword", wish, timeout_s=_PATIENCE_S))
+
+
+def bake(lnd: Lnd, permissions: tuple[str, ...]) -> str:
+    """Have a macaroon baked under a root key of its own, so that it can be revoked."""
+    allowed = []
+    for each in permissions:
+        entity, _, action = each.partition(":")
+        allowed.append({"entity": entity, "action": action})
+    root_key_id = max(map(int, root_keys(lnd)), default=0) + 1
+    wish = {"permissions": allowed, "root_key_id": str(root_key_id)}
+    return str(lnd.post("/v1/macaroon", wish)["macaroon"])
+
+
+def root_keys(lnd: Lnd) -> list[str]:
+    """Give the root keys that macaroons were baked under; 0 is the first admin's."""
+    return [str(each) for each in lnd.get("/v1/macaroon/ids")["root_key_ids"]]
+
+
+def revoke(lnd: Lnd, root_key_id: int) -> None:
+    """End all macaroons under a root key, at once and for good."""
+    lnd.delete(f"/v1/macaroon/{root_key_id}")
+
+
+def verify_channels(lnd: Lnd, channels: bytes) -> list[str]:
+    """Have lnd read a backup of its channels; give the channels that are in it."""
+    told = lnd.post("/v1/channels/backup/verify", _multi(channels))
+    return [str(each) for each in told.get("chan_points", ())]
+
+
+def _multi(channels: bytes) -> dict[str, Any]:
+    content = base64.b64encode(channels).decode()
+    return {"multi_chan_backup": {"multi_chan_backup": content}}
+
+
+def _encode(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _macaroon(told: dict[str, Any]) -> str:
+    return base64.b64decode(told["admin_macaroon"]).hex()
