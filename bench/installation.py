@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvloop
 from contenders import Contender, wait_for
@@ -25,6 +26,8 @@ from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.server import bind, serving
 from leyden.app import migrate, opened
+from leyden.app.front import Front
+from leyden.domain.accounts import Role
 from leyden.domain.nodes import Network, Type
 from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
@@ -34,12 +37,13 @@ from leyden.gateway.fake import FakeGateway
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
-from leyden.services import accounts, creation, orders
+from leyden.services import accounts, creation, orders, sign_in
 from leyden.services.fleet import Fleet
 from leyden.services.platform import Platform
 from leyden.services.shop import Shop
 from leyden.services.starts import Starts
 from leyden.settings import Settings
+from leyden.web.app import dashboard
 
 _CHANNEL = Channel(capacity=Sats(1_000_000))
 _NODE: dict[str, object] = {
@@ -61,6 +65,11 @@ class Customer:
     key: str
     node_id: str
     order_id: str
+    session: str  # the word in the cookie of somebody who is signed in
+
+    def cookie(self, url: str) -> str:
+        """Give the cookie that a browser would send there."""
+        return f"leyden-session-{urlsplit(url).port}={self.session}"
 
     @property
     def nodes(self) -> str:
@@ -127,9 +136,38 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
                 platform.shop, of, f"{uuid.uuid4()}FO", _CHANNEL, now=utc_now()
             )
             order_id = order.id
-    customer = Customer(organization_id=of, key=key, node_id=node_id, order_id=order_id)
+        session = await _signed_in(platform, of)
+    customer = Customer(
+        organization_id=of,
+        key=key,
+        node_id=node_id,
+        order_id=order_id,
+        session=session,
+    )
     (folder / "customer.json").write_text(json.dumps(customer.__dict__))
     return customer
+
+
+async def _signed_in(platform: Platform, organization_id: str) -> str:
+    owner = await accounts.create_user(
+        platform,
+        "owner@example.org",
+        password=None,
+        organization_id=organization_id,
+        role=Role.OWNER,
+        actor="bench",
+    )
+    async with platform.database.transaction() as tx:
+        _, word = await sign_in.begin(
+            platform,
+            tx,
+            owner,
+            whole=True,
+            address="127.0.0.1",
+            browser="bench",
+            now=utc_now(),
+        )
+    return word
 
 
 @asynccontextmanager
@@ -163,8 +201,10 @@ async def _serve(folder: Path, port: int) -> None:
     told = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
     async with _opened(folder) as platform:
+        site = dashboard(platform, version="bench")
         api = Api(platform, OPERATIONS)
-        async with serving(api, bind("127.0.0.1", port)):
+        front = Front(pages=site, is_page=site.has, api=api)
+        async with serving(front, bind("127.0.0.1", port)):
             await told.wait()
 
 

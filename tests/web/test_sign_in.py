@@ -188,6 +188,25 @@ async def test_with_an_authenticator_the_password_alone_opens_nothing(
     assert again.status == 401
 
 
+@pytest.mark.parametrize(
+    "credential",
+    ["", "{}", "[]", "null", "x", '{"rawId": 7}', '{"rawId": "AAAA", "response": {}}'],
+)
+async def test_what_is_no_passkey_opens_nothing(
+    alice: Visitor, nobody: Visitor, credential: str
+) -> None:
+    await nobody.get("/app/sign-in")
+    refused = await nobody.submit("/app/sign-in/passkey", {"credential": credential})
+    assert refused.status == 401
+    await alice.get("/app/account")
+    kept = await alice.submit(
+        "/app/account/passkeys", {"credential": credential, "name": "my phone"}
+    )
+    assert kept.status == 400
+    gone = await alice.submit("/app/account/passkeys/remove", {"passkey": "zz"})
+    assert gone.status == 404
+
+
 def test_codes_are_those_of_the_standard() -> None:
     for at_s, code in (
         (59, "287082"),

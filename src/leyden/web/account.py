@@ -1,11 +1,12 @@
 """What a person changes about themselves."""
 
-from typing import Any, Final
+from typing import Final
 
 from starlette.responses import Response
+from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import Refused
-from leyden.services import person
+from leyden.services import passkeys, person
 from leyden.web.node import picture
 from leyden.web.visits import Visit, go
 
@@ -14,6 +15,7 @@ DONE: Final = {
     "password": "Your password is changed; everywhere else you are signed out.",
     "authenticator": "From now on a code of your authenticator is asked for.",
     "removed": "No code is asked for any more.",
+    "passkey": "From now on that passkey signs you in.",
     "others": "Everywhere else you are signed out.",
 }
 
@@ -83,7 +85,34 @@ async def remove_authenticator(visit: Visit) -> Response:
     return go(f"{_URL}?done=removed")
 
 
-async def _shown(visit: Visit, wrong: Refused | None = None, **more: Any) -> Response:
+async def add_passkey(visit: Visit) -> Response:
+    """Keep a passkey that the device has made just now."""
+    try:
+        await passkeys.add(
+            visit.platform,
+            visit.who,
+            visit.form.text("credential"),
+            name=visit.form.text("name"),
+            word=visit.who.session.id,
+            place=passkeys.Place(host=visit.host),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return go(f"{_URL}?done=passkey")
+
+
+async def remove_passkey(visit: Visit) -> Response:
+    """Forget a passkey."""
+    await passkeys.remove(
+        visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
+    )
+    return go(_URL)
+
+
+async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
+    kept = await passkeys.list_(visit.platform, visit.who)
+    challenge = passkeys.challenge(visit.platform, visit.who.session.id, now=visit.now)
     return visit.render(
         "account/show.html",
         sessions=await person.sessions(visit.platform, visit.who),
@@ -91,5 +120,8 @@ async def _shown(visit: Visit, wrong: Refused | None = None, **more: Any) -> Res
         done=DONE.get(visit.query.text("done"), ""),
         wrong=wrong.message if wrong else "",
         status=wrong.status if wrong else 200,
-        **more,
+        passkeys=kept,
+        known=" ".join(bytes_to_base64url(each.id) for each in kept),
+        challenge=bytes_to_base64url(challenge),
+        rp=passkeys.Place(host=visit.host).name,
     )

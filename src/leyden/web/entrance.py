@@ -1,11 +1,13 @@
 """The way in and out: the first page, signing in, the second factor, signing out."""
 
+import secrets
 from urllib.parse import urlencode
 
 from starlette.responses import Response
+from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import TooMany, Unauthorized
-from leyden.services import sign_in
+from leyden.services import passkeys, sign_in
 from leyden.web.visits import SIGN_IN, Visit, go, ours
 
 SECOND_FACTOR = "/app/second-factor"
@@ -52,6 +54,29 @@ async def enter(visit: Visit) -> Response:
     return response
 
 
+async def enter_by_passkey(visit: Visit) -> Response:
+    """Sign in with what the person's device shows."""
+    next_ = visit.form.text("next")
+    try:
+        session, cookie = await passkeys.enter(
+            visit.platform,
+            visit.form.text("credential"),
+            word=visit.guest,
+            place=passkeys.Place(host=visit.host),
+            address=visit.address,
+            browser=visit.browser,
+            now=visit.now,
+        )
+    except Unauthorized as error:
+        return _asked(visit, next_=next_, wrong=error.message, status=error.status)
+    response = go(ours(next_))
+    lives_s = int((session.expires - visit.now).total_seconds())
+    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
+    # The challenge was made of the old word: what was shown is worth nothing again.
+    visit.cookies.welcome(response, secrets.token_urlsafe(16))
+    return response
+
+
 async def ask_code(visit: Visit) -> Response:
     """Ask for the code of the authenticator."""
     if visit.half is None:
@@ -88,7 +113,15 @@ def _asked(
     visit: Visit, *, next_: str, email: str = "", wrong: str = "", status: int = 200
 ) -> Response:
     return visit.render(
-        "sign_in.html", email=email, next=next_, wrong=wrong, status=status
+        "sign_in.html",
+        email=email,
+        next=next_,
+        wrong=wrong,
+        status=status,
+        challenge=bytes_to_base64url(
+            passkeys.challenge(visit.platform, visit.guest, now=visit.now)
+        ),
+        rp=passkeys.Place(host=visit.host).name,
     )
 
 

@@ -1,0 +1,95 @@
+"""A dashboard that real browsers open: Debian's Chromium, on a server of its own."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from leyden.api.server import bind, serving
+from leyden.web.site import Site
+from tests.web.conftest import PASSWORD
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+MISSING = "no Chromium here; on Debian: apt-get install chromium"
+_AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+_GRAVE = ("serious", "critical")
+
+
+@asynccontextmanager
+async def served(site: Site) -> AsyncIterator[str]:
+    """Give the address at which the dashboard answers while inside."""
+    sockets = bind("127.0.0.1", 0)
+    async with serving(site, sockets, grace_s=1):
+        yield f"http://localhost:{sockets[0].getsockname()[1]}"
+        site.closing.close()
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+class Screen:
+    """A page, and everything that it complained of."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page, self.base = page, base
+        self.complaints: list[str] = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+
+    @classmethod
+    async def opened(cls, context: BrowserContext, base: str) -> "Screen":
+        return cls(await context.new_page(), base)
+
+    async def sign_in(self, email: str) -> None:
+        await self.page.goto(f"{self.base}/app/")
+        await self.page.fill("#email", email)
+        await self.page.fill("#password", PASSWORD)
+        await self.page.click("form[action='/app/sign-in'] button")
+        await self.page.wait_for_url("**/nodes")
+
+    async def go(self, path: str) -> None:
+        answer = await self.page.goto(f"{self.base}{path}")
+        assert answer is not None
+        assert answer.status == 200, (path, answer.status)
+
+    async def grave_faults(self) -> list[str]:
+        """Give what axe finds that would keep somebody out."""
+        await self.page.evaluate(_AXE.read_text())
+        found: dict[str, Any] = await self.page.evaluate("axe.run()")
+        return [
+            f"{each['id']}: {each['nodes'][0]['html']}"
+            for each in found["violations"]
+            if each["impact"] in _GRAVE
+        ]
+
+    async def is_wider_than_its_window(self) -> bool:
+        wide: bool = await self.page.evaluate(
+            "document.documentElement.scrollWidth > window.innerWidth"
+        )
+        return wide
+
+    def _hear(self, message: Any) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.base, "data:")):
+            self.complaints.append(f"asked a stranger: {request.url}")
+
+    async def _dialog(self, dialog: Any) -> None:
+        self.complaints.append(f"a script of somebody's ran: {dialog.message}")
+        await dialog.dismiss()
