@@ -33,14 +33,18 @@ def run_victim(
     *words: str,
     module: str = "tests.crash.victim",
     kill_at_fsync: int | None = None,
+    kill_at: tuple[str, int] | None = None,
 ) -> Said:
-    """Run a story to its end, or to the fsync at which it is killed."""
-    command = [sys.executable, "-m", module, story, *words]
+    """Run a story to its end, or to the call at which it is killed."""
     if kill_at_fsync is not None:
-        inject = f"inject=fsync,fdatasync:signal=SIGKILL:when={kill_at_fsync}"
+        kill_at = ("fsync,fdatasync", kill_at_fsync)
+    command = [sys.executable, "-m", module, story, *words]
+    if kill_at is not None:
+        calls, number = kill_at
+        inject = f"inject={calls}:signal=SIGKILL:when={number}"
         command = [
             *("strace", "--seccomp-bpf", "-f", "-qq", "-o", os.devnull),
-            *("-e", "trace=fsync,fdatasync", "-e", inject),
+            *("-e", f"trace={calls}", "-e", inject),
             *command,
         ]
     done = subprocess.run(

@@ -10,8 +10,8 @@ from leyden.domain.payments import Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
 from leyden.payments.fake import PaymentFailed
-from leyden.services.settlement import payment_seen
-from leyden.services.shop import Rules
+from leyden.services.settlement import payment_seen, payments_seen
+from leyden.services.shop import CLOSING, Rules
 from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 
@@ -144,3 +144,21 @@ async def test_an_order_that_is_being_created_cannot_be_cancelled(till: Till) ->
 def test_the_rules_have_room_before_any_time_lock() -> None:
     """A held payment's lock is 80 blocks and more: thirteen hours."""
     assert Rules().ticket_patience < timedelta(hours=2)
+
+
+async def test_what_is_told_twice_in_one_breath_is_booked_once(till: Till) -> None:
+    """The stream and a look may tell of it at once, here or in another process."""
+    first, second = await till.create(), await till.create()
+    for order in (first, second):
+        till.payments.pay(request_of(order))
+    held = till.payments.invoices[first.payment_hash]
+    assert await till.payments.settle(request_of(second))
+    settled = till.payments.invoices[second.payment_hash]
+    till.deafen()
+    await payments_seen(till.shop, [held, held, settled, settled], now=till.now)
+    due = await till.database.reader.tasks.next_due(CLOSING, now=till.now)
+    assert due is None, "what is held is not handed back"
+    await till.settle_down()
+    for order in (first, second):
+        assert await till.status(order) is Status.CREATED
+    assert await till.place(ledger.RECEIVED) == -2 * PRICE
