@@ -72,9 +72,11 @@ def mended(given: Settings, layout: Layout, stood: Fence | None) -> Fence | None
     """Put the fence up where it is not as it should be, and give the one that is."""
     try:
         wanted = fence(given, layout.seats, layout.grounds)
-        if wanted != stood or not nftables.stands(wanted):
+        missing = not nftables.stands(wanted)
+        if missing or wanted != stood:
             nftables.put_up(wanted)
-            log.info("the fence around nodes was put up", table=wanted.table)
+        if missing:
+            log.warning("the fence around nodes was gone; it stands again")
     except SetupError as error:
         log.error("nodes may not be fenced in", why=error.message)  # noqa: TRY400
         return None
@@ -174,6 +176,7 @@ def _closed(given: Settings) -> Iterator[Network]:
     for host in (
         urlsplit(given.database_url).hostname or "",
         _host_and_port(given.treasury_host)[0],
+        _host_and_port(given.pool_host)[0],
     ):
         yield from _resolved(host)
 
