@@ -1,9 +1,12 @@
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from leyden.settings import every_setting
 from tests.cli.conftest import Typed, told
+from tests.ports import free_port
 
 
 def test_config_prints_every_setting(typed: Typed) -> None:
@@ -59,3 +62,27 @@ def test_every_command_explains_itself(typed: Typed) -> None:
         explained = typed(*words, "--help")
         assert explained.exit_code == 0
         assert len(explained.stdout.splitlines()) > 3
+
+
+class _Ready(BaseHTTPRequestHandler):
+    """A platform of another home, on our port."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "ready"}')
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_another_homes_platform_is_not_taken_for_this_ones(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", free_port()), _Ready) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("LEYDEN_API_PORT", str(server.server_port))
+        shown = typed("status", "--json")
+        server.shutdown()
+    assert shown.exit_code == 1
+    assert '"api": "not running"' in shown.stdout

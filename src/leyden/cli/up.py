@@ -202,10 +202,12 @@ def _wait_until_stopped(given: Settings) -> None:
 def _status(given: Settings) -> dict[str, Any]:
     host = given.api_host if ":" not in given.api_host else f"[{given.api_host}]"
     base_url = f"http://{host}:{given.api_port}"
+    process = app.holder(given)
     return {
         "home": str(given.home_path),
-        "process": app.holder(given),
-        "api": _health(base_url),
+        "process": process,
+        # Another home's platform may answer on our port.
+        "api": "not running" if process is None else _health(base_url),
         "base_url": base_url,
         "organization_id": first_run.read(given.home_path).get("organization_id"),
         **installation.status(given),
