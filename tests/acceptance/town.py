@@ -30,7 +30,7 @@ from leyden.lnd.states import Address, trusting
 from tests.ports import free_port
 
 LEYDEN = Path(sys.executable).parent / "leyden"
-UP_S = 120
+UP_S = 240
 SAYS_S = 60
 PASSWORD = base64.b64encode(b"harbour light").decode()
 SETTINGS: dict[str, Any] = {

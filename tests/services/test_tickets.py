@@ -1,8 +1,11 @@
 """The ticket is made once, and the payment is taken only for a ticket."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text as text_of
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
@@ -10,9 +13,11 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import SoldOut, Stale
+from leyden.market.simulated import SimulatedMarket
 from leyden.services.book import OrderBook
 from leyden.services.shop import TICKET
 from leyden.services.tickets import TicketMaker, ticket_moved
+from leyden.services.verify import verify
 from leyden.tasks import Work
 from tests.services.till import PRICE, Till, request_of
 
@@ -143,6 +148,83 @@ async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
     assert leases[order.id].cost == await till.place(ledger.AUCTION)
     assert await till.place(ledger.EARNED) == PRICE - leases[order.id].cost
     await till.prove()
+
+
+async def test_two_orders_may_be_told_of_one_channel(till: Till) -> None:
+    """A buyer's poold may use one key twice, and outputs alike are told as one."""
+    both = [await till.create() for _ in range(2)]
+    for order in both:
+        till.payments.pay(request_of(order))
+    await till.settle_down()
+    lease = Lease(
+        channel_point=f"{'ab' * 32}:1",
+        premium=Sats(4_999),
+        execution_fee=Sats(1_001),
+        chain_fee=Sats(245),
+        self_chan_balance=Sats(0),
+    )
+    told = Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease)
+    for order in both:
+        await ticket_moved(till.shop, order.id, told)
+        assert await till.status(order) is Status.FILLED
+
+
+async def test_an_order_that_cannot_move_holds_up_no_other(till: Till) -> None:
+    both = [await till.create() for _ in range(2)]
+    for order in both:
+        till.payments.pay(request_of(order))
+    await till.settle_down()
+    first, second = sorted(both, key=lambda order: order.id)
+    for order in both:
+        assert till.market.register(await till.ticket(order))
+        assert till.market.match(await till.ticket(order))
+    spoilt = Lease(
+        channel_point=f"{'ab' * 32}:1",
+        premium=Sats(-1),
+        execution_fee=Sats(1_001),
+        chain_fee=Sats(245),
+        self_chan_balance=Sats(0),
+    )
+    market = till.market
+    till.market = Spoiling(market, (await till.get(first)).ticket_ref, spoilt)
+    await till.follow_tickets()
+    assert await till.status(first) is Status.CREATED
+    assert await till.status(second) is Status.FILLED
+    till.market = market
+    await till.follow_tickets()
+    assert await till.status(first) is Status.FILLED
+
+
+class Spoiling(SimulatedMarket):
+    """A market that tells of one lease which cannot be."""
+
+    def __init__(self, market: SimulatedMarket, ref: str, lease: Lease) -> None:
+        super().__init__()
+        self.__dict__.update(market.__dict__)
+        self._spoilt = (ref, lease)
+
+    async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
+        told = dict(await super().progress(refs))
+        ref, lease = self._spoilt
+        if ref in told:
+            told[ref] = replace(told[ref], lease=lease)
+        return told
+
+
+async def test_a_lease_that_cost_something_else_is_noticed(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    text = await till.ticket(order)
+    assert till.market.register(text)
+    assert till.market.match(text)
+    await till.follow_tickets()
+    async with till.database.transaction() as tx:
+        await tx.run(text_of("UPDATE lease SET chain_fee = chain_fee + 1"))
+    (broken,) = await verify(till.database)
+    assert str(broken).startswith(f"I11: order {order.id}: its lease cost")
+    async with till.database.transaction() as tx:
+        await tx.run(text_of("UPDATE lease SET chain_fee = chain_fee - 1"))
 
 
 async def test_what_the_auction_took_beyond_the_price_is_our_loss(till: Till) -> None:

@@ -21,7 +21,7 @@ from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
-from leyden.errors import MarketAway, NotFound
+from leyden.errors import MarketAway, NotFound, Violated
 from leyden.services.desk import Desk
 from leyden.services.due import Due, end_together
 from leyden.services.holding import end, give
@@ -213,7 +213,15 @@ async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
         elif progress.state is TicketState.BROKEN:
             await _give_up(shop, order)
         elif _is_news(order, progress):
-            await ticket_moved(shop, order.id, progress)
+            await _move(shop, order, progress)
+
+
+async def _move(shop: Shop, order: Order, progress: Progress) -> None:
+    """Move one order; what the database refuses of it holds up no other."""
+    try:
+        await ticket_moved(shop, order.id, progress)
+    except Violated as error:
+        log.exception("an order cannot move", order=order.id, why=error.message)
 
 
 async def _give_up(shop: Shop, order: Order) -> None:

@@ -13,6 +13,7 @@ docs/concepts.md gives it. An empty list is the proof.
     I8  an order moved along the table of moves
     I9  an order has one ticket, or none
     I10 an event that waits has a task that will send it, or a receiver that is paused
+    I11 what went to the auction for a channel is what its lease cost
 """
 
 from collections import Counter
@@ -55,6 +56,7 @@ async def verify(database: Database, payments: Payments | None = None) -> list[B
     async for orders in _all_orders(database):
         for order in orders:
             broken += [each async for each in _order(database, order)]
+        broken += [each async for each in _leases(database, orders)]
         if payments is not None:
             broken += [each async for each in _treasury(database, payments, orders)]
     return broken
@@ -134,6 +136,23 @@ async def _order(database: Database, order: Order) -> AsyncIterator[Broken]:
         counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
         if booked != (known.sats if counts else 0):
             yield Broken("I4", f"output {known.outpoint} is booked as {booked} sat")
+
+
+async def _leases(database: Database, orders: list[Order]) -> AsyncIterator[Broken]:
+    """Hold what was booked against what the auction took, where a lease tells."""
+    leases = await database.reader.leases.of_orders([order.id for order in orders])
+    for order_id, lease in leases.items():
+        booked = sum(
+            each.entry.sats
+            for each in await database.reader.ledger.of_order(order_id)
+            if each.entry.target == ledger.AUCTION
+        )
+        if booked != lease.cost:
+            yield Broken(
+                "I11",
+                f"order {order_id}: its lease cost {lease.cost} sat, "
+                f"{booked} went to the auction",
+            )
 
 
 def _holding(order: Order, entries: Iterable[Written]) -> list[str]:

@@ -111,7 +111,9 @@ leases = Table(
     metadata,
     Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
     Column("at", BigInteger, nullable=False),
-    Column("channel_point", Text, nullable=False, unique=True),
+    # Not unique: a buyer's poold may use one key for two tickets, and of outputs alike
+    # in one batch the provider's poold tells only the first.
+    Column("channel_point", Text, nullable=False),
     *(Column(part, BigInteger, nullable=False) for part in _COSTS),
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"

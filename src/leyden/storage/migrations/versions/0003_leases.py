@@ -27,5 +27,4 @@ def upgrade() -> None:
             name=op.f("fk_lease_order_id_channel_order"),
         ),
         sa.PrimaryKeyConstraint("order_id", name=op.f("pk_lease")),
-        sa.UniqueConstraint("channel_point", name=op.f("uq_lease_channel_point")),
     )

@@ -1,0 +1,261 @@
+"""Inbound channels, bought in every way there is, with everything real."""
+
+import asyncio
+import signal
+from typing import Any
+
+import pytest
+
+from leyden import processes
+from leyden.devnet import access, hands, trading, wallet
+from leyden.devnet.calls import calling
+from leyden.devnet.daemon import claim
+from leyden.devnet.hosted import Hosted, hosted
+from tests.acceptance.town import Refused, Town
+from tests.devnet.conftest import built
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("market town"),
+]
+CAPACITY = 500_000
+NOBODY_SELLS = {"bps": 1}  # for so little
+
+
+class Purchase:
+    """One order, from both sides."""
+
+    def __init__(self, town: Town, order: dict[str, Any]) -> None:
+        self.town = town
+        self.order = order
+
+    @classmethod
+    async def made(cls, town: Town, **wish: int) -> "Purchase":
+        await town.opens()
+        wish = {"capacity": CAPACITY, **wish}
+        return cls(town, await town.api("POST", "/flow/create", wish))
+
+    async def status(self) -> str:
+        wish = {"order_id": self.order["order_id"]}
+        self.order |= await self.town.api("POST", "/flow/status", wish)
+        return str(self.order["status"])
+
+    async def becomes(self, wanted: str, *, seconds: float = 100) -> None:
+        async def there() -> bool:
+            return await self.status() == wanted
+
+        await self.town.until(f"the order is {wanted}", there, seconds=seconds)
+
+    async def pay(self) -> None:
+        """Pay over Lightning, and wait for the ticket."""
+        await trading.pay(self.town.home, self.order["lightning_invoice"])
+        await self.becomes("created")
+
+    async def register(self) -> None:
+        await trading.register(self.town.home, self.order["sidecar_ticket"])
+
+    async def cancel(self) -> dict[str, Any]:
+        wish = {"order_id": self.order["order_id"]}
+        answer: dict[str, Any] = await self.town.api("POST", "/flow/cancel", wish)
+        return answer
+
+
+async def credit(town: Town) -> int:
+    return int((await town.api("GET", "/flow/balance"))["credit"])
+
+
+async def proved(town: Town) -> None:
+    assert "the books are right" in await town.run("verify")
+
+
+async def spend_credit(town: Town) -> None:
+    """Leave no credit behind, so that the next order is paid for."""
+    if sats := await credit(town):
+        await town.run(
+            *("account", "correct", "--organization", town.facts["organization_id"]),
+            *("--kind", "debit", "--amount", str(sats), "--reason", "the next test"),
+        )
+
+
+async def test_it_is_paid_on_the_chain(market_town: Town) -> None:
+    bought = await Purchase.made(market_town)
+    due = bought.order["amount_due"]
+    await trading.send(market_town.home, bought.order["onchain_address"], due)
+    await hands.mine(market_town.home, 1)
+    await bought.becomes("created")
+    await bought.register()
+    await bought.becomes("filled")
+    await proved(market_town)
+
+
+async def test_credit_pays_and_the_answer_carries_the_ticket(market_town: Town) -> None:
+    await market_town.opens()
+    await market_town.run(
+        *("account", "correct", "--kind", "credit", "--amount", "50000"),
+        *("--organization", market_town.facts["organization_id"]),
+        *("--reason", "a present"),
+    )
+    bought = await Purchase.made(market_town)
+    assert bought.order["sidecar_ticket"].startswith("sidecar1")
+    assert bought.order["lightning_invoice"] == ""
+    await bought.register()
+    await bought.becomes("filled")
+    await proved(market_town)
+    await spend_credit(market_town)
+
+
+async def test_a_start_balance_is_the_buyers(market_town: Town) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(
+        market_town, capacity=700_000, self_chan_balance=50_000
+    )
+    await bought.pay()
+    await bought.register()
+    await bought.becomes("filled")
+    network = access.load(market_town.home)
+
+    async def there() -> bool:
+        async with wallet.opened(network.lnds["customer"]) as customer:
+            return any(
+                each["capacity"] == "750000" and int(each["local_balance"]) == 50_000
+                for each in await customer.channels()
+            )
+
+    await market_town.until("the buyer has the start balance", there)
+    await proved(market_town)
+
+
+async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
+    market_town: Town,
+) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(market_town)
+    due = bought.order["amount_due"]
+    await bought.pay()
+    cancelled = await bought.cancel()
+    assert cancelled["credit_refund"] == due
+    assert await bought.cancel() == cancelled
+    assert await credit(market_town) == due
+    await proved(market_town)
+    await spend_credit(market_town)
+
+
+async def test_a_submitted_order_is_cancelled_with_its_bid(market_town: Town) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(market_town, **NOBODY_SELLS)
+    due = bought.order["amount_due"]
+    await bought.pay()
+    await bought.register()
+    await bought.becomes("submitted", seconds=30)
+    assert len(bought.order["order_nonce"]) == 64
+    assert (await bought.cancel())["credit_refund"] == due
+    assert (await trading.status(market_town.home))["bids"] == []
+    await proved(market_town)
+    await spend_credit(market_town)
+
+
+async def test_a_cancel_against_a_batch_is_a_credit_or_a_channel(
+    market_town: Town,
+) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(market_town)
+    await bought.pay()
+    await bought.register()
+    await bought.becomes("submitted", seconds=30)
+    batch = asyncio.create_task(trading.tick(market_town.home))
+    answer = await until_known(bought)
+    await batch
+    if answer == "cancelled":
+        assert await credit(market_town) == bought.order["total_fee"]
+    else:
+        assert answer == "409"
+        await bought.becomes("filled")
+        assert await credit(market_town) == 0
+    await proved(market_town)
+    await spend_credit(market_town)
+
+
+async def until_known(bought: Purchase) -> str:
+    """Cancel until the answer is a yes or a no."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                return str((await bought.cancel())["status"])
+            except Refused as refused:
+                if refused.status != 503:
+                    return str(refused.status)
+            await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize("name", ["provider", "auctioneer"])
+async def test_a_daemon_that_is_killed_goes_on(market_town: Town, name: str) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(market_town)
+    await bought.pay()
+    folder = access.folder(market_town.home) / name
+    running = processes.holder(claim(folder))
+    assert running is not None
+    processes.signal(running, signal.SIGKILL)
+    await processes.exited(running)
+    await market_town.opens()
+    await bought.register()
+    await bought.becomes("filled")
+    await proved(market_town)
+
+
+async def test_a_corporate_account_pays_later(market_town: Town) -> None:
+    await spend_credit(market_town)
+    whose = ("--organization", market_town.facts["organization_id"])
+    await market_town.run("account", "open", *whose, "--limit", "100000")
+    bought = await Purchase.made(market_town)
+    assert bought.order["sidecar_ticket"].startswith("sidecar1")
+    await bought.register()
+    await bought.becomes("filled")
+    owed = -int((await market_town.api("GET", "/flow/balance"))["balance"])
+    assert owed == bought.order["total_fee"]
+    second = await Purchase.made(market_town)
+    assert (await second.cancel())["credit_refund"] == 0
+    assert -int((await market_town.api("GET", "/flow/balance"))["balance"]) == owed
+    await market_town.run("account", "close", *whose)
+    await market_town.run(
+        *("account", "correct", *whose, "--kind", "settled"),
+        *("--amount", str(owed), "--reason", "paid by hand"),
+    )
+    await proved(market_town)
+
+
+async def test_two_orders_share_a_batch(market_town: Town) -> None:
+    await spend_credit(market_town)
+    both = [await Purchase.made(market_town) for _ in range(2)]
+    for bought in both:
+        await bought.pay()
+    for bought in both:
+        await bought.register()
+    await asyncio.gather(*(bought.becomes("filled") for bought in both))
+    await proved(market_town)
+
+
+async def test_a_hosted_node_gets_its_channel(
+    market_town: Town,
+) -> None:
+    await spend_credit(market_town)
+    bought = await Purchase.made(market_town, capacity=800_000)
+    await bought.pay()
+    program = built("poold")["poold"]
+    async with (
+        calling(market_town.home) as call,
+        hosted(market_town.home, call, program=program) as buyer,
+    ):
+        await buyer.register(bought.order["sidecar_ticket"])
+        await bought.becomes("filled")
+        await market_town.until("the channel is active", lambda: active(buyer))
+    await proved(market_town)
+
+
+async def active(buyer: Hosted) -> bool:
+    return any(
+        each["capacity"] == "800000" and each["active"]
+        for each in await buyer.channels()
+    )
