@@ -19,7 +19,7 @@ from leyden.services.platform import Platform
 from leyden.services.shop import Rules, Shop, Upkeep
 
 _PREIMAGE = "preimage"
-_LOOKS = 50  # at new tickets, before others may go on with the task
+_LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
 
 def shop_of(platform: Platform) -> Shop | None:

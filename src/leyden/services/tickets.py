@@ -176,15 +176,18 @@ async def follow(shop: Shop, due: Due) -> None:
     A market that is away is asked again as soon: it says when it is back in no other
     way, and a buyer waits for a ticket to be seen.
     """
+    rules = shop.rules
+    pause = rules.tickets_every
     try:
-        for look in range(shop.rules.tickets_looks):
-            if not await _look_at_all(shop, tell=look == 0):
-                break
-            await asyncio.sleep(shop.rules.tickets_pause.total_seconds())
+        for look in range(rules.tickets_looks):
+            if look:
+                await asyncio.sleep(pause.total_seconds())
+            new = await _look_at_all(shop, tell=look == 0)
+            pause = rules.tickets_pause if new else rules.tickets_every
     except MarketAway as error:
         log.warning("tickets cannot be followed", why=error.message)
     async with due.transaction() as tx:
-        await due.again(tx, due=shop.clock() + shop.rules.tickets_every)
+        await due.again(tx, due=shop.clock() + pause)
 
 
 async def _look_at_all(shop: Shop, *, tell: bool) -> bool:
