@@ -16,7 +16,7 @@ from tests.devnet.conftest import built
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(500),  # the first one brings everything up
     pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.xdist_group("market town"),
 ]
