@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, hands, trading, wallet
+from leyden.devnet import access, hands, overview, trading, wallet
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
@@ -151,7 +151,7 @@ async def test_a_submitted_order_is_cancelled_with_its_bid(market_town: Town) ->
     await bought.becomes("submitted", seconds=30)
     assert len(bought.order["order_nonce"]) == 64
     assert (await bought.cancel())["credit_refund"] == due
-    assert (await trading.status(market_town.home))["bids"] == []
+    assert (await overview.status(market_town.home))["bids"] == []
     await proved(market_town)
     await spend_credit(market_town)
 
