@@ -145,8 +145,12 @@ def test_the_operator_opens_and_closes(seats: Seats) -> None:
         Opening(ip_network("127.0.0.1/32"), 19735),
         Opening(ip_network("fd00::1/128"), 9),
     ]
-    closed = {str(each) for each in fence.closed}
-    assert closed == {f"45.1.2.{each}/32" for each in (3, 4, 5)} | {"45.45.45.0/24"}
+    assert fence.closed == (ip_network("45.45.45.0/24"),)
+    assert fence.locked == (
+        Opening(ip_network("45.1.2.3/32"), 5432),
+        Opening(ip_network("45.1.2.4/32"), 8080),
+        Opening(ip_network("45.1.2.5/32"), 12010),
+    )
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,7 @@ def island() -> Iterator[str]:
         ("64:ff9b::a9fe:a9fe", False),
         ("64:ff9b:1::1", False),
         ("45.45.45.66", False),  # a public one that the operator closed
+        ("45.45.45.3", False),  # and one of which a port is ours
     ],
 )
 def test_only_what_is_public_leaves_the_machine(
@@ -284,7 +285,12 @@ def test_only_what_is_public_leaves_the_machine(
 ) -> None:
     seats = Seats(network=IPv4Network("127.64.0.0/16"), first_uid=FIRST_UID)
     closed = (ip_network("45.45.45.64/28"),)
-    fence = Fence(home=Path("/an/island"), seats=seats, closed=closed)
+    ours = (
+        Opening(ip_network("45.45.45.3"), 7, "udp"),
+        Opening(ip_network("45.45.45.2"), 5432, "udp"),
+    )
+    home = Path("/an/island")
+    fence = Fence(home=home, seats=seats, closed=closed, locked=ours)
     inside = ("ip", "netns", "exec", island)
     leaving = (
         "table inet leaving { counter sent { }\nchain leaving { type filter hook "

@@ -31,6 +31,7 @@ _BLOCK: Final = 1 << 16
 _MOST_BLOCKS: Final = 64
 _RESOLVERS: Final = Path("/etc/resolv.conf")
 _DNS: Final = 53
+_POSTGRES: Final = 5432
 _OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 _LOOK_AGAIN_S: Final = 30.0
@@ -90,7 +91,8 @@ def fence(given: Settings, seats: Seats, grounds: Grounds) -> Fence:
         home=given.home_path,
         seats=seats,
         openings=tuple(sorted(openings, key=str)),
-        closed=tuple(_closed(given)),
+        closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+        locked=tuple(_locked(given)),
     )
 
 
@@ -170,15 +172,17 @@ def _to_resolvers() -> Iterator[Opening]:
                         yield Opening(network, _DNS, protocol)
 
 
-def _closed(given: Settings) -> Iterator[Network]:
-    """Close what is the platform's own, should it have a public address."""
-    yield from networks("nodes_may_not_reach", given.nodes_may_not_reach)
-    for host in (
-        urlsplit(given.database_url).hostname or "",
-        _host_and_port(given.treasury_host)[0],
-        _host_and_port(given.pool_host)[0],
-    ):
-        yield from _resolved(host)
+def _locked(given: Settings) -> Iterator[Opening]:
+    """Name what is the platform's own, should it have a public address.
+
+    No more than its port: the treasury's host may well have a peer's port for nodes.
+    """
+    url = urlsplit(given.database_url)
+    database = (url.hostname or "", url.port or _POSTGRES)
+    ours = (given.treasury_host, given.pool_host)
+    for host, port in (database, *map(_host_and_port, ours)):
+        for network in _resolved(host):
+            yield Opening(network, port)
 
 
 def _host_and_port(text: str) -> tuple[str, int | None]:

@@ -42,7 +42,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._-]+")
 
 @dataclass(frozen=True)
 class Opening:
-    """A network that nodes may reach although it is not public."""
+    """Something that is reached by a network and a port."""
 
     network: Network
     port: int | None = None  # None: every port
@@ -55,8 +55,9 @@ class Fence:
 
     home: Path
     seats: Seats
-    openings: tuple[Opening, ...] = ()
-    closed: tuple[Network, ...] = ()
+    openings: tuple[Opening, ...] = ()  # to be reached although they are not public
+    closed: tuple[Network, ...] = ()  # not to be reached although they are
+    locked: tuple[Opening, ...] = ()  # the same, of one port: its host has others
 
     @property
     def table(self) -> str:
@@ -100,6 +101,8 @@ class Fence:
         for opening in self.openings:
             yield f"{_to(opening.network)} {_at(opening)} accept"
         yield from _refuse(self.closed)
+        for opening in self.locked:
+            yield f"{_to(opening.network)} {_at(opening)} goto refuse"
         # To each address of this machine, the public ones too, the way is this.
         yield 'oifname "lo" goto refuse'
         yield from _refuse(SPECIAL_V4)
