@@ -185,6 +185,20 @@ async def test_a_reorganisation_after_the_ticket_is_owed_to_us(till: Till) -> No
     assert await till.place(ledger.RECEIVED) == 0
 
 
+async def test_what_paid_for_a_ticket_is_owed_whatever_credit_there_is(
+    till: Till,
+) -> None:
+    order = await till.create()
+    sent = till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine()
+    await till.settle_down()
+    await till.give_credit(21_000)
+    till.payments.reorganise(1, drop=[sent])
+    await till.start_sweeping()
+    assert await till.credit() == 21_000
+    assert await till.place(ledger.receivable(HARBOUR)) == -PRICE
+
+
 async def test_the_same_output_mined_again_is_booked_again_once(till: Till) -> None:
     order = await till.create()
     till.payments.send(order.onchain_address, PRICE)

@@ -1,0 +1,331 @@
+"""Each guard of the money code, how to take it away, and the tests that must then fail.
+
+    python -m tests.mutations [WORD]
+
+takes each away in turn (those with the word in their name), in a copy of the sources,
+and shows what fails. A guard that can be taken away unnoticed is not held by a test.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_SCHEMA = "storage/migrations/versions/0001_ground_floor.py"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Something that keeps money from being lost or made."""
+
+    what: str
+    file: str  # below src/leyden
+    with_it: str
+    without_it: str
+    tests: str  # where the failing test is to be found
+    only: str = "not postgres"  # as pytest's -k
+
+
+GUARDS = (
+    Guard(
+        "a ledger key can be written once (UNIQUE)",
+        _SCHEMA,
+        'sa.UniqueConstraint("key", name=op.f("uq_entry_key")),',
+        "",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "an entry moves something (CHECK)",
+        _SCHEMA,
+        'sa.CheckConstraint("sats > 0", name=op.f("ck_entry_moves_something")),',
+        "",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "an entry moves somewhere (CHECK)",
+        _SCHEMA,
+        'sa.CheckConstraint("source <> target", '
+        'name=op.f("ck_entry_moves_somewhere")),',
+        "",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "entries are only ever added (trigger)",
+        _SCHEMA,
+        "SELECT RAISE(ABORT, 'entries are only ever added'); END",
+        "SELECT 1; END",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "credit is never below zero (CHECK)",
+        _SCHEMA,
+        "sats >= 0 OR place LIKE 'owed:%' OR place LIKE 'receivable:%'",
+        "1 = 1",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "one ticket, one order (UNIQUE)",
+        _SCHEMA,
+        'sa.UniqueConstraint("ticket_ref", name=op.f("uq_channel_order_ticket_ref")),',
+        "",
+        "tests/storage/test_orders.py",
+    ),
+    Guard(
+        "what is taken is there (WHERE sats >= by)",
+        "storage/ledger.py",
+        'balances.c.sats >= bindparam("by", type_=BigInteger),',
+        'bindparam("by", type_=BigInteger) > 0,',
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "a debt is repaid at most to nothing (WHERE sats <= -by)",
+        "storage/ledger.py",
+        'balances.c.sats <= -bindparam("by", type_=BigInteger),',
+        "",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "entries that belong together are written together",
+        "storage/ledger.py",
+        "                if number:\n                    raise Violated",
+        "                if False:\n                    raise Violated",
+        "tests/storage/test_ledger.py",
+    ),
+    Guard(
+        "an order moves by compare-and-set (WHERE status =)",
+        "storage/orders.py",
+        '.where(orders.c.id == bindparam("order_id"), '
+        'orders.c.status == bindparam("was"))',
+        '.where(orders.c.id == bindparam("order_id"), bindparam("was") != "")',
+        "tests/storage/test_orders.py",
+    ),
+    Guard(
+        "a move that touched no row is seen",
+        "storage/orders.py",
+        "if touched != len(changed):",
+        "if False:",
+        "tests/storage/test_orders.py",
+    ),
+    Guard(
+        "an output changes by compare-and-set",
+        "storage/outputs.py",
+        "if touched != len(changed):",
+        "if False:",
+        "tests/storage/test_orders.py",
+    ),
+    Guard(
+        "a coupon is claimed once (WHERE claimed_by IS NULL)",
+        "storage/coupons.py",
+        "coupons.c.claimed_by.is_(None),",
+        "",
+        "tests/storage/test_coupons.py",
+    ),
+    Guard(
+        "a coupon with a name on it is nobody else's",
+        "storage/coupons.py",
+        'coupons.c.organization_id == bindparam("claimant"),',
+        'bindparam("claimant") != "",',
+        "tests/storage/test_coupons.py tests/api/flow/test_coupons.py",
+    ),
+    Guard(
+        "guessing coupons is slowed down",
+        "services/credit.py",
+        "if guessed and guessed[0] >= guesses:",
+        "if False:",
+        "tests/api/flow/test_coupons.py",
+    ),
+    Guard(
+        "tasks that are no longer ours end nothing",
+        "storage/tasks.py",
+        "if ended != len(claims):",
+        "if False:",
+        "tests/test_tasks.py tests/services/test_tickets.py",
+    ),
+    Guard(
+        "a task has a fence (WHERE fence =)",
+        "storage/tasks.py",
+        'tasks.c.fence == bindparam("held_fence"),',
+        'tasks.c.fence >= bindparam("held_fence") - 99,',
+        "tests/test_tasks.py tests/services/test_tickets.py",
+    ),
+    Guard(
+        "credit is counted again once it is locked",
+        "services/orders.py",
+        "if await _cover(tx, organization_id, priced) != cover:",
+        "if False:",
+        "tests/api/flow/test_create.py",
+    ),
+    Guard(
+        "a corporate account has a limit",
+        "services/orders.py",
+        "if owed + rest > limit:",
+        "if False:",
+        "tests/api/flow/test_create.py",
+    ),
+    Guard(
+        "an order is shown to its own organization",
+        "services/orders.py",
+        "if order.organization_id != organization_id:",
+        "if False:",
+        "tests/services/test_settlement.py tests/api/flow/test_status.py",
+    ),
+    Guard(
+        "a ticket is cancelled in the market before its order",
+        "services/orders.py",
+        "await shop.market.withdraw(order.id, order.ticket_ref)",
+        "True",
+        "tests/api/flow/test_cancel.py",
+    ),
+    Guard(
+        "a second cancel moves nothing",
+        "services/orders.py",
+        "    if order.status is Status.CANCELLED:\n        return order\n",
+        "",
+        "tests/api/flow/test_cancel.py",
+    ),
+    Guard(
+        "an accepted payment is booked once",
+        "services/invoices.py",
+        "    if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:\n"
+        "        return  # seen before\n",
+        "",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "a settled payment is booked once",
+        "services/invoices.py",
+        "    if order.invoice is InvoiceState.SETTLED:\n"
+        "        return  # seen before\n",
+        "",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "what comes for an ended order is handed back",
+        "services/invoices.py",
+        "order.status is not Status.WAITING_PAYMENT\n",
+        "False\n",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "a payment is taken only if it is still held",
+        "services/tickets.py",
+        "elif order.promised and not await _take(shop, order):",
+        "elif order.promised and not (await _take(shop, order), True):",
+        "tests/services/test_tickets.py",
+    ),
+    Guard(
+        "a ticket nobody wants is withdrawn",
+        "services/holding.py",
+        "    if order.offered:\n",
+        "    if False:\n",
+        "tests/services/test_tickets.py tests/services/test_outputs.py",
+    ),
+    Guard(
+        "an invoice is closed once the order is paid another way",
+        "services/holding.py",
+        "    if order.invoice is InvoiceState.OPEN:\n        # Paid",
+        "    if False:\n        # Paid",
+        "tests/services/test_settlement.py tests/services/test_outputs.py",
+    ),
+    Guard(
+        "an output counts only as deep as it has to lie",
+        "services/outputs.py",
+        "return OutputState.BOOKED if depth >= needed else OutputState.SEEN",
+        "return OutputState.BOOKED",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "an output is booked again under a key of its own",
+        "services/outputs.py",
+        "bookings=known.bookings + 1,",
+        "bookings=1,",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "a spent payment that the chain takes back is owed",
+        "services/outputs.py",
+        "owed = known.to_order if order.status in TICKETED else 0",
+        "owed = 0",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "a payment is looked for before its order ends",
+        "services/expiry.py",
+        "        await look_for(shop, [order])\n",
+        "        pass\n",
+        "tests/services/test_expiry.py",
+    ),
+    Guard(
+        "coins on their way stop the clock",
+        "services/expiry.py",
+        "    return desk.holds(order) + detected(desk, order) >= order.total_fee",
+        "    return False",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "a cancellation that comes with a connection is heeded",
+        "storage/postgres.py",
+        "if task and task.cancelling() > cancelled_before:",
+        "if False:",
+        "tests/storage/test_transactions.py",
+        "heeded",
+    ),
+)
+
+
+def taken_away(guard: Guard, folder: Path) -> Path:
+    """Copy the sources without this guard; give the folder to import them from."""
+    shutil.copytree(ROOT / "src", folder / "src")
+    file = folder / "src" / "leyden" / guard.file
+    text = file.read_text()
+    assert text.count(guard.with_it) == 1, f"{guard.what}: it stands elsewhere now"
+    file.write_text(text.replace(guard.with_it, guard.without_it))
+    return folder / "src"
+
+
+def failing(guard: Guard) -> str | None:
+    """Run the tests without the guard; name the one that fails, if one does."""
+    with tempfile.TemporaryDirectory() as folder:
+        sources = taken_away(guard, Path(folder))
+        command = [
+            *(sys.executable, "-m", "pytest", "-q", "-x", "--timeout=60"),
+            *("-p", "no:cacheprovider", "-k", guard.only, *guard.tests.split()),
+        ]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(sources), "COLUMNS": "300"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    for line in done.stdout.splitlines():
+        if line.startswith(("FAILED ", "ERROR ")):
+            return line.split()[1].rpartition("/")[2]
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return None
+
+
+def main(word: str = "") -> int:
+    """Take each away, and tell."""
+    unnoticed = 0
+    for guard in GUARDS:
+        if word in guard.what:
+            began = time.monotonic()
+            test = failing(guard)
+            unnoticed += test is None
+            seconds = time.monotonic() - began
+            print(  # noqa: T201  this is how it tells
+                f"| {guard.what} | `{guard.file}` | `{test}` | {seconds:.0f} s",
+                flush=True,
+            )
+    return unnoticed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
