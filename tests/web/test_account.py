@@ -3,7 +3,12 @@
 import base64
 import re
 
+import pytest
+
 from leyden.domain.sign_in import totp_code
+from leyden.errors import NotFound
+from leyden.services import accounts
+from leyden.services.platform import Platform
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import Visitor
@@ -54,6 +59,35 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
         "/app/account/authenticator/remove", {"present": PASSWORD}
     )
     assert removed.location == "/app/account?done=removed"
+
+
+async def test_whoever_lost_everything_is_let_in_again(
+    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+) -> None:
+    await alice.get("/app/account")
+    offered = await alice.submit("/app/account/authenticator")
+    found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
+    assert found is not None
+    code = totp_code(base64.b32decode(found[1]), int(yard.now.timestamp()) // 30)
+    await alice.submit("/app/account/authenticator/confirm", {"code": code})
+    for keep, where in ((True, "/app/second-factor?next="), (False, "/app/")):
+        await accounts.readmit(
+            platform,
+            "alice@example.org",
+            password=NEW,
+            keep_authenticator=keep,
+            actor="operator:test",
+        )
+        assert (await alice.get("/app/account")).status == 303
+        assert (await nobody.sign_in("alice@example.org", NEW)).location == where
+    with pytest.raises(NotFound, match="there is no user mallory"):
+        await accounts.readmit(
+            platform,
+            "mallory@example.org",
+            password=NEW,
+            keep_authenticator=False,
+            actor="operator:test",
+        )
 
 
 async def test_one_signs_out_everywhere_else(alice: Visitor, nobody: Visitor) -> None:

@@ -125,6 +125,43 @@ def user_list(*, as_json: bool) -> None:
         print_rows(rows, empty="none yet; see: leyden user create --help")
 
 
+@user.command("readmit")
+@click.argument("email")
+@click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file that holds the new password; without it you are asked.",
+)
+@click.option(
+    "--keep-authenticator", is_flag=True, help="Their second factors open still."
+)
+def user_readmit(
+    email: str, password_file: Path | None, *, keep_authenticator: bool
+) -> None:
+    """Let a user in again who has lost the password, or the authenticator.
+
+    They get the new password, and are signed out everywhere.
+
+    \b
+    leyden user readmit ada@example.org
+    """
+    password = (
+        password_file.read_text().strip()
+        if password_file
+        else click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    )
+    on_platform(
+        lambda platform: accounts.readmit(
+            platform,
+            email,
+            password=password,
+            keep_authenticator=keep_authenticator,
+            actor=operator(),
+        )
+    )
+    print("may sign in again")
+
+
 @user.command("operator")
 @click.argument("email")
 @click.option("--end", is_flag=True, help="Let them run it no longer.")

@@ -81,13 +81,40 @@ async def create_user(
     return person
 
 
+async def readmit(
+    platform: Platform,
+    email: str,
+    *,
+    password: str,
+    keep_authenticator: bool,
+    actor: str,
+) -> Person:
+    """Give a person another password, and sign them out everywhere.
+
+    Without their authenticator and passkeys, unless they have those still.
+    """
+    person = await _known(platform, email)
+    digest = await passwords.digest(password)
+    async with platform.database.transaction() as tx:
+        await tx.accounts.set_password(person.id, digest)
+        await tx.sessions.end_others(person.id, but="")
+        if not keep_authenticator:
+            await tx.second_factors.remove_all(person.id)
+        await tx.audit.add(
+            at=platform.clock(),
+            actor=actor,
+            action="user readmitted",
+            subject=person.id,
+            keep_authenticator=keep_authenticator,
+        )
+    return person
+
+
 async def set_operator(
     platform: Platform, email: str, *, operator: bool, actor: str
 ) -> Person:
     """Let a person run this installation, or no longer; twice is the same as once."""
-    person = await platform.database.reader.accounts.find_person(check_email(email))
-    if person is None:
-        raise NotFound(f"there is no user {email}")
+    person = await _known(platform, email)
     now = platform.clock()
     async with platform.database.transaction() as tx:
         if operator:
@@ -101,6 +128,13 @@ async def set_operator(
             subject=person.id,
         )
     return person
+
+
+async def _known(platform: Platform, email: str) -> Person:
+    found = await platform.database.reader.accounts.find_person(check_email(email))
+    if found is None:
+        raise NotFound(f"there is no user {email}; see `leyden user list`")
+    return found
 
 
 async def create_key(

@@ -53,6 +53,7 @@ _REMOVE = (
     )
     .returning(passkeys.c.id)
 )
+_REMOVE_PASSKEYS = delete(passkeys).where(passkeys.c.user_id == bindparam("user_id"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,11 @@ class SecondFactors:
     async def remove_totp(self, user_id: str) -> None:
         """Ask for no code any more."""
         await self._run(_REMOVE_TOTP, user_id=user_id)
+
+    async def remove_all(self, user_id: str) -> None:
+        """Forget all of a person's second factors: they have lost them."""
+        await self._run(_REMOVE_TOTP, user_id=user_id)
+        await self._run(_REMOVE_PASSKEYS, user_id=user_id)
 
     async def add_passkey(self, passkey: Passkey) -> None:
         """Keep a new passkey; Taken when it is known."""
