@@ -4,11 +4,13 @@ import base64
 import hashlib
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from leyden.client import vault
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from tests.web.wallet import sealing
 from tests.web.wallet.conftest import Modular
@@ -211,3 +213,25 @@ async def test_md5(js: Modular, raw: bytes, digest: str) -> None:
         raw.hex(),
     )
     assert found == digest
+
+
+async def test_the_command_line_and_the_browser_open_each_others_backups(
+    js: Modular,
+) -> None:
+    for kind, name, secret in (
+        ("seed", "", WORDS),
+        ("macaroon", "a b", MACAROON.hex()),
+    ):
+        ours = vault.Backup(node_id=NODE, kind=kind, name=name)
+        typed = vault.seal(ours, secret, PASSWORD)
+        opened = await js.call(
+            "vault", "open", NODE, backup(typed, kind, name), PASSWORD
+        )
+        assert opened == (SEED if kind == "seed" else secret)
+        clicked = await js.call(
+            "vault", "seal", NODE, backup("", kind, name), opened, PASSWORD
+        )
+        assert vault.open_(replace(ours, value=clicked), PASSWORD) == secret
+        assert (
+            sealing.header_of(typed)["leyden"] == (sealing.header_of(clicked)["leyden"])
+        )

@@ -1,0 +1,48 @@
+"""Pages of a wallet in a real browser, every step of them: readable on any screen."""
+
+from typing import Literal
+
+import pytest
+from playwright.async_api import ViewportSize
+
+from leyden.web.site import Site
+from leyden.web.wallet import PAGES
+from tests.services.yard import Yard
+from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidden = 0"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"),
+    [
+        ("light", {"width": 1280, "height": 800}),
+        ("dark", {"width": 390, "height": 844}),
+    ],
+)
+async def test_every_step_is_clean_and_open_to_everyone(
+    site: Site,
+    alice: Visitor,
+    yard: Yard,
+    scheme: Literal["light", "dark"],
+    size: ViewportSize,
+) -> None:
+    node = await made(alice, yard)
+    faults: list[str] = []
+    async with served(site) as url, chromium() as browser:
+        context = await browser.new_context(color_scheme=scheme, viewport=size)
+        screen = await Screen.opened(context, url)
+        await screen.sign_in("alice@example.org")
+        for name in PAGES:
+            await screen.go(f"{node}/wallet/{name}")
+            await screen.page.evaluate(UNCOVER)
+            faults += [f"{name}: {each}" for each in await screen.grave_faults()]
+            if await screen.is_wider_than_its_window():
+                faults.append(f"{name}: is wider than its window")
+    assert faults == []
+    # They call the node, and there is no lnd behind it here; nothing else is noted.
+    expected = ("Failed to load resource", "asked a stranger: https://harbour-light-")
+    assert [each for each in screen.complaints if not each.startswith(expected)] == []
