@@ -88,17 +88,18 @@ class PoolMarket:
         blocks = quote.channel.lease_duration_blocks
         if blocks not in (await self.terms()).leases:
             raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
-        await self._make_room(quote, await self._book.outstanding(None))
+        await self._make_room(quote, None)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Make the order's ticket, one order after the other; find it if it is made."""
         async with self._turn:
             if (ref := self._made.get(order_id)) is None:
                 try:
-                    ref = await self._make(order_id, quote)
+                    made = await self._make(order_id, quote)
                 except MarketRefused as error:
                     return NoTicket(error.message)
-                self._made[order_id] = ref
+                self._made[order_id] = made.ref
+                return made
             found = await self._sidecars.find(ref)
         if found is None or STATES.get(found.state) is TicketState.CANCELLED:
             return NoTicket("the ticket was cancelled")
@@ -176,9 +177,11 @@ class PoolMarket:
             leases=offered, execution_fee_base=Sats(base), execution_fee_ppm=ppm
         )
 
-    async def _make_room(self, quote: Quote, outstanding: Sats) -> AuctionAccount:
+    async def _make_room(self, quote: Quote, order_id: str | None) -> AuctionAccount:
         """Give the account, if it can take this beside what is outstanding."""
-        account = await self._account.find()
+        account, outstanding = await asyncio.gather(
+            self._account.find(), self._book.outstanding(order_id)
+        )
         if not account.buys:
             log.warning("nothing can be bought from the account", state=account.state)
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
@@ -192,14 +195,13 @@ class PoolMarket:
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         return account
 
-    async def _make(self, order_id: str, quote: Quote) -> str:
-        outstanding = await self._book.outstanding(order_id)
-        account = await self._make_room(quote, outstanding)
+    async def _make(self, order_id: str, quote: Quote) -> Ticket:
+        account = await self._make_room(quote, order_id)
         stray = await self._strays.take(
             quote, trader_key=account.trader_key, in_hand=self._made.values()
         )
         if stray is not None:
-            return str(stray.id.hex())
+            return Ticket(ref=stray.id.hex(), text=stray.encoded_ticket)
         asked = trader.OfferSidecarRequest(
             auto_negotiate=True, bid=self._bid(account, quote)
         )
@@ -209,7 +211,7 @@ class PoolMarket:
         except MarketAway:
             self._strays.look_again()
             raise
-        return str(read.id.hex())
+        return Ticket(ref=read.id.hex(), text=made.ticket)
 
     def _bid(self, account: AuctionAccount, quote: Quote) -> trader.Bid:
         channel = quote.channel
