@@ -43,7 +43,7 @@ class Rules:
     # Somebody who has just paid registers the ticket soon, and watches: while there is
     # such a ticket, looks follow each other sooner.
     tickets_new_for: timedelta = timedelta(minutes=10)
-    tickets_pause: timedelta = timedelta(milliseconds=100)
+    tickets_pause: timedelta = timedelta(milliseconds=50)
     tickets_looks: int = 1  # before the task is written anew
     sweep_every: timedelta = timedelta(minutes=1)
     upkeep: Upkeep = field(default_factory=Upkeep)
