@@ -1,0 +1,101 @@
+"""A node's webhook as people see it: set, tried out, sent again, proven anew."""
+
+import re
+
+import pytest
+
+from leyden.domain.deliveries import Answer
+from leyden.services.courier import Courier
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.webhooks.fake import FakeSender
+from tests.services.yard import Yard
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+URL = "https://hooks.harbour.test/leyden"
+
+
+@pytest.fixture
+def sender() -> FakeSender:
+    return FakeSender()
+
+
+@pytest.fixture
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, yard: Yard, sender: FakeSender
+) -> Platform:
+    courier = Courier(database=db, sealer=sealer, sender=sender, clock=lambda: yard.now)
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: yard.now,
+        fleet=yard.fleet,
+        courier=courier,
+    )
+
+
+async def with_webhook(visitor: Visitor, yard: Yard) -> str:
+    page = f"{await made(visitor, yard)}/webhook"
+    await visitor.get(page)
+    saved = await visitor.submit(page, {"webhook": URL})
+    assert saved.location == f"{page}?done=saved"
+    return page
+
+
+async def test_a_test_shows_what_the_receiver_answered_as_text(
+    alice: Visitor, yard: Yard, sender: FakeSender
+) -> None:
+    page = await with_webhook(alice, yard)
+    sender.answers[URL] = Answer(status=500, excerpt="<script>alert(1)</script>")
+    assert (await alice.submit(f"{page}/test")).location == f"{page}?done=sent"
+    shown = (await alice.get(page)).text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    assert "<script>alert" not in shown
+    delivery = re.search(r'name="delivery" value="(msg_\w+)"', shown)
+    assert delivery is not None
+    sender.answers[URL] = Answer(status=204)
+    again = await alice.submit(f"{page}/redeliver", {"delivery": delivery[1]})
+    assert again.status == 303
+    assert len(sender.received) == 2
+    assert "delivered" in (await alice.get(page)).text
+
+
+async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = f"{await made(alice, yard)}/webhook"
+    await alice.get(page)
+    refused = await alice.submit(page, {"webhook": "ftp://harbour"})
+    assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
+    untold = await alice.submit(f"{page}/test")
+    assert (untold.status, "has no webhook" in untold.text) == (409, True)
+
+
+async def test_only_who_changes_nodes_sees_the_secret(
+    alice: Visitor, bob: Visitor, yard: Yard
+) -> None:
+    page = await with_webhook(alice, yard)
+    secret = re.search(r'id="secret">([0-9a-f]{48,})<', (await alice.get(page)).text)
+    assert secret is not None
+    seen = await bob.get(page)
+    assert (seen.status, secret[1] in seen.text) == (200, False)
+    for path in ("", "/test", "/rotate-secret", "/redeliver"):
+        assert (await bob.submit(f"{page}{path}")).status == 403
+    rotated = await alice.submit(f"{page}/rotate-secret")
+    assert rotated.location == f"{page}?done=rotated"
+    assert secret[1] not in (await alice.get(page)).text
+
+
+async def test_another_teams_webhook_is_not_there(
+    alice: Visitor, charlie: Visitor, yard: Yard
+) -> None:
+    page = await with_webhook(alice, yard)
+    mine = page.replace(alice.organization_id, charlie.organization_id)
+    assert (await charlie.get(mine)).status == 404
+    for path in ("", "/test", "/rotate-secret", "/redeliver"):
+        sent = await charlie.submit(f"{mine}{path}", {"webhook": URL, "delivery": "x"})
+        assert sent.status == 404, path
