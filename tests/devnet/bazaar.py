@@ -21,7 +21,7 @@ from leyden.devnet.auction import Auction
 from leyden.devnet.auctioneer import EVERY_S
 from leyden.devnet.daemon import claim
 from leyden.devnet.network import Network
-from leyden.devnet.places import NAMES, AuctionPorts
+from leyden.devnet.places import AuctionPorts
 from leyden.errors import LeydenError
 from tests.devnet.conftest import built, some_ports
 from tests.ports import free_ports
@@ -126,12 +126,15 @@ class Bazaar:
             ]
 
     async def kill(self, *names: str) -> None:
-        """End daemons as a power cut would."""
-        assert set(names) <= set(NAMES)
+        """End daemons as a power cut would, all at once."""
+        killed = []
         for name in names:
             found = processes.holder(claim(access.folder(self.home) / name))
             assert found is not None, f"{name} does not run"
+            killed.append(found)
+        for found in killed:
             processes.signal(found, signal.SIGKILL)
+        for found in killed:
             await processes.exited(found)
 
     async def until(self, what: str, holds: Callable[[], Awaitable[bool]]) -> None:
