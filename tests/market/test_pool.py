@@ -375,7 +375,7 @@ async def test_a_wrong_macaroon_is_told_and_not_echoed(
 
 async def test_files_that_are_not_there_yet_are_waited_for(tmp_path: Path) -> None:
     client = Poold(StandIn(tmp_path, port=1).access)
-    with pytest.raises(MarketAway, match="files cannot be read"):
+    with pytest.raises(MarketAway, match="The auction is away"):
         await market_on(client, Pages()).terms()
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import structlog
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from leyden.errors import MarketAway, MarketRefused, SoldOut
 from leyden.market.stubs import trader_pb2
+
+log = structlog.get_logger()
 
 _TRADER = trader_pb2.DESCRIPTOR.services_by_name["Trader"]
 _PATIENCE_S = 20.0  # an auction that hangs is one that is away
@@ -105,10 +108,9 @@ class Poold:
             macaroon = self._access.macaroon.read_bytes().hex()
             certificate = self._access.certificate.read_bytes()
         except OSError as error:
-            raise MarketAway(
-                f"the auction's files cannot be read: {type(error).__name__}",
-                retry_after_s=_RETRY_AFTER_S,
-            ) from None
+            # Which file and why is for the operator, not for who asked.
+            log.warning("poold's files cannot be read", why=str(error))
+            raise MarketAway(retry_after_s=_RETRY_AFTER_S) from None
         if self._channel is None or certificate != self._certificate:
             self._replace(certificate)
         assert self._channel is not None  # noqa: S101  for the type checker
