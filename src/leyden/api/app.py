@@ -118,7 +118,7 @@ class Api:
             path=parameters,
             now=now,
             accept=accept,
-            key=idempotency.random_id() if method == "POST" else idempotency.NO_ID,
+            key=idempotency.random_id() if operation.repeatable else idempotency.NO_ID,
         )
 
         if operation.repeatable and repeated is not None:

@@ -28,7 +28,6 @@ _KEEP = _new.on_conflict_do_update(
 _FIND = select(quotes.c.quoted, *(quotes.c[name] for name in _PRICES)).where(
     quotes.c.organization_id == bindparam("organization_id"),
     quotes.c.wish == bindparam("wish"),
-    quotes.c.quoted > bindparam("since"),
 )
 _FORGET = delete(quotes).where(quotes.c.quoted <= bindparam("until"))
 
@@ -59,13 +58,11 @@ class Quotes:
         self, organization_id: str, channel: Channel, *, since: datetime
     ) -> tuple[Quote, datetime] | None:
         """Give what was quoted after `since` for this very wish, and when."""
+        # The time is compared here, so that the same question is asked each time.
         rows = await self._run(
-            _FIND,
-            organization_id=organization_id,
-            wish=_wish(channel),
-            since=to_us(since),
+            _FIND, organization_id=organization_id, wish=_wish(channel)
         )
-        if not rows:
+        if not rows or rows[0][0] <= to_us(since):
             return None
         quoted, rate_bps, rate_fixed, service_fee, pool_fee, self_fee = rows[0]
         quote = Quote(
