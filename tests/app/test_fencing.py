@@ -114,7 +114,6 @@ def test_where_a_fence_is_required_nothing_starts_without(seats: Seats) -> None:
             Neutrino(only_peers=("192.168.1.7:8333",)),
             ("192.168.1.7/32", 8333),
         ),
-        (Neutrino(only_peers=("192.168.1.7",)), ("192.168.1.7/32", None)),
         (Neutrino(only_peers=("[fd00::7]:8333",)), ("fd00::7/128", 8333)),
         (
             Neutrino(fee_url="https://u:p@192.168.1.9:8080/fees"),
@@ -164,3 +163,12 @@ def test_what_is_no_network_is_refused(seats: Seats, text: str) -> None:
 
 def replace_setting(given: Settings, **changes: Any) -> Settings:
     return Settings(home=given.home, **changes)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.1:abc"])
+def test_a_backend_without_a_port_opens_nothing(
+    host: str, homes: list[Settings], seats: Seats
+) -> None:
+    for backend in (replace(BTCD, host=host), Neutrino(only_peers=(host,))):
+        with pytest.raises(SetupError, match="name its port"):
+            fencing.fence(homes[0], seats, grounds(backend))

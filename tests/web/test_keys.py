@@ -6,10 +6,13 @@ from datetime import timedelta
 
 import pytest
 
+from leyden.domain.accounts import Role
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
 from leyden.services import accounts
 from leyden.services.platform import Platform
+from leyden.web.site import Site
+from tests.web.conftest import person
 from tests.web.visitor import Visitor
 
 
@@ -97,3 +100,16 @@ async def test_a_name_is_shown_as_text(alice: Visitor) -> None:
     listed = (await alice.get(f"{alice.root}/keys")).text
     assert "&lt;img src=x onerror=alert(1)&gt;" in listed
     assert "<img src=x" not in listed
+
+
+async def test_a_key_does_not_spend_what_its_maker_may_not(
+    alice: Visitor, platform: Platform, site: Site
+) -> None:
+    of = alice.organization_id
+    dora = await person(platform, site, "dora", of, Role.DEVELOPER)
+    status, text = await make(dora, scope=["node", "flow"])
+    assert (status, "your role does not" in text) == (403, True)
+    assert await platform.database.reader.keys.list_(of) == []
+    assert 'value="flow"' not in (await dora.get(f"{dora.root}/keys")).text
+    assert (await make(dora))[0] == 200
+    assert (await make(alice, scope=["node", "flow"]))[0] == 200

@@ -1,11 +1,14 @@
 """Signing in: who may, who may not, and what a stranger learns from trying."""
 
+import asyncio
+import threading
 from datetime import timedelta
 
 import pytest
 
 from leyden.domain.sign_in import totp_code
-from leyden.services import sign_in
+from leyden.errors import Unauthorized
+from leyden.services import passwords, sign_in
 from leyden.services.platform import Platform
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
@@ -214,3 +217,33 @@ def test_codes_are_those_of_the_standard() -> None:
         (2 * 10**10, "353130"),
     ):
         assert totp_code(RFC_SECRET, at_s // 30) == code
+
+
+async def test_a_sign_in_on_its_way_ends_with_the_password_it_used(
+    alice: Visitor, platform: Platform
+) -> None:
+    changed = threading.Event()
+    slow = passwords._SLOWLY  # kept busy, so that the sign-in waits in its middle
+    busy = [slow.submit(changed.wait, 20) for _ in range(slow._max_workers)]
+    coming = asyncio.create_task(
+        sign_in.sign_in(
+            platform,
+            "alice@example.org",
+            PASSWORD,
+            address="203.0.113.9",
+            browser="a thief's",
+            now=platform.clock(),
+        )
+    )
+    async with asyncio.timeout(10):
+        while slow._work_queue.empty():
+            await asyncio.sleep(0.01)
+    found = await platform.database.reader.accounts.find_person("alice@example.org")
+    assert found is not None
+    async with platform.database.transaction() as tx:
+        await tx.accounts.set_password(found.id, "another digest")
+    changed.set()
+    with pytest.raises(Unauthorized):
+        await coming
+    assert all(each.result() for each in busy)
+    assert (await alice.get(f"{alice.root}/nodes")).status == 200

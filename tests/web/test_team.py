@@ -6,8 +6,10 @@ from html import unescape
 
 import pytest
 
-from leyden.domain.accounts import Role
+from leyden.domain.accounts import Role, new_id
+from leyden.services import team
 from leyden.services.platform import Platform
+from leyden.storage.invitations import Invitation
 from leyden.web.site import Site
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD, person
@@ -148,3 +150,62 @@ async def test_a_viewer_invites_nobody(bob: Visitor) -> None:
         f"{bob.root}/team/invite", {"email": "x@example.org", "role": "viewer"}
     )
     assert refused.status == 403
+
+
+async def test_an_older_link_brings_no_role_back(
+    alice: Visitor, charlie: Visitor, platform: Platform
+) -> None:
+    links = [
+        await invite(alice, "charlie@example.org", role) for role in ("viewer", "admin")
+    ]
+    words = [link.partition("word=")[2] for link in links]
+    await charlie.get(links[0])
+    joined = await charlie.submit("/app/invitation", {"word": words[0]})
+    assert joined.status == 303
+    again = await charlie.submit("/app/invitation", {"word": words[1]})
+    assert again.status == 404
+    assert await roles(platform, alice.organization_id) == {
+        "alice": "owner",
+        "charlie": "viewer",
+    }
+
+
+async def test_who_was_removed_has_no_link_left(
+    alice: Visitor, charlie: Visitor, platform: Platform
+) -> None:
+    link = await invite(alice, "charlie@example.org", "viewer")
+    await charlie.get(link)
+    await charlie.submit("/app/invitation", {"word": link.partition("word=")[2]})
+    of, them = alice.organization_id, await user_id(platform, "charlie")
+    word = await asked_in_beside(platform, of, "charlie@example.org")
+    await alice.get(f"{alice.root}/team")
+    await alice.submit(f"{alice.root}/team/remove", {"user": them})
+    assert (await charlie.submit("/app/invitation", {"word": word})).status == 404
+    assert await roles(platform, of) == {"alice": "owner"}
+
+
+async def test_a_member_accepts_nothing(
+    alice: Visitor, bob: Visitor, platform: Platform
+) -> None:
+    word = await asked_in_beside(platform, alice.organization_id, "bob@example.org")
+    refused = await bob.submit("/app/invitation", {"word": word})
+    assert (refused.status, "already" in refused.text) == (409, True)
+    assert (await roles(platform, alice.organization_id))["bob"] == "viewer"
+
+
+async def asked_in_beside(platform: Platform, of: str, email: str) -> str:
+    """Keep an invitation for somebody who is in already, as a race would leave it."""
+    now, word = platform.clock(), "a-word-of-a-link"
+    async with platform.database.transaction() as tx:
+        await tx.invitations.add(
+            Invitation(
+                id=new_id(),
+                organization_id=of,
+                email=email,
+                role=Role.ADMIN,
+                created=now,
+                expires=now + timedelta(days=1),
+            ),
+            digest=team._digest(platform, word),
+        )
+    return word

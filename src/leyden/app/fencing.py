@@ -63,8 +63,10 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
 
 async def kept(given: Settings, layout: Layout) -> None:
     """Keep the fence up, and true when a name comes to mean another address."""
+    if _hindrance(given, layout.seats):
+        return
     stood: Fence | None = None
-    while not _hindrance(given, layout.seats):
+    while True:
         stood = await asyncio.to_thread(mended, given, layout, stood)
         await asyncio.sleep(_LOOK_AGAIN_S)
 
@@ -141,6 +143,11 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
     for ground in grounds.values():
         for where in _hosts(ground.backend):
             host, port = _host_and_port(where)
+            if port is None:  # which must never mean all of them
+                raise SetupError(
+                    f"{where}: name its port too, as HOST:PORT; nodes are let through "
+                    "the fence to that alone"
+                )
             for network in _resolved(host):
                 yield Opening(network, port)
 
@@ -149,7 +156,9 @@ def _hosts(backend: Backend) -> Iterator[str]:
     if isinstance(backend, Neutrino):
         yield from (*backend.only_peers, *backend.more_peers)
         if backend.fee_url:
-            yield urlsplit(backend.fee_url).netloc.rpartition("@")[2]
+            url = urlsplit(backend.fee_url)
+            usual = "" if url.port else ":443" if url.scheme == "https" else ":80"
+            yield url.netloc.rpartition("@")[2] + usual
         return
     yield backend.host
     if isinstance(backend, Bitcoind):

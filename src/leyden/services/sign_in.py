@@ -52,9 +52,13 @@ async def sign_in(
     right = await passwords.is_right(password, kept)
     if person is None or not right:
         raise Unauthorized(WRONG)
-    totp = await platform.database.reader.second_factors.totp(person.id)
-    whole = totp is None or totp.confirmed is None
     async with platform.database.transaction() as tx:
+        # A password may have been changed while this one was looked at, which is slow.
+        await tx.people.lock(person.id)
+        if await tx.people.password(email) != found:
+            raise Unauthorized(WRONG)
+        totp = await tx.second_factors.totp(person.id)
+        whole = totp is None or totp.confirmed is None
         if whole:
             await forgive(platform, tx, email, address, attempts=1)
         return await begin(

@@ -177,6 +177,7 @@ async def remove(
         if member.role is Role.OWNER:
             await _check_owner_remains(tx, organization_id)
         await tx.people.leave(organization_id, user_id)
+        await tx.invitations.end_for(organization_id, member.person.email, now=now)
         await tx.audit.add(
             at=now,
             actor=by.actor,
@@ -208,7 +209,13 @@ async def _check_owner_remains(tx: Nouns, organization_id: str) -> None:
 async def _join(
     tx: Nouns, invitation: Invitation, person: Person, *, now: datetime
 ) -> None:
-    await tx.invitations.end(invitation.organization_id, invitation.id, now=now)
+    of = invitation.organization_id
+    await tx.accounts.lock(of)
+    await tx.invitations.end(of, invitation.id, now=now)
+    if any(each.person.id == person.id for each in await tx.people.members(of)):
+        # An older link must not bring a role back that was taken away.
+        raise Conflict("you are in this organization already")
+    await tx.invitations.end_for(of, invitation.email, now=now)
     await tx.accounts.join(
         Membership(
             organization_id=invitation.organization_id,

@@ -30,6 +30,16 @@ _END = (
     .values(ended=bindparam("now"))
     .returning(invitations.c.id)
 )
+_END_FOR = (
+    update(invitations)
+    .where(
+        invitations.c.organization_id == bindparam("of"),
+        invitations.c.email == bindparam("whose"),
+        invitations.c.ended.is_(None),
+    )
+    .values(ended=bindparam("now"))
+    .returning(invitations.c.id)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +92,10 @@ class Invitations:
             _END, of=organization_id, invitation_id=invitation_id, now=to_us(now)
         ):
             raise NotFound
+
+    async def end_for(self, organization_id: str, email: str, *, now: datetime) -> None:
+        """Let nobody use any that was meant for this address."""
+        await self._run(_END_FOR, of=organization_id, whose=email, now=to_us(now))
 
 
 def _invitation(row: Row) -> Invitation:

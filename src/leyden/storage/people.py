@@ -16,6 +16,7 @@ from leyden.storage.tables_people import operators
 
 _person = (users.c.id, users.c.email, users.c.created)
 _GET = select(*_person).where(users.c.id == bindparam("user_id"))
+_LOCK = _GET.with_for_update()
 _PASSWORD = select(*_person, users.c.password).where(
     users.c.email == bindparam("email")
 )
@@ -74,6 +75,11 @@ class People:
         if not rows:
             raise NotFound
         return _person_from(rows[0])
+
+    async def lock(self, user_id: str) -> None:
+        """Let nobody else change how the person signs in until the commit."""
+        if not await self._run(_LOCK, user_id=user_id):
+            raise NotFound
 
     async def password(self, email: str) -> tuple[Person, str | None] | None:
         """Give who has this address, with the digest of the password, if any."""

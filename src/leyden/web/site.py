@@ -154,7 +154,7 @@ class Site:
     def _refusal(self, visit: Visit, error: LeydenError) -> Response:
         status, message = error.status, error.message
         if status == _OURS_TO_MEND:
-            log.error("a page failed", path=visit.url, why=message)
+            log.error("a page failed", path=visit.url.partition("?")[0], why=message)
             message = "Something went wrong here; it is being noted."
         response = visit.render(
             "error.html", status=status, code=status, message=message
