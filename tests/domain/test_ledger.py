@@ -78,9 +78,9 @@ def test_a_spent_credit_becomes_a_receivable(sats: int, available: int) -> None:
     assert sums["receivable:harbour"] == -max(sats - available, 0)
 
 
-@given(holds=SUMS, promised=SUMS, charged=SUMS, outstanding=SUMS)
+@given(holds=SUMS, promised=SUMS, charged=SUMS, owes=SUMS, outstanding=SUMS)
 def test_an_ended_order_holds_nothing(
-    holds: int, promised: int, charged: int, outstanding: int
+    holds: int, promised: int, charged: int, owes: int, outstanding: int
 ) -> None:
     sums = balances(
         ledger.let_go(
@@ -89,6 +89,7 @@ def test_an_ended_order_holds_nothing(
             holds=holds,
             promised=promised,
             charged=charged,
+            owes=owes,
             outstanding=outstanding,
             key="cancelled:5b0cFO",
         )
@@ -96,7 +97,7 @@ def test_an_ended_order_holds_nothing(
     assert sums["held:5b0cFO"] == -holds
     assert sum(sums.values()) == 0
     assert sums["promised"] == min(promised, holds)
-    assert sums["owed:harbour"] == min(charged, holds - sums["promised"])
+    assert sums["owed:harbour"] == min(charged, holds - sums["promised"], owes)
     assert sums["receivable:harbour"] <= outstanding
     if sums["credit:harbour"]:
         assert sums["receivable:harbour"] == outstanding

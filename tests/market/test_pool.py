@@ -142,6 +142,18 @@ async def test_without_its_lease_a_filled_bid_is_not_known(
     assert await state(market, made.ref) is TicketState.FILLED
 
 
+async def test_asking_about_others_makes_no_ticket_young_again(
+    poold: StandIn, book: Pages
+) -> None:
+    market = market_on(Poold(poold.access), book, registering_takes_s=0)
+    stuck, sold = [await offered(market, order=name) for name in ("one", "two")]
+    becomes(poold, stuck, "registered")
+    becomes(poold, sold, "expecting channel", ALIVE)
+    await state(market, stuck.ref)
+    assert await state(market, sold.ref) is TicketState.SUBMITTED
+    assert await state(market, stuck.ref) is TicketState.BROKEN
+
+
 async def test_a_ticket_that_stays_registered_is_broken(
     poold: StandIn, book: Pages
 ) -> None:

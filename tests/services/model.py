@@ -246,10 +246,17 @@ class Model:
             self._give(sale.who, sale.held - sale.total)
             sale.held = sale.total
 
+    def pay_bill(self, who: str, sats: int) -> bool:
+        """A bill was paid outside; False when it is more than what is owed."""
+        if sats > self.owed[who]:
+            return False
+        self.owed[who] -= sats
+        return True
+
     def _end(self, sale: Sale, status: str) -> None:
         if sale.promised:
             sale.paid_at = None
-        to_account = min(sale.charged, sale.held - sale.promised)
+        to_account = min(sale.charged, sale.held - sale.promised, self.owed[sale.who])
         before = self.credit[sale.who]
         self.owed[sale.who] -= to_account
         self._give(sale.who, sale.held - sale.promised - to_account)

@@ -25,7 +25,7 @@ from leyden.domain.orders import Order
 from leyden.domain.payments import InvoiceState, Outpoint
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
-from leyden.errors import NotAllowed, OverLimit
+from leyden.errors import Conflict, NotAllowed, OverLimit
 from leyden.services import credit, orders
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
@@ -74,6 +74,7 @@ class Shopping(RuleBasedStateMachine):
         )
         self.model = Model(now=NOW, most_owed={LIGHTHOUSE: MOST_OWED})
         self.orders: dict[str, Order] = {}
+        self.bills = 0
         self.coins: dict[str, Outpoint] = {}
 
     def run(self, step: Coroutine[Any, Any, Result]) -> Result:
@@ -112,6 +113,30 @@ class Shopping(RuleBasedStateMachine):
     def redeem(self, who: str, sats: int) -> None:
         self.run(self.till.give_credit(sats, who))
         self.model.redeem(who, sats)
+        self.agree()
+
+    @rule(who=TEAMS, sats=st.sampled_from([1, 1_000, 16_163]))
+    def pay_bill(self, who: str, sats: int) -> None:
+        """A bill of a corporate account is paid, whatever its orders come to."""
+        expected = self.model.pay_bill(who, sats)
+        self.bills += 1
+        try:
+            self.run(
+                credit.correct(
+                    self.database,
+                    who,
+                    credit.Correction.SETTLED,
+                    sats=sats,
+                    reason="the bill was paid",
+                    actor="operator:alice",
+                    key=f"bill {self.bills}",
+                    now=self.till.now,
+                )
+            )
+        except Conflict:
+            assert not expected
+        else:
+            assert expected
         self.agree()
 
     @precondition(lambda self: self.with_open_invoice())

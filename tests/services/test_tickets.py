@@ -14,12 +14,13 @@ from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import SoldOut, Stale
 from leyden.market.simulated import SimulatedMarket
+from leyden.services import credit
 from leyden.services.book import OrderBook
 from leyden.services.shop import TICKET
 from leyden.services.tickets import TicketMaker, ticket_moved
 from leyden.services.verify import verify
 from leyden.tasks import Work
-from tests.services.till import PRICE, Till, request_of
+from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 
 async def test_a_lightning_payment_buys_a_ticket(till: Till) -> None:
@@ -147,6 +148,29 @@ async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
     leases = await till.database.reader.leases.of_orders([order.id])
     assert leases[order.id].cost == await till.place(ledger.AUCTION)
     assert await till.place(ledger.EARNED) == PRICE - leases[order.id].cost
+    await till.prove()
+
+
+async def test_an_order_whose_bill_was_paid_ends_in_credit(till: Till) -> None:
+    await credit.open_account(
+        till.database, HARBOUR, most_owed=10**9, actor="operator", now=till.now
+    )
+    order = await till.create()
+    assert order.charged == PRICE
+    await till.work()
+    await credit.correct(
+        till.database,
+        HARBOUR,
+        credit.Correction.SETTLED,
+        sats=PRICE - 100,
+        reason="the bill was paid",
+        actor="operator",
+        key="bill 1",
+        now=till.now,
+    )
+    ended = await till.cancel(order)
+    assert (ended.status, ended.credit_refund) == (Status.CANCELLED, PRICE - 100)
+    assert await till.credit() == PRICE - 100
     await till.prove()
 
 

@@ -164,16 +164,18 @@ def let_go(
     holds: int,
     promised: int,
     charged: int,
+    owes: int,
     outstanding: int,
     key: str,
 ) -> list[Entry]:
     """Give back all that an order holds, each part to where it came from.
 
     A payment that is only promised is handed back to its payer, what was charged to
-    a corporate account is taken off again, and the rest is the organization's.
+    a corporate account is taken off again as far as it is still owed, and the rest is
+    the organization's: a bill that was paid meanwhile was paid with its money.
     """
     to_payer = min(promised, holds)
-    to_account = min(charged, holds - to_payer)
+    to_account = min(charged, holds - to_payer, owes)
     entries = [
         Entry(
             key=f"{key}:{part}",

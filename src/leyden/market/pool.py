@@ -113,11 +113,9 @@ class PoolMarket:
         self._made = {
             order_id: ref for order_id, ref in self._made.items() if ref not in refs
         }
-        self._registered = {
-            ref: since
-            for ref, since in self._registered.items()
-            if ref in tickets and tickets[ref].state == _REGISTERED
-        }
+        for ref in refs:  # of these alone: others are asked about in another call
+            if ref not in tickets or tickets[ref].state != _REGISTERED:
+                self._registered.pop(ref, None)
         over = await self._ends.of(tickets)
         told: dict[str, Progress] = {}
         for ref, ticket in tickets.items():

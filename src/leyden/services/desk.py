@@ -57,6 +57,7 @@ class Desk:
         for order in orders:
             places[ledger.credit(order.organization_id)] = None
             places[ledger.receivable(order.organization_id)] = None
+            places[ledger.owed(order.organization_id)] = None
         desk = cls(
             now=now,
             _orders={order.id: order for order in orders},
@@ -87,6 +88,10 @@ class Desk:
     def outstanding(self, order: Order) -> Sats:
         """Give what its organization owes us for money that the chain took back."""
         return Sats(-self.balance(ledger.receivable(order.organization_id)))
+
+    def owes(self, order: Order) -> Sats:
+        """Give what its organization's corporate account owes now."""
+        return Sats(-self.balance(ledger.owed(order.organization_id)))
 
     def output(self, outpoint: Outpoint) -> KnownOutput | None:
         """Give what is known of an output of these orders."""

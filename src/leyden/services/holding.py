@@ -74,6 +74,7 @@ def end(desk: Desk, order: Order, event: Event) -> Order:
         holds=desk.holds(order),
         promised=order.promised,
         charged=order.charged,
+        owes=desk.owes(order),
         outstanding=desk.outstanding(order),
         key=f"{event}:{order.id}",
     )

@@ -21,7 +21,7 @@ from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
-from leyden.errors import MarketAway, NotFound, Violated
+from leyden.errors import MarketAway, NotFound, Stale, Violated
 from leyden.services.desk import Desk
 from leyden.services.due import Due, end_together
 from leyden.services.holding import end, give
@@ -223,7 +223,7 @@ async def _move(shop: Shop, order: Order, progress: Progress) -> None:
     """Move one order; what the database refuses of it holds up no other."""
     try:
         await ticket_moved(shop, order.id, progress)
-    except Violated as error:
+    except (Stale, Violated) as error:
         log.exception("an order cannot move", order=order.id, why=error.message)
 
 
@@ -240,7 +240,7 @@ async def _give_up(shop: Shop, order: Order) -> None:
         log.warning("it is not cancelled yet", order=order.id, why=error.message)
         return
     if cancelled:
-        await ticket_moved(shop, order.id, Progress(state=TicketState.CANCELLED))
+        await _move(shop, order, Progress(state=TicketState.CANCELLED))
 
 
 def _is_news(order: Order, progress: Progress) -> bool:
