@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal as signals
 
-from leyden.processes.identity import Identity, start_of
+from leyden.processes.identity import Identity, identify, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
 _KILLED_WITHIN_S = 10.0
@@ -64,9 +64,11 @@ def _open(identity: Identity) -> int | None:
         pidfd = os.pidfd_open(identity.pid)
     except ProcessLookupError:
         return None
-    # Looked at after the opening: if the pid still is this run, the pidfd is too. The
-    # start alone tells: a run that is ending has no program any more, but a pid.
-    if _start(identity.pid) != identity.started:
+    # Looked at after the opening: if the pid still is this run, the pidfd is too. A run
+    # that is ending has no program any more, but its pid, and when it started.
+    found = identify(identity.pid)
+    ending = found is None and _start(identity.pid) == identity.started
+    if found != identity and not ending:
         os.close(pidfd)
         return None
     return pidfd

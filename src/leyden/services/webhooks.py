@@ -64,10 +64,15 @@ async def announce(
     """
     if not node.settings.webhook or node.wanted is Wanted.DELETED:
         return
-    added = False
+    added = locked = False
     for event in events:
         if not await _is_news(tx, node, event, now):
             continue
+        if not locked:
+            # The task before its deliveries, as whoever delivers them locks them: the
+            # other way round the two of us would wait for each other.
+            await tx.tasks.put(WEBHOOKS, node.id, due=now)
+            locked = True
         if isinstance(event, StatusChanged):
             await tx.webhooks.supersede_status(node.id)
         added |= await tx.webhooks.add(
@@ -81,7 +86,6 @@ async def announce(
     if added:
         # What waited before goes first, and at once: the receiver may be back.
         await tx.webhooks.hurry(node.id, now=now)
-        await tx.tasks.put(WEBHOOKS, node.id, due=now)
 
 
 async def readdressed(tx: Nouns, node: Node, *, now: datetime) -> None:
