@@ -203,6 +203,8 @@ def _go() -> dict[str, str]:
 def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> None:
     """As written, but told by the environment to be brief: this is one of them."""
     _, command, _ = commands()
+    subprocess.run(["./leyden", "config"], cwd=clone, env=environment, check=True)
+    kept = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
     brief = {**environment, "PYTEST_ADDOPTS": "-k test_accounts -p no:cacheprovider"}
     brief |= _go()
     done = subprocess.run(
@@ -216,3 +218,5 @@ def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> N
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "passed" in done.stdout
+    made = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
+    assert made == kept, "what runs from this clone keeps its packages under its feet"

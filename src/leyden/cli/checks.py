@@ -67,10 +67,9 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     everything = ("-n", str(os.cpu_count() or 1), "--dist=loadfile", "--durations=15")
     command = ("pytest", *marker, *(arguments or everything))
     code = subprocess.run(_ours(command), cwd=_ROOT, check=False).returncode
-    if code:
-        sys.exit(code)
     if not arguments:
-        _test_auctioneer()
+        code = _test_auctioneer() or code
+    sys.exit(code)
 
 
 def _build_daemons() -> None:
@@ -81,15 +80,13 @@ def _build_daemons() -> None:
         asyncio.run(builds.build(everything, cache=cache, progress=progress))
 
 
-def _test_auctioneer() -> None:
+def _test_auctioneer() -> int:
     module = ToolSet(name="auctioneer", programs=(), folder=_ROOT / "auctioneer")
     cache = builds.default_cache(os.environ)
     go = asyncio.run(toolchain(cache, oldest=module.go, environment=os.environ))
-    code = subprocess.run(
+    return subprocess.run(
         (go, "test", "./..."), cwd=module.folder, check=False
     ).returncode
-    if code:
-        sys.exit(code)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
