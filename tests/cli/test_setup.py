@@ -1,3 +1,4 @@
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -86,3 +87,31 @@ def test_another_homes_platform_is_not_taken_for_this_ones(
         server.shutdown()
     assert shown.exit_code == 1
     assert '"api": "not running"' in shown.stdout
+
+
+def test_doctor_names_the_port_that_somebody_has(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        monkeypatch.setenv("LEYDEN_DEVNET_BTCD_PORT", str(taken))
+        examined = typed("doctor")
+    assert examined.exit_code == 1
+    missing = examined.stdout.partition(f"MISSING  port {taken} is in use")[2]
+    assert "set LEYDEN_DEVNET_BTCD_PORT" in missing.splitlines()[1]
+
+
+def test_doctor_looks_for_uv_where_leyden_itself_puts_it(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("LEYDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    lacks = "MISSING  pip or uv"
+    assert lacks in typed("doctor").stdout
+    uv = tmp_path / "cache" / "uv" / "bin" / "uv"
+    uv.parent.mkdir(parents=True)
+    uv.touch(mode=0o755)
+    assert lacks not in typed("doctor").stdout

@@ -4,19 +4,21 @@ import os
 import platform
 import shutil
 import socket
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from leyden import settings
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
+from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
 from leyden.runtimes import nftables
 from leyden.settings import Settings
 
 _ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
 _GIB = 1 << 30
+_LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +37,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
     yield from _programs(environment)
     yield _room(builds.default_cache(environment))
     yield _home(given.home_path)
-    for name in ("api_port", "metrics_port"):
-        yield _port(name, getattr(given, name), given.home_path)
+    yield from _ports(given)
     yield Finding(
         what="names like NODE.localhost resolve in every program",
         well=_resolves("node.localhost"),
@@ -67,32 +68,22 @@ def _fence(given: Settings) -> Finding:
 
 def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
     cache = builds.default_cache(environment)
-    built = all(
-        place(cache, tools, program).exists()
-        for tools, program in (
-            catalogue.find("lnd", None),
-            catalogue.find("btcd", None),
-        )
-    )
-    if built:
-        yield Finding(what=f"lnd and btcd, built in {cache}", well=True)
+    wanted = [catalogue.find(name) for name in ("lnd", "btcd", "poold", "auctioneer")]
+    if all(place(cache, *each).exists() for each in wanted):
+        yield Finding(what=f"lnd, btcd and Pool, built in {cache}", well=True)
         return
     yield Finding(
-        what="Go, to build lnd and btcd the first time",
+        what="Go, to build lnd, btcd and Pool the first time",
         well=shutil.which("go") is not None,
         needed=False,
         mend="none is needed: a Go toolchain is installed from PyPI into the cache",
     )
     yield Finding(
         what="pip or uv, to install what is missing",
-        well=bool(shutil.which("uv") or shutil.which("pip") or _has_pip()),
+        well=installer(cache, environment) is not None,
         needed=shutil.which("go") is None,
         mend="sudo apt-get install python3-venv python3-pip",
     )
-
-
-def _has_pip() -> bool:
-    return any((Path(path) / "pip").is_dir() for path in sys.path)
 
 
 def _room(cache: Path) -> Finding:
@@ -114,20 +105,34 @@ def _home(home: Path) -> Finding:
     )
 
 
-def _port(name: str, port: int, home: Path) -> Finding:
+def _ports(given: Settings) -> Iterator[Finding]:
+    if (given.home_path / "ready").exists():
+        yield Finding(what="the ports are in use by us", well=True)
+        return
+    ports = {
+        name: getattr(given, name)
+        for name, _, _ in settings.every_setting()
+        if name.startswith(_LISTENS) and name.endswith("_port")
+    }
+    taken = {name for name, port in ports.items() if not _is_free(port)}
+    for name in sorted(taken):
+        yield Finding(
+            what=f"port {ports[name]} is in use",
+            well=False,
+            mend=f"stop the program that has it, or set LEYDEN_{name.upper()}",
+        )
+    if not taken:
+        yield Finding(what=f"{len(ports)} ports are free, as `up` needs", well=True)
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-            free = True
         except OSError:
-            free = False
-    ours = (home / "ready").exists()
-    return Finding(
-        what=f"port {port} is free" if free else f"port {port} is in use by us",
-        well=free or ours,
-        mend=f"stop the program that has it, or set LEYDEN_{name.upper()}",
-    )
+            return False
+    return True
 
 
 def _resolves(name: str) -> bool:

@@ -43,9 +43,9 @@ _home = click.option(
 def up(home: Path | None, *, detach: bool) -> None:
     """Turn this machine into the whole platform, on a private chain of its own.
 
-    The first time it builds lnd and btcd from source, which takes minutes; after that
-    it takes seconds and needs no network. Ctrl-C or `leyden down` stops it; the nodes
-    it made go on, and are found again.
+    The first time it builds lnd, btcd, Pool and an auction from source, which takes
+    minutes; after that it takes seconds and needs no network. Ctrl-C or `leyden down`
+    stops it; the nodes it made go on, and are found again.
     """
     given = _settings(home)
     if detach:

