@@ -9,7 +9,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from leyden.api.connections import Limits, counted_as
+from leyden.api.connections import Limits
+from leyden.domain.addresses import counted_as
 from tests.api.wire import Echo, Running, running, until
 
 HEAD = b"Host: leyden.example\r\n"

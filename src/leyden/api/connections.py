@@ -5,12 +5,10 @@ timer for each request would be paid by the honest ones.
 """
 
 import asyncio
-import ipaddress
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
-from functools import lru_cache
 from time import time
 from typing import Protocol
 
@@ -153,17 +151,3 @@ class Connections:
         for each in list(self._all):
             each.look(now_s)
         loop.call_later(self.limits.look_every_s, self._look)
-
-
-@lru_cache(maxsize=4096)
-def counted_as(address: str) -> str:
-    """Give the address in the form that is counted: of IPv6 the /64, a household's."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(ip, ipaddress.IPv4Address):
-        return str(ip)
-    if ip.ipv4_mapped is not None:
-        return str(ip.ipv4_mapped)
-    return str(ipaddress.ip_network((int(ip), 64), strict=False))

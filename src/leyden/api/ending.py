@@ -19,8 +19,9 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from leyden.api.connections import Connections, counted_as
+from leyden.api.connections import Connections
 from leyden.api.framing import Unread
+from leyden.domain.addresses import counted_as
 
 
 class Part(Enum):

@@ -14,6 +14,7 @@ from leyden.api.app import ClientLeft, Receive, Scope, Send, read_body
 from leyden.api.counting import count
 from leyden.api.limits import RateLimit
 from leyden.api.operations import Problem
+from leyden.domain.addresses import counted_as
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 
@@ -64,7 +65,7 @@ class Gateways:
     async def _answer(self, scope: Scope, receive: Receive) -> bytes | None:
         if scope["method"] != "POST":
             raise MethodNotAllowed
-        address = scope["client"][0] if scope.get("client") else ""
+        address = counted_as(scope["client"][0]) if scope.get("client") else ""
         self._failures.check(address, at_s=time.monotonic())
         body = await read_body(receive)
         try:

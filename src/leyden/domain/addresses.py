@@ -2,10 +2,11 @@
 
 Whatever a tenant can make call out for them, a webhook or their own lnd, must not
 become a way into what only this machine can reach: loopback, private ranges, the
-cloud's metadata service.
+cloud's metadata service. And as what a caller's address is counted, where it is.
 """
 
 import ipaddress
+from functools import lru_cache
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -70,3 +71,15 @@ def is_public(address: Address) -> bool:
     return address in PUBLIC_V6 and not any(
         address in network for network in SPECIAL_V6
     )
+
+
+@lru_cache(maxsize=4096)
+def counted_as(address: str) -> str:
+    """Give the address in the form that is counted: of IPv6 the /64, a household's."""
+    try:
+        ip = plain(ipaddress.ip_address(address.partition("%")[0]))
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))
