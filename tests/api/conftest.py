@@ -1,7 +1,7 @@
 """The API as its callers see it: Alice and Bob on one team, Charlie on another."""
 
 import json
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -39,6 +39,9 @@ class Caller:
     key: str | None
     organization_id: str
     headers: list[tuple[str, str]] = field(default_factory=list)
+    address: str = "127.0.0.1"
+    # Done once, while the body of the next request is on its way.
+    meanwhile: Callable[[], Awaitable[object]] | None = None
 
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.call("GET", path, headers=headers)
@@ -73,11 +76,14 @@ class Caller:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "headers": [(n.lower().encode(), v.encode("latin-1")) for n, v in sent],
-            "client": ("127.0.0.1", 50_000),
+            "client": (self.address, 50_000),
         }
         answered: list[MutableMapping[str, Any]] = []
 
         async def receive() -> MutableMapping[str, Any]:
+            if self.meanwhile is not None:
+                meanwhile, self.meanwhile = self.meanwhile, None
+                await meanwhile()
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: MutableMapping[str, Any]) -> None:

@@ -106,7 +106,7 @@ class Public:
 
     async def _ready(self) -> Answer:
         try:
-            await self._platform.database.reader.accounts.list_()
+            await self._platform.database.reader.accounts.reach()
         except Away as error:
             return 503, _JSON, msgspec.json.encode({"message": error.message})
         return 200, _JSON, b'{"status":"ready"}'

@@ -18,6 +18,7 @@ _LOCK_ORGANIZATION = (
     .where(organizations.c.id == bindparam("id"))
     .with_for_update()
 )
+_REACH = select(organizations.c.id).limit(1)
 _LIST_ORGANIZATIONS = select(organizations).order_by(organizations.c.created)
 
 _person = (users.c.id, users.c.email, users.c.created)
@@ -47,6 +48,10 @@ class Accounts:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+
+    async def reach(self) -> None:
+        """Return if the database answers, however much it holds."""
+        await self._run(_REACH)
 
     async def add(self, organization: Organization) -> None:
         """Keep a new organization; Taken when the name is in use."""

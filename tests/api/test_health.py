@@ -1,0 +1,61 @@
+"""Health is asked every few seconds, so it costs the same however much there is."""
+
+from dataclasses import replace
+
+from sqlalchemy import ClauseElement
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.public import Public
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from leyden.storage.database import Database
+from leyden.storage.nouns import Nouns
+from leyden.storage.statements import Row, Run, Value
+from tests.api.conftest import Caller
+from tests.away import AwayDatabase
+
+
+class _Counting:
+    """Runs statements, and counts the rows they give."""
+
+    def __init__(self, run: Run) -> None:
+        self._run, self.rows = run, 0
+        self.many, self.wake = run.many, run.wake
+
+    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+        rows = await self._run(statement, **values)
+        self.rows += len(rows)
+        return rows
+
+
+class _Looking(AwayDatabase):
+    """Lets itself be looked at and no more."""
+
+    def __init__(self, database: Database) -> None:
+        self.counting = _Counting(database.reader.run)
+        self.reader = Nouns(self.counting)
+
+
+def _caller(platform: Platform) -> Caller:
+    public = Public(platform, Api(platform, OPERATIONS), version="0.1.0")
+    return Caller(public, None, "")  # type: ignore[arg-type]
+
+
+async def test_ready_reads_one_row_of_many(platform: Platform) -> None:
+    for number in range(30):
+        await accounts.create_organization(platform, f"team {number}", actor="test")
+    looking = _Looking(platform.database)
+    answer = await _caller(replace(platform, database=looking)).get("/health/ready")
+    assert (answer.status, answer.json()) == (200, {"status": "ready"})
+    assert looking.counting.rows == 1
+
+
+async def test_while_the_database_is_away_it_lives_and_is_not_ready(
+    platform: Platform,
+) -> None:
+    caller = _caller(replace(platform, database=AwayDatabase()))
+    assert (await caller.get("/health/live")).status == 200
+    answer = await caller.get("/health/ready")
+    assert answer.status == 503
+    assert "away" in answer.json()["message"]

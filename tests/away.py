@@ -1,0 +1,37 @@
+"""A database that went away, as those who ask it see it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from leyden.errors import DatabaseAway
+from leyden.storage.nouns import Nouns
+from leyden.storage.statements import Row, Wake
+
+
+class _Away:
+    async def __call__(self, *_: object, **__: object) -> list[Row]:
+        raise DatabaseAway(retry_after_s=5)
+
+    async def many(self, *_: object) -> int:
+        raise DatabaseAway(retry_after_s=5)
+
+    def wake(self, kind: str) -> None:
+        """Wake nobody."""
+
+
+class AwayDatabase:
+    """Answers nothing."""
+
+    is_alone = True
+    reader = Nouns(_Away())
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Nouns]:
+        """Begin none."""
+        yield self.reader
+
+    def listen(self, wake: Wake) -> None:
+        """Tell nobody anything."""
+
+    async def close(self) -> None:
+        """Let go of nothing."""
