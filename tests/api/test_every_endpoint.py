@@ -364,6 +364,15 @@ class TestLimits:
         statuses = [(await nobody.get("/nowhere")).status for _ in range(3)]
         assert statuses == [401, 401, 429]
 
+    async def test_a_household_counts_as_one_address(self, nobody: Caller) -> None:
+        statuses = []
+        for number in range(3):
+            nobody.address = f"2001:db8:1:2::{number}"
+            statuses.append((await nobody.get("/nowhere")).status)
+        assert statuses == [401, 401, 429]
+        nobody.address = "2001:db8:1:3::1"
+        assert (await nobody.get("/nowhere")).status == 401
+
 
 def test_the_table_is_json(operations: tuple[Operation, ...]) -> None:
     from leyden.api.openapi import document  # noqa: PLC0415  only here

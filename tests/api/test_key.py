@@ -1,6 +1,7 @@
 """GET /key: whoever holds a key learns what it opens."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -47,3 +48,14 @@ async def test_two_teams_hear_of_themselves_alone(
 
 async def test_without_a_key_nothing_is_told(nobody: Caller) -> None:
     assert (await nobody.get("/key")).status == 401
+
+
+async def test_a_body_that_takes_its_time_outlives_no_key(
+    alice: Caller, platform: Platform
+) -> None:
+    (key,) = await platform.database.reader.keys.list_(alice.organization_id)
+    alice.meanwhile = partial(
+        accounts.revoke_key, platform, alice.organization_id, key.id, actor="test"
+    )
+    refused = await alice.post("/flow/redeem", {"coupon": "x"})
+    assert refused.status == 401

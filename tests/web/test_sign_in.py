@@ -55,6 +55,17 @@ async def test_whoever_guesses_has_to_wait_and_others_do_not(
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
 
 
+@pytest.mark.usefixtures("alice")
+async def test_a_household_counts_as_one_address(nobody: Visitor) -> None:
+    for number in range(3):
+        nobody.address = f"2001:db8:1:2::{number}"
+        assert (await nobody.sign_in("alice@example.org", "wrong")).status == 401
+    nobody.address = "2001:db8:1:2:3:4:5:6"
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 429
+    nobody.address = "2001:db8:1:3::1"
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
 @pytest.mark.usefixtures("alice", "charlie")
 async def test_an_account_of_ones_own_buys_no_guesses(nobody: Visitor) -> None:
     refused = 0
@@ -247,3 +258,49 @@ async def test_a_sign_in_on_its_way_ends_with_the_password_it_used(
         await coming
     assert all(each.result() for each in busy)
     assert (await alice.get(f"{alice.root}/nodes")).status == 200
+
+
+async def test_a_flood_of_sign_ins_is_asked_to_come_back(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    done = threading.Event()
+    slow = passwords._SLOWLY
+    busy = [slow.submit(done.wait, 20) for _ in range(slow._max_workers)]
+    flood = [
+        asyncio.create_task(passwords.is_right("wrong", "no digest"))
+        for _ in range(passwords.MOST)
+    ]
+    async with asyncio.timeout(10):
+        while slow._work_queue.qsize() < passwords.MOST:
+            await asyncio.sleep(0.01)
+    for _ in range(5):  # more often than one may be wrong: none of it is counted
+        refused = await nobody.sign_in("alice@example.org", PASSWORD)
+        assert (refused.status, refused.header("retry-after")) == (503, "5")
+    await alice.get("/app/account")
+    new = {"present": PASSWORD, "new": "two lamps in the harbour"}
+    assert (await alice.submit("/app/account/password", new)).status == 503
+    done.set()
+    assert not any(await asyncio.gather(*flood))
+    assert all(each.result() for each in busy)
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+async def test_a_code_completes_no_sign_in_that_has_ended(
+    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+) -> None:
+    await _give_totp(platform, "alice@example.org")
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    await nobody.get("/app/second-factor")
+    sessions = await platform.database.reader.sessions.list_(await _id(platform))
+    (half,) = (each for each in sessions if not each.whole)
+    await alice.get("/app/account")
+    await alice.submit("/app/account/sign-out-elsewhere")
+    code = totp_code(RFC_SECRET, int(yard.now.timestamp()) // 30)
+    with pytest.raises(Unauthorized, match="has ended meanwhile"):
+        await sign_in.second_factor(platform, half, code, now=yard.now)
+
+
+async def _id(platform: Platform) -> str:
+    found = await platform.database.reader.accounts.find_person("alice@example.org")
+    assert found is not None
+    return found.id

@@ -15,6 +15,7 @@ from leyden.api.limits import RateLimit
 from leyden.api.operations import Operation, Problem, Request, Table
 from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal
+from leyden.domain.addresses import counted_as
 from leyden.errors import (
     Forbidden,
     LeydenError,
@@ -109,7 +110,9 @@ class Api:
         raw = b""
         if operation.body is not None:
             raw, given["body"] = await _read(receive, operation, content_type)
-            now = self._platform.clock()  # reading may have taken its time
+            # Reading may have taken its time, and the key may have ended meanwhile.
+            now = self._platform.clock()
+            principal = await accounts.authenticate(self._platform, key or "", now=now)
         if (query := _query(scope, operation)) is not None:
             given["query"] = query
         request = Request(
@@ -143,7 +146,7 @@ class Api:
         self, scope: Scope, key: str | None, *, now: datetime
     ) -> Principal:
         at_s = time.monotonic()
-        address = scope["client"][0] if scope.get("client") else ""
+        address = counted_as(scope["client"][0]) if scope.get("client") else ""
         self._failures.check(address, at_s=at_s)
         try:
             principal = await accounts.authenticate(self._platform, key or "", now=now)

@@ -140,7 +140,9 @@ async def enter(
         raise Unauthorized(WRONG)
     person = await platform.database.reader.people.get(found.user_id)
     async with platform.database.transaction() as tx:
-        await tx.second_factors.used(found.id, sign_count=count, now=now)
+        await tx.people.lock(person.id)
+        if not await tx.second_factors.used(found.id, sign_count=count, now=now):
+            raise Unauthorized(WRONG)
         return await sign_in.begin(
             platform,
             tx,

@@ -1,18 +1,28 @@
 """Passwords: digested and checked slowly on purpose, beside the event loop."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
+from threading import BoundedSemaphore
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from leyden.errors import Malformed
+from leyden.errors import Away, Malformed
 
 _SHORTEST = 10
 _LONGEST = 1_000
-# Each takes 64 MiB and most of a processor; whoever comes third waits.
+# Each takes 64 MiB and most of a processor; whoever comes third waits, for a few
+# seconds at most: more than that is a flood, and those in it are asked to come back.
 _SLOWLY = ThreadPoolExecutor(2, thread_name_prefix="password")
+MOST = 20
+_PLACES = BoundedSemaphore(MOST)
+_BUSY = "Too many people sign in just now; try again in a moment."
+_COME_BACK_S = 5
+
+_Done = TypeVar("_Done")
 
 
 def check(password: str) -> str:
@@ -24,17 +34,32 @@ def check(password: str) -> str:
     return password
 
 
+def check_room() -> None:
+    """Raise Away when so many wait that one more would be turned away."""
+    if not _PLACES.acquire(blocking=False):
+        raise Away(_BUSY, retry_after_s=_COME_BACK_S)
+    _PLACES.release()
+
+
 async def digest(password: str) -> str:
     """Digest a password; Malformed when it is no good."""
     check(password)
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_SLOWLY, PasswordHasher().hash, password)
+    return await _slowly(partial(PasswordHasher().hash, password))
 
 
 async def is_right(password: str, kept: str | None) -> bool:
     """Tell whether it is the one; where there is none, take as long to say no."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_SLOWLY, _verify, password[:_LONGEST], kept)
+    return await _slowly(partial(_verify, password[:_LONGEST], kept))
+
+
+async def _slowly(work: Callable[[], _Done]) -> _Done:
+    """Do it when its turn comes; Away when too many wait already."""
+    if not _PLACES.acquire(blocking=False):
+        raise Away(_BUSY, retry_after_s=_COME_BACK_S)
+    doing = _SLOWLY.submit(work)
+    # When it is over, not when nobody waits for it any more: it is done all the same.
+    doing.add_done_callback(lambda _: _PLACES.release())
+    return await asyncio.wrap_future(doing)
 
 
 def _verify(password: str, kept: str | None) -> bool:

@@ -90,6 +90,7 @@ async def _check_password(
 ) -> None:
     """Ask again, for a browser that was left open; guessing is counted as well."""
     email, address = who.person.email, who.session.address
+    passwords.check_room()
     await sign_in.count(platform, email, address, now=now)
     found = await platform.database.reader.people.password(email)
     if not await passwords.is_right(present, found[1] if found else None):

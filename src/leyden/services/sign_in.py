@@ -8,6 +8,7 @@ import secrets
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Person, check_email, new_id
+from leyden.domain.addresses import counted_as
 from leyden.domain.sign_in import Session, SignedIn, totp_step
 from leyden.errors import Malformed, TooMany, Unauthorized
 from leyden.services import passwords
@@ -15,6 +16,7 @@ from leyden.services.platform import Platform
 from leyden.storage.nouns import Nouns
 
 WRONG = "That address and password do not belong together."
+ENDED = "This sign-in has ended meanwhile. Sign in again."
 WRONG_CODE = "That code is not right, or was used before. Wait for the next one."
 
 _COOKIE = "session"
@@ -46,6 +48,7 @@ async def sign_in(
         email = check_email(email)
     except Malformed:
         raise Unauthorized(WRONG) from None
+    passwords.check_room()  # before it is counted: it is no fault of theirs
     await count(platform, email, address, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
@@ -113,10 +116,13 @@ async def second_factor(
     await count(platform, person.email, session.address, now=now)
     step = await right_step(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
+        # What began with a password may have ended with it while the code was typed.
+        await tx.people.lock(person.id)
+        if not await tx.sessions.end(person.id, session.id):
+            raise Unauthorized(ENDED)
         if step is None or not await tx.second_factors.use_step(person.id, step):
             raise Unauthorized(WRONG_CODE)
         await forgive(platform, tx, person.email, session.address, attempts=2)
-        await tx.sessions.end(person.id, session.id)
         return await begin(
             platform,
             tx,
@@ -205,6 +211,7 @@ async def forgive(
 
 
 def _counted(platform: Platform, email: str, address: str) -> tuple[bytes, ...]:
+    address = counted_as(address)
     return tuple(
         platform.sealer.digest(who.encode(), purpose=_FAILURES)
         for who in (f"{email} from {address}", f"from {address}", email)

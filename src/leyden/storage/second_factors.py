@@ -44,6 +44,7 @@ _USED = (
     update(passkeys)
     .where(passkeys.c.id == bindparam("passkey_id"))
     .values(sign_count=bindparam("sign_count"), last_used=bindparam("now"))
+    .returning(passkeys.c.id)
 )
 _REMOVE = (
     delete(passkeys)
@@ -140,9 +141,13 @@ class SecondFactors:
         """Give a person's passkeys, oldest first."""
         return [_passkey(row) for row in await self._run(_LIST, user_id=user_id)]
 
-    async def used(self, id_: bytes, *, sign_count: int, now: datetime) -> None:
-        """Note that it opened a session."""
-        await self._run(_USED, passkey_id=id_, sign_count=sign_count, now=to_us(now))
+    async def used(self, id_: bytes, *, sign_count: int, now: datetime) -> bool:
+        """Note that it opened a session; False when it was removed meanwhile."""
+        return bool(
+            await self._run(
+                _USED, passkey_id=id_, sign_count=sign_count, now=to_us(now)
+            )
+        )
 
     async def remove_passkey(self, user_id: str, id_: bytes) -> None:
         """Forget one of a person's passkeys; NotFound when there is none such."""

@@ -24,8 +24,13 @@ _SEEN = (
     .where(sessions.c.id == bindparam("session_id"))
     .values(seen=bindparam("now"))
 )
-_END = delete(sessions).where(
-    sessions.c.user_id == bindparam("user_id"), sessions.c.id == bindparam("session_id")
+_END = (
+    delete(sessions)
+    .where(
+        sessions.c.user_id == bindparam("user_id"),
+        sessions.c.id == bindparam("session_id"),
+    )
+    .returning(sessions.c.id)
 )
 _END_OTHERS = delete(sessions).where(
     sessions.c.user_id == bindparam("user_id"), sessions.c.id != bindparam("session_id")
@@ -86,9 +91,9 @@ class Sessions:
         """Note that it is in use."""
         await self._run(_SEEN, session_id=session_id, now=to_us(now))
 
-    async def end(self, user_id: str, session_id: str) -> None:
-        """End one of a person's sessions; the second time changes nothing."""
-        await self._run(_END, user_id=user_id, session_id=session_id)
+    async def end(self, user_id: str, session_id: str) -> bool:
+        """End one of a person's sessions; False when it had ended before."""
+        return bool(await self._run(_END, user_id=user_id, session_id=session_id))
 
     async def end_others(self, user_id: str, *, but: str) -> None:
         """End all of a person's sessions but one."""
