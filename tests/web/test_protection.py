@@ -1,8 +1,17 @@
 """What a page of ours never lets another site, or another team, do."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
-from tests.web.conftest import PASSWORD
+from leyden.domain.accounts import Role
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from leyden.web.app import dashboard
+from leyden.web.site import Site
+from tests.away import AwayDatabase
+from tests.web.conftest import PASSWORD, person
 from tests.web.visitor import HOST, Visitor
 
 
@@ -127,3 +136,54 @@ async def test_styles_are_kept_until_they_change(nobody: Visitor) -> None:
     assert (old.status, "immutable" in old.header("cache-control")) == (200, False)
     for path in ("../site.py", "nothing.css", "vendor/htmx.LICENSE"):
         assert (await nobody.get(f"/app/static/x/{path}")).status == 404
+
+
+async def test_a_form_that_takes_its_time_outlives_no_session(
+    alice: Visitor, platform: Platform
+) -> None:
+    await alice.get(f"{alice.root}/team")
+    alice.meanwhile = partial(
+        accounts.readmit,
+        platform,
+        "alice@example.org",
+        password="another lamp",
+        keep_authenticator=True,
+        actor="operator:test",
+    )
+    fields = {"email": "mallory@example.org", "role": "owner"}
+    refused = await alice.submit(f"{alice.root}/team/invite", fields)
+    assert (refused.status, refused.location) == (303, "/app/sign-in")
+    reader = platform.database.reader
+    now = platform.clock()
+    assert not await reader.invitations.list_(alice.organization_id, now=now)
+
+
+async def test_a_form_that_takes_its_time_outlives_no_role(
+    alice: Visitor, site: Site, platform: Platform
+) -> None:
+    admin = await person(platform, site, "dora", alice.organization_id, Role.ADMIN)
+    await admin.get(f"{admin.root}/team")
+    dora = await platform.database.reader.accounts.find_person("dora@example.org")
+    assert dora is not None
+    await alice.get(f"{alice.root}/team")
+    for path, fields, status in (
+        ("role", {"user": dora.id, "role": "viewer"}, 403),
+        ("remove", {"user": dora.id}, 404),
+    ):
+        admin.meanwhile = partial(alice.submit, f"{alice.root}/team/{path}", fields)
+        asked = {"email": "mallory@example.org", "role": "admin"}
+        assert (await admin.submit(f"{admin.root}/team/invite", asked)).status == status
+        await alice.submit(
+            f"{alice.root}/team/role", {"user": dora.id, "role": "admin"}
+        )
+
+
+@pytest.mark.parametrize("path", ["/app/", "/app/account", "/app/no/such/page"])
+async def test_while_the_database_is_away_a_page_says_so(
+    alice: Visitor, platform: Platform, path: str
+) -> None:
+    away = dashboard(replace(platform, database=AwayDatabase()), version="0.1.0")
+    shown = await Visitor(away, cookies=dict(alice.cookies)).get(path)
+    assert (shown.status, shown.header("retry-after")) == (503, "5")
+    assert "The database is away or busy" in shown.text
+    assert shown.header("x-frame-options") == "DENY"

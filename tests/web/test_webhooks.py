@@ -75,14 +75,20 @@ async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
     assert (untold.status, "has no webhook" in untold.text) == (409, True)
 
 
-async def test_only_who_changes_nodes_sees_the_secret(
+async def test_only_who_changes_nodes_sees_where_events_go(
     alice: Visitor, bob: Visitor, yard: Yard
 ) -> None:
     page = await with_webhook(alice, yard)
     secret = re.search(r'id="secret">([0-9a-f]{48,})<', (await alice.get(page)).text)
     assert secret is not None
     seen = await bob.get(page)
-    assert (seen.status, secret[1] in seen.text) == (200, False)
+    assert (seen.status, URL in seen.text, secret[1] in seen.text) == (
+        403,
+        False,
+        False,
+    )
+    node = await bob.get(page.removesuffix("/webhook"))
+    assert (node.status, "/webhook" in node.text) == (200, False)
     for path in ("", "/test", "/rotate-secret", "/redeliver"):
         assert (await bob.submit(f"{page}{path}")).status == 403
     rotated = await alice.submit(f"{page}/rotate-secret")

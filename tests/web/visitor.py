@@ -1,6 +1,6 @@
 """A browser without a screen: keeps cookies and fills forms in."""
 
-from collections.abc import MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
@@ -45,6 +45,8 @@ class Visitor:
     address: str = "198.51.100.7"
     cookies: dict[str, str] = field(default_factory=dict)
     token: str = ""
+    # Done once, while the body of the next form is on its way.
+    meanwhile: Callable[[], Awaitable[object]] | None = None
 
     @property
     def root(self) -> str:
@@ -107,6 +109,7 @@ class Visitor:
         answered: list[MutableMapping[str, Any]] = []
 
         async def receive() -> MutableMapping[str, Any]:
+            await self._sending()
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: MutableMapping[str, Any]) -> None:
@@ -127,6 +130,11 @@ class Visitor:
                         self.cookies[morsel.key] = morsel.value
         self.token = shown.token or self.token
         return shown
+
+    async def _sending(self) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
 
 
 class _Tokens(HTMLParser):

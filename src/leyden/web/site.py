@@ -8,7 +8,7 @@
 """
 
 import secrets
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 import structlog
@@ -75,8 +75,9 @@ class Site:
 
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
         """Answer with this page, or say why not."""
-        visit = await self._visit(scope)
+        visit = self._visit(scope)
         try:
+            await self._recognise(visit)
             response = await self._response(page, visit, scope, receive)
         except BrowserLeft:
             return
@@ -89,35 +90,19 @@ class Site:
             visit.cookies.welcome(response, visit.guest)
         await response(scope, receive, send)
 
-    async def _visit(self, scope: Scope) -> Visit:
+    def _visit(self, scope: Scope) -> Visit:
+        """Give a visit of nobody that is known yet."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         cookies = Cookies.of(headers, is_secure=scope["scheme"] == "https")
-        now = self._platform.clock()
-        session = cookies.session
-        found = (
-            await sign_in.find(self._platform, session, now=now) if session else None
-        )
-        somebody = found if found is not None and found.session.whole else None
         guest = cookies.guest or secrets.token_urlsafe(16)
-        word = session if somebody is not None else guest
-        path: Mapping[str, str] = scope.get("path_params", {})
-        wanted = path.get("organization_id")
-        place = next(
-            (
-                each
-                for each in (somebody.belongs_to if somebody is not None else ())
-                if each.organization.id == wanted
-            ),
-            None,
-        )
         query = scope["query_string"].decode("latin-1")
         return Visit(
             platform=self._platform,
             templates=self._templates,
             closing=self.closing,
             cookies=cookies,
-            path=path,
+            path=scope.get("path_params", {}),
             guest=guest,
             url=f"{scope['path']}?{query}" if query else scope["path"],
             host=host,
@@ -125,25 +110,54 @@ class Site:
             form=Form([]),
             address=scope["client"][0] if scope.get("client") else "",
             browser=headers.get("user-agent", ""),
-            now=now,
-            token=sign_in.form_token(self._platform, word),
-            somebody=somebody,
-            half=found.session if found is not None and somebody is None else None,
-            place=place,
+            now=self._platform.clock(),
+            token=sign_in.form_token(self._platform, guest),
+            somebody=None,
+            half=None,
+            place=None,
+        )
+
+    async def _recognise(self, visit: Visit) -> None:
+        """See who is there, and as what; the second time, whether they still are."""
+        visit.now = self._platform.clock()
+        session = visit.cookies.session
+        found = (
+            await sign_in.find(self._platform, session, now=visit.now)
+            if session
+            else None
+        )
+        whole = found is not None and found.session.whole
+        visit.somebody = found if whole else None
+        visit.half = None if found is None or whole else found.session
+        visit.token = sign_in.form_token(
+            self._platform, session if whole else visit.guest
+        )
+        wanted = visit.path.get("organization_id")
+        visit.place = next(
+            (
+                each
+                for each in (visit.somebody.belongs_to if visit.somebody else ())
+                if each.organization.id == wanted
+            ),
+            None,
         )
 
     async def _response(
         self, page: Page, visit: Visit, scope: Scope, receive: Any
     ) -> Response:
         headers = Headers(scope=scope)
-        if page.needs is not Who.ANYONE and visit.somebody is None:
+        if _is_stranger(page, visit):
             return _sign_in_first(visit, headers, method=scope["method"])
         _check_may(page, visit)
         visit.query = Form.parse(scope["query_string"])
         if scope["method"] == "POST":
             visit.form = await forms.read(receive, headers)
+            # Reading may have taken its time: who was let in may have been put out.
+            await self._recognise(visit)
+            if _is_stranger(page, visit):
+                return _sign_in_first(visit, headers, method=scope["method"])
+            _check_may(page, visit)
             forms.check_ours(visit.form, headers, token=visit.token)
-            visit.now = self._platform.clock()  # reading may have taken its time
         for _ in range(_TRIES - 1):
             try:
                 return await page.run(visit)
@@ -164,8 +178,13 @@ class Site:
         return response
 
     async def _nowhere(self, scope: Scope, receive: Any, send: Any) -> None:
-        visit = await self._visit({**scope, "path_params": {}})
-        await self._refusal(visit, NotFound())(scope, receive, send)
+        visit = self._visit({**scope, "path_params": {}})
+        why: LeydenError = NotFound()
+        try:
+            await self._recognise(visit)
+        except LeydenError as error:
+            why = error
+        await self._refusal(visit, why)(scope, receive, send)
 
     async def _asset(self, request: Any) -> Response:
         packed = "gzip" in request.headers.get("accept-encoding", "")
@@ -193,6 +212,10 @@ def _sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
     if "hx-request" in headers:  # a part of a page: let the whole page go there
         return Response(headers={"hx-redirect": response.headers["location"]})
     return response
+
+
+def _is_stranger(page: Page, visit: Visit) -> bool:
+    return page.needs is not Who.ANYONE and visit.somebody is None
 
 
 def _check_may(page: Page, visit: Visit) -> None:

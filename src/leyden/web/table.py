@@ -101,7 +101,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_NODE}/settings", node_settings.change, Right.NODES),
     Page("GET", f"{_NODE}/whitelist", node_settings.show_whitelist, Right.LOOK),
     Page("POST", f"{_NODE}/whitelist", node_settings.replace_whitelist, Right.NODES),
-    Page("GET", _WEBHOOK, webhooks.show, Right.LOOK),
+    Page("GET", _WEBHOOK, webhooks.show, Right.NODES),
     Page("POST", _WEBHOOK, webhooks.readdress, Right.NODES),
     Page("POST", f"{_WEBHOOK}/test", webhooks.test, Right.NODES),
     Page("POST", f"{_WEBHOOK}/rotate-secret", webhooks.rotate_secret, Right.NODES),

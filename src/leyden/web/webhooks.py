@@ -2,7 +2,6 @@
 
 from starlette.responses import Response
 
-from leyden.domain.sign_in import Right
 from leyden.errors import NodeAway, Refused
 from leyden.services import node_commands, nodes, webhooks
 from leyden.services.courier import Courier
@@ -68,7 +67,6 @@ async def _shown(
         most=_AT_A_TIME,
     )
     full = len(overview.deliveries) == _AT_A_TIME
-    secret = view.settings["webhook_secret"] if visit.may(Right.NODES) else ""
     return node.render(
         visit,
         "nodes/webhook.html",
@@ -77,7 +75,7 @@ async def _shown(
         receiver=overview.receiver,
         deliveries=overview.deliveries,
         older=overview.deliveries[-1].event.position if full else 0,
-        secret=secret,
+        secret=view.settings["webhook_secret"],
         wrong=wrong.message if wrong else "",
         status=wrong.status if wrong else 200,
     )
