@@ -19,7 +19,8 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
-from leyden.payments.fake import PaymentFailed
+from leyden.payments.fake import FakePayments, PaymentFailed
+from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
 from tests.contracts.treasuries import (
     FakeWorld,
@@ -316,3 +317,26 @@ async def test_the_platforms_macaroon_spends_nothing(
             await treasury.call(method, path, body)
     finally:
         await treasury.close()
+
+
+async def test_what_is_in_the_treasury_is_told(
+    world: World, request_: PaymentRequest
+) -> None:
+    assert isinstance(world.payments, FakePayments | LndPayments)
+    till = world.payments
+    before = await till.holds()
+    await world.send(request_.onchain_address, PRICE)
+
+    async def seen() -> bool:
+        return (await till.holds()).unconfirmed == before.unconfirmed + PRICE
+
+    await until(seen)
+    await world.mine(1)
+
+    async def counted() -> bool:
+        after = await till.holds()
+        return after.confirmed >= before.confirmed + PRICE
+
+    await until(counted)
+    assert (await till.holds()).height > before.height
+    assert (await till.holds()).in_channels is not None

@@ -34,6 +34,8 @@ ROOMS = (
     "/app/account",
     "/app/operator",
     "/app/operator/organizations",
+    "/app/operator/nodes",
+    "/app/operator/money",
     "/app/operator/orders",
     "/app/operator/coupons",
     "/app/operator/audit",

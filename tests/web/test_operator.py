@@ -8,7 +8,7 @@ from leyden.services import accounts
 from leyden.services.platform import Platform
 from tests.web.visitor import Visitor
 
-ROOMS = ("", "/orders", "/organizations", "/coupons", "/audit")
+ROOMS = ("", "/nodes", "/money", "/orders", "/organizations", "/coupons", "/audit")
 
 
 @pytest.fixture

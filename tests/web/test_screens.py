@@ -67,7 +67,10 @@ async def pages(
         f"{root}/nodes",
         f"{root}/nodes/new",
         node,
-        *(f"{node}/{each}" for each in ("settings", "whitelist", "backups", "log")),
+        *(
+            f"{node}/{each}"
+            for each in ("settings", "whitelist", "webhook", "backups", "log")
+        ),
         f"{root}/channels",
         f"{root}/channels/new",
         order,
@@ -78,6 +81,8 @@ async def pages(
         "/app/operator",
         "/app/operator/organizations",
         f"/app/operator/organizations/{team.id}",
+        "/app/operator/nodes",
+        "/app/operator/money",
         "/app/operator/orders",
         "/app/operator/coupons",
         "/app/operator/audit",

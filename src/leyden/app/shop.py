@@ -45,10 +45,12 @@ def shop_of(platform: Platform) -> Shop | None:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
 
     market, account = _MARKETS[given.market](platform)
+    treasury = LndPayments(access, preimage=preimage)
     return Shop(
         database=platform.database,
         sealer=platform.sealer,
-        payments=LndPayments(access, preimage=preimage),
+        payments=treasury,
+        till=treasury,
         market=market,
         account=account,
         clock=platform.clock,

@@ -55,6 +55,17 @@ class Output:
 GONE = -1
 
 
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """What is in the treasury at one moment."""
+
+    confirmed: Sats
+    unconfirmed: Sats  # on the chain's way in
+    in_channels: Sats | None  # our side of them; None: we may not look there
+    height: int
+    synced: bool  # with its chain
+
+
 class OutputState(StrEnum):
     """How far an output has come."""
 

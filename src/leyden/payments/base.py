@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from leyden.domain.payments import PaymentRequest, Sighting
+from leyden.domain.payments import Holdings, PaymentRequest, Sighting
 from leyden.domain.units import Sats
 
 
@@ -51,4 +51,12 @@ class Payments(Protocol):
 
         What came while nobody watched has to be looked for. Ends with TreasuryAway.
         """
+        ...
+
+
+class Till(Protocol):
+    """The treasury as whoever runs it looks at it."""
+
+    async def holds(self) -> Holdings:
+        """Tell what is in it; TreasuryAway when it does not answer."""
         ...

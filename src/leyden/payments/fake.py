@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from leyden.domain.payments import (
+    Holdings,
     Invoice,
     InvoiceState,
     Outpoint,
@@ -121,6 +122,23 @@ class FakePayments:
         finally:
             self.listeners -= 1
             self._watchers.remove(queue)
+
+    async def holds(self) -> Holdings:
+        """Tell what was paid and not handed back."""
+        self._answer()
+        outputs = self.outputs()
+        settled = self.invoices.values()
+        return Holdings(
+            confirmed=Sats(sum(each.sats for each in outputs if each.confirmations)),
+            unconfirmed=Sats(
+                sum(each.sats for each in outputs if not each.confirmations)
+            ),
+            in_channels=Sats(
+                sum(each.sats for each in settled if each.state is InvoiceState.SETTLED)
+            ),
+            height=len(self._blocks),
+            synced=True,
+        )
 
     def _answer(self) -> None:
         if self.away:

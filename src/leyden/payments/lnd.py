@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from leyden.domain.payments import (
+    Holdings,
     Invoice,
     InvoiceState,
     PaymentRequest,
@@ -22,6 +23,7 @@ from leyden.domain.payments import (
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.coins import Coins
+from leyden.payments.holdings import holdings
 from leyden.payments.treasury import Access, Treasury, refused
 
 log = structlog.get_logger()
@@ -163,6 +165,10 @@ class LndPayments:
             self._follow = None
             for task in tasks:
                 task.cancel()
+
+    async def holds(self) -> Holdings:
+        """Tell what is in it."""
+        return await holdings(self._treasury)
 
     async def close(self) -> None:
         """Let go of the treasury."""

@@ -20,6 +20,7 @@ PERMISSIONS = (
     "address:write",
     "onchain:read",
     "info:read",
+    "offchain:read",
 )
 
 _RETRY_AFTER_S = 5

@@ -11,12 +11,13 @@ from leyden.services import credit
 from leyden.services.credit import Balance
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
-from leyden.storage.counts import Queue
+from leyden.storage.counts import Queue, Tried
 
 # A task that was due so long ago is not being done, and one tried so often fails.
 _LATE: Final = timedelta(minutes=5)
 _OFTEN: Final = 10
 _MOST_ORDERS: Final = 200
+_MOST_TRIED: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class Overview:
     nodes: dict[str, int]
     orders: dict[str, int]
     queues: list[Queue]
+    tried: list[Tried]  # what does not go well
     alarms: list[str]
     balances: dict[str, Sats]  # of places that are nobody's own
 
@@ -52,6 +54,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         nodes=nodes,
         orders=orders,
         queues=queues,
+        tried=await counts.tried(most=_MOST_TRIED),
         alarms=_alarms(nodes, orders, queues, now),
         balances={place: sats for place, sats in sums.items() if ":" not in place},
     )

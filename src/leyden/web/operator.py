@@ -10,6 +10,8 @@ from leyden.domain.units import Sats
 from leyden.errors import Malformed, Refused
 from leyden.services import accounts, credit, oversight
 from leyden.services.credit import Correction
+from leyden.services.verify import Broken
+from leyden.web.state_map import patches
 from leyden.web.visits import Visit, go
 
 _URL: Final = "/app/operator"
@@ -19,24 +21,12 @@ _MOST_DAYS: Final = 3_650
 
 async def show(visit: Visit) -> Response:
     """Show how the installation does."""
-    fleet = visit.platform.fleet
-    return visit.render(
-        "operator/show.html",
-        seen=await oversight.overview(visit.platform, now=visit.now),
-        catalogue=fleet.rules.catalogue if fleet else None,
-        broken=None,
-    )
+    return await _shown(visit, broken=None)
 
 
 async def prove(visit: Visit) -> Response:
     """Check the books, and show what came of it."""
-    fleet = visit.platform.fleet
-    return visit.render(
-        "operator/show.html",
-        seen=await oversight.overview(visit.platform, now=visit.now),
-        catalogue=fleet.rules.catalogue if fleet else None,
-        broken=await oversight.proven(visit.platform),
-    )
+    return await _shown(visit, broken=await oversight.proven(visit.platform))
 
 
 async def orders(visit: Visit) -> Response:
@@ -135,6 +125,17 @@ async def audit(visit: Visit) -> Response:
     """Show who changed what."""
     lines = await visit.platform.database.reader.audit.latest(most=_LINES)
     return visit.render("operator/audit.html", lines=lines)
+
+
+async def _shown(visit: Visit, *, broken: list[Broken] | None) -> Response:
+    seen = await oversight.overview(visit.platform, now=visit.now)
+    return visit.render(
+        "operator/show.html",
+        seen=seen,
+        nodes=patches(seen.nodes),
+        orders=patches(seen.orders),
+        broken=broken,
+    )
 
 
 async def _organizations(visit: Visit, wrong: Refused | None = None) -> Response:

@@ -1,0 +1,35 @@
+"""What is in the treasury: coins, and our side of its channels."""
+
+import asyncio
+
+from leyden.domain.payments import Holdings
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused
+from leyden.payments.treasury import Treasury, refused
+
+
+async def holdings(treasury: Treasury) -> Holdings:
+    """Ask the treasury; a macaroon from before channels were looked at will do."""
+    try:
+        info, coins, channels = await asyncio.gather(
+            treasury.call("GET", "/v1/getinfo"),
+            treasury.call("GET", "/v1/balance/blockchain"),
+            _in_channels(treasury),
+        )
+    except NodeRefused as error:
+        raise refused(error) from error
+    return Holdings(
+        confirmed=Sats(int(coins["confirmed_balance"])),
+        unconfirmed=Sats(int(coins["unconfirmed_balance"])),
+        in_channels=channels,
+        height=int(info["block_height"]),
+        synced=bool(info["synced_to_chain"]),
+    )
+
+
+async def _in_channels(treasury: Treasury) -> Sats | None:
+    try:
+        told = await treasury.call("GET", "/v1/balance/channels")
+    except NodeRefused:
+        return None
+    return Sats(int(told["local_balance"]["sat"]))

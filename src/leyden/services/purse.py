@@ -1,0 +1,70 @@
+"""Whether the shop can take money and buy with it: the treasury, and the auction."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Holdings
+from leyden.domain.units import Sats
+from leyden.errors import Away, MarketRefused
+from leyden.services import upkeep
+from leyden.services.shop import Shop
+from leyden.services.upkeep import Standing
+
+T = TypeVar("T")
+
+_PATIENCE_S: Final = 5.0  # a person waits for this
+_MOST_TICKETS: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purse:
+    """How the money of the shop stands; what is not known is None, with why."""
+
+    holdings: Holdings | None
+    no_holdings: str
+    standing: Standing | None
+    no_standing: str
+    alarm: str
+    outstanding: Sats  # what tickets may still take
+    tickets: list[Order]  # which nobody has registered, or are to be made
+
+
+async def look(shop: Shop) -> Purse:
+    """Ask the treasury and the auction at once; one that is away hides nothing else."""
+    reader = shop.database.reader.orders
+    (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
+        _asked(
+            shop.till.holds() if shop.till else None, "No treasury is looked at here."
+        ),
+        _asked(
+            upkeep.look(shop.account, shop.database) if shop.account else None,
+            "Its channels are simulated: there is no account at an auction.",
+        ),
+    )
+    return Purse(
+        holdings=holdings,
+        no_holdings=no_holdings,
+        standing=standing,
+        no_standing=no_standing,
+        alarm=standing.alarm(low=shop.rules.upkeep.low) if standing else "",
+        outstanding=await reader.outstanding(),
+        tickets=[
+            *await reader.in_status(Status.CREATING, most=_MOST_TICKETS),
+            *await reader.in_status(Status.CREATED, most=_MOST_TICKETS),
+        ],
+    )
+
+
+async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | None, str]:
+    if question is None:
+        return None, otherwise
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            return await question, ""
+    except TimeoutError:
+        return None, "It does not answer."
+    except (Away, MarketRefused) as error:
+        return None, error.message

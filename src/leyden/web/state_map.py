@@ -1,0 +1,44 @@
+"""A map of states: a square for each thing, those of one state together.
+
+Squares are a pattern and not drawn one by one, so that ten thousand take no more of a
+page than ten.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+SIDE: Final = 12  # of a square with the space around it
+_ROW: Final = 40
+_MOST_ROWS: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patch:
+    """The squares of one state: whole rows, and the rest of one."""
+
+    state: str
+    count: int
+    width: int
+    height: int
+    whole: int  # the height of the whole rows
+    rest: int  # the width of the row below them
+
+
+def patches(counts: Mapping[str, int]) -> list[Patch]:
+    """Lay them out; of more than two thousand in one state the rest is a number."""
+    found = []
+    for state, count in counts.items():
+        shown = min(count, _ROW * _MOST_ROWS)
+        rows, rest = divmod(shown, _ROW)
+        found.append(
+            Patch(
+                state=state,
+                count=count,
+                width=SIDE * min(shown, _ROW),
+                height=SIDE * (rows + bool(rest)),
+                whole=SIDE * rows,
+                rest=SIDE * rest,
+            )
+        )
+    return [each for each in found if each.count]

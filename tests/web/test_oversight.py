@@ -1,0 +1,104 @@
+"""What operators look at: everybody's nodes, and the money of the shop."""
+
+from dataclasses import replace
+
+import pytest
+
+from leyden.services import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.web.state_map import SIDE, patches
+from tests.api.flow.conftest import World
+from tests.services.test_upkeep import Purse
+from tests.services.yard import Yard
+from tests.web.test_channels import ordered, until
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+
+@pytest.fixture
+def account() -> Purse:
+    return Purse()
+
+
+@pytest.fixture
+def platform(settings: Settings, world: World, yard: Yard, account: Purse) -> Platform:
+    return Platform(
+        settings=settings,
+        database=world.shop.database,
+        sealer=world.shop.sealer,
+        clock=world.shop.clock,
+        shop=replace(world.shop, account=account),
+        fleet=yard.fleet,
+    )
+
+
+@pytest.fixture
+async def opal(alice: Visitor, platform: Platform) -> Visitor:
+    """Alice, who runs the installation as well."""
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+    return alice
+
+
+async def test_nodes_that_need_somebody_are_listed_with_whose_they_are(
+    opal: Visitor, yard: Yard
+) -> None:
+    shown = (await opal.get("/app/operator/nodes")).text
+    assert "No nodes yet" in shown
+    await made(opal, yard)
+    shown = (await opal.get("/app/operator/nodes")).text
+    assert "waiting init" in shown
+    assert "Here stand nodes that crash" in shown
+    assert "v0.20.1-beta</dt>" in shown
+
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    async with yard.fleet.database.transaction() as tx:
+        await tx.nodes.save(node, replace(node, crashes=3, edition=node.edition + 1))
+    shown = (await opal.get("/app/operator/nodes")).text
+    assert node.id in shown
+    assert ">Harbour Light</a>" in shown
+
+
+async def test_the_money_of_the_shop_is_shown_and_what_is_away_hides_nothing(
+    opal: Visitor, world: World, account: Purse
+) -> None:
+    await ordered(opal)
+    (request,) = world.payments.requests.values()
+    world.payments.send(request.onchain_address, 4_321)
+    world.payments.mine()
+    world.payments.send(request.onchain_address, 1_234)
+    shown = (await opal.get("/app/operator/money")).text
+    for seen in ("4,321 sat", "1,234 sat", "5,000,000 sat", "10,000 blocks"):
+        assert seen in shown
+    world.payments.away = True
+    shown = (await opal.get("/app/operator/money")).text
+    assert ("4,321 sat" in shown, "5,000,000 sat" in shown) == (False, True)
+    world.payments.away = False
+    account.away = True
+    shown = (await opal.get("/app/operator/money")).text
+    assert ("4,321 sat" in shown, "5,000,000 sat" in shown) == (True, False)
+
+
+async def test_a_ticket_that_nobody_registered_is_outstanding(
+    opal: Visitor, world: World
+) -> None:
+    order = (await ordered(opal)).rpartition("/")[2]
+    assert order not in (await opal.get("/app/operator/money")).text
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await opal.get("/app/operator/money")).text
+
+    shown = await until(look, shows=order)
+    assert "They may still take 14,163 sat" in shown
+
+
+def test_a_map_of_ten_thousand_is_no_larger_than_one_of_ten() -> None:
+    few, many = patches({"running": 10}), patches({"running": 10_000})
+    assert (few[0].width, few[0].height) == (10 * SIDE, SIDE)
+    assert (many[0].count, many[0].height) == (10_000, 50 * SIDE)
+    assert patches({"running": 41})[0].rest == SIDE
+    assert patches({"failed": 0}) == []
