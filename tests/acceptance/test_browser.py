@@ -55,15 +55,24 @@ async def turn_to(window: Window, town: Town, node: Owned, page: str) -> None:
     await window.page.goto(f"{root}{team}/nodes/{node.id}/wallet/{page}")
 
 
+async def make(window: Window, town: Town, name: str) -> Owned:
+    """Make a node from the list of nodes on, and go where its page leads."""
+    page = window.page
+    await page.get_by_role("link", name="New node").click()
+    assert await page.input_value("#whitelist") == "127.0.0.1"
+    await window.type(name=name)
+    await window.press("Make it")
+    await window.see("It waits for its wallet.")  # by itself, once it does
+    node_id = page.url.partition("?")[0].rpartition("/")[2]
+    await page.get_by_role("link", name="Make it now").click()
+    await page.wait_for_url("**/wallet/initialise")
+    return await town.found(node_id)
+
+
 async def initialise(
-    window: Window,
-    town: Town,
-    node: Owned,
-    *,
-    meanwhile: Awaitable[object] | None = None,
+    window: Window, *, meanwhile: Awaitable[object] | None = None
 ) -> list[str]:
     """Go through the page as a person would; give the words that were shown."""
-    await turn_to(window, town, node, "initialise")
     await window.type(password=PASSWORD, again=PASSWORD)
     await window.press("Make a seed")
     await window.see("Write these words down")
@@ -107,9 +116,8 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
     folder = tmp_path / "alice"
     async with alice(town, folder) as window:
         began = time.monotonic()
-        node = await town.create("paper light")
-        await town.says(node, "waiting_init")
-        words = await initialise(window, town, node)
+        node = await make(window, town, "paper light")
+        words = await initialise(window)
         await window.see("The node is yours, and running")
         await town.says(node, "running")
         assert time.monotonic() - began < 180
@@ -119,13 +127,14 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         admin = sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
         assert not list(town.folder(node).rglob("*.macaroon"))
 
+        await look_at_channels(window, town, node)
         baked = await bake_and_revoke(window, town, node)
         await unlock(window, town, node)
         await look_into_the_vault(window, town, node, words)
         await change_password(window, town, node, words)
 
         node.macaroon = admin
-        assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour light"
+        assert (await node.call("GET", "/v1/getinfo"))["alias"] == "paper light"
         stored = await window.page.evaluate(
             "Object.entries({...localStorage, ...sessionStorage}).flat()"
         )
@@ -166,7 +175,7 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     assert b"time-before 20" in bytes.fromhex(baked)
 
     node.macaroon = baked
-    assert (await node.call("GET", "/v1/getinfo"))["alias"] == "harbour light"
+    assert (await node.call("GET", "/v1/getinfo"))["alias"] == "paper light"
     with pytest.raises(NodeRefused):
         await node.call("POST", "/v1/invoices", {"value": "7"})
 
@@ -182,6 +191,15 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     with pytest.raises(NodeRefused):
         await node.call("GET", "/v1/getinfo")
     return baked
+
+
+async def look_at_channels(window: Window, town: Town, node: Owned) -> None:
+    await turn_to(window, town, node, "channels")
+    await window.type(password=PASSWORD)
+    await window.press("Look")
+    await window.see("As the node tells it")
+    await window.see("No channels yet")
+    assert int((await window.page.inner_text("[data-told=height]")).split(",")[0]) > 0
 
 
 async def unlock(window: Window, town: Town, node: Owned) -> None:
@@ -263,7 +281,8 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
     async with alice(town, tmp_path / "alice") as window:
         page = window.page
         await page.route("**/v1/initwallet", lambda route: route.abort())
-        words = await initialise(window, town, node)
+        await turn_to(window, town, node, "initialise")
+        words = await initialise(window)
         await window.see("could not be reached from this browser")
         assert sealing.open_jwe(await backup(town, node), PASSWORD) == " ".join(words)
 
@@ -273,7 +292,8 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
         await window.see("A seed is kept for this node already")
         await page.unroute("**/v1/initwallet")
         await page.route("**/wallet/backups", refuse_to_keep)
-        assert await initialise(window, town, node) == words
+        await turn_to(window, town, node, "initialise")
+        assert await initialise(window) == words
         await window.see("The platform could not be reached")
         await page.unroute("**/wallet/backups")
         await window.press("Go on")
@@ -291,7 +311,8 @@ async def test_a_second_window_does_not_replace_the_seed_of_the_first(
     firsts = sealing.seal_jwe("the seed of the first window", PASSWORD, about)
     async with alice(town, tmp_path / "alice") as window:
         keep = town.of(node, "POST", "/seed", {"seed": firsts})
-        await initialise(window, town, node, meanwhile=keep)
+        await turn_to(window, town, node, "initialise")
+        await initialise(window, meanwhile=keep)
         await window.see("is kept already")
     assert await backup(town, node) == firsts
     assert await node.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
@@ -312,7 +333,8 @@ async def test_a_wallet_is_made_again_of_what_was_written_down(
     old = await town.create("old light")
     await town.says(old, "waiting_init")
     async with alice(town, tmp_path / "alice") as window:
-        words = await initialise(window, town, old)
+        await turn_to(window, town, old, "initialise")
+        words = await initialise(window)
         await window.see("The node is yours, and running")
         await town.says(old, "running")
         old.macaroon = sealing.open_jwe(await backup(town, old, "admin"), PASSWORD)

@@ -207,7 +207,11 @@ class Town:
             **changes,
         }
         made = await self.of(None, "POST", "", wish)
-        node = Owned(made["node_id"], "", None)  # type: ignore[arg-type]
+        return await self.found(made["node_id"])
+
+    async def found(self, node_id: str) -> Owned:
+        """Give a node to its owner, however it was made."""
+        node = Owned(node_id, "", None)  # type: ignore[arg-type]
         node.endpoint = (await self.of(node, "GET", ""))["api_endpoint"]
         node.lnd = await self._stack.enter_async_context(
             opened(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.lnd.log import MOST_BYTES, Burst, Tail, out_of_order
+from leyden.lnd.log import MOST_BYTES, Burst, Tail, last_height, out_of_order
 
 LINE = (
     "2026-03-01 12:00:00.123 [ERR] GRPH: out of order block: "
@@ -181,3 +181,35 @@ def test_a_node_that_has_no_log_any_more_is_quiet(log: Path) -> None:
     log.unlink()
     assert tail.look() == []
     assert Burst().begins(datetime(2026, 3, 1, tzinfo=UTC))
+
+
+STAMP = "2026-03-01 12:00:00.123 [INF]"
+SHA = "ab" * 32
+
+
+def test_the_height_is_that_of_the_last_block_told_of(tmp_path: Path) -> None:
+    log = tmp_path / "lnd.log"
+    synced = f'{STAMP} LTND: Chain backend is fully synced! rev="" end_height=450\n'
+    log.write_text(synced)
+    new, later = Tail(log, from_start=True), Tail(log, from_start=False)
+    assert (new.height, later.height) == (0, 450)
+    new.look()
+    assert new.height == 450
+    with log.open("a") as more:
+        more.write(f"{STAMP} NTFN: New block: height=451, sha={SHA}\n{INFO}")
+    for tail in (new, later):
+        assert (tail.look(), tail.height) == ([], 451)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{STAMP} PEER: alias={STAMP} NTFN: New block: height=9, sha={SHA}",
+        f"{STAMP} NTFN: New block: height=9, sha={SHA} and more",
+        f"{STAMP} NTFN: New block: height=nine, sha={SHA}",
+        f"{STAMP} NTFN: New block: height={'9' * 10}, sha={SHA}",
+        f"{STAMP} NTFN: New block: height=9, sha=x",
+    ],
+)
+def test_what_only_looks_like_a_block_has_no_height(line: str) -> None:
+    assert last_height(f"{INFO}{line}\n{INFO}".encode()) is None

@@ -67,10 +67,7 @@ async def pages(
         f"{root}/nodes",
         f"{root}/nodes/new",
         node,
-        *(
-            f"{node}/{each}"
-            for each in ("settings", "whitelist", "webhook", "backups", "log")
-        ),
+        *(f"{node}/{each}" for each in ("settings", "whitelist", "backups", "log")),
         f"{root}/channels",
         f"{root}/channels/new",
         order,

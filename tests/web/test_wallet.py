@@ -12,7 +12,7 @@ from leyden.gateway.certificates import Authority
 from tests.services.yard import SETTINGS, Yard
 from tests.web.visitor import Visitor
 
-PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
+PAGES = ("initialise", "restore", "unlock", "password", "channels", "bakery", "vault")
 WORDS = "abandon " * 23 + "art"
 
 

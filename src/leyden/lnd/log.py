@@ -1,4 +1,6 @@
-"""The one line of lnd's log that its owner is told of, found cheaply.
+"""The lines of lnd's log that matter to others, found cheaply.
+
+Its owner is told of one, and the height of the last block is read from another.
 
 lnd says `[ERR] GRPH: out of order block: expecting height=9, got height=7` when its
 chain backend has gone astray, and should be started again soon. A peer can put words
@@ -16,18 +18,43 @@ import gzip
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 1 << 20  # read in one look
+_BEFORE: Final = 1 << 16  # where the height is looked for in an old log
 QUIET: Final = timedelta(minutes=10)  # what comes sooner after another is one burst
 _TELLTALE = b"[ERR] GRPH: out of order block: "
 _LINE = re.compile(
     rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[ERR\] GRPH: out of order block: "
     rb"expecting height=\d{1,10}, got height=\d{1,10}"
 )
+
+
+# The first stands at each block, the second once after a start.
+_TELLTALES: Final = (
+    b"[INF] NTFN: New block: height=",
+    b"[INF] LTND: Chain backend is fully synced! ",
+)
+_BLOCK = re.compile(
+    rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[INF\] (?:"
+    rb"NTFN: New block: height=(\d{1,9}), sha=[0-9a-f]{64}"
+    rb"|LTND: Chain backend is fully synced! (?:rev=\"\" )?end_height=(\d{1,9}))"
+)
+
+
+def last_height(content: bytes) -> int | None:
+    """Find the height of the last block that lnd told of in whole lines of its log."""
+    place = max(content.rfind(each) for each in _TELLTALES)
+    if place < 0:
+        return None
+    start = content.rfind(b"\n", 0, place) + 1
+    end = content.find(b"\n", place)
+    match = _BLOCK.fullmatch(content, start, end if end >= 0 else len(content))
+    return int(match[1] or match[2]) if match else None
 
 
 def out_of_order(content: bytes) -> list[str]:
@@ -56,19 +83,24 @@ class Tail:
     Not thread-safe; everything here blocks only as long as a local disk does.
     """
 
-    __slots__ = ("_inode", "_offset", "_path")
+    __slots__ = ("_inode", "_offset", "_path", "height")
 
     def __init__(self, path: Path, *, from_start: bool) -> None:
         """Begin before the first line of a new log, or after the last of an old one."""
         self._path = os.fspath(path)
         self._inode: int | None = None
         self._offset = 0
+        self.height = 0  # of the last block it told of; 0 is not known
         if not from_start:
             self._skip_what_is_there()
 
     def look(self) -> list[str]:
         """Find the complaints written since the last look."""
-        return [line for content in self._new() for line in out_of_order(content)]
+        found = []
+        for content in self._new():
+            self.height = last_height(content) or self.height
+            found += out_of_order(content)
+        return found
 
     def _skip_what_is_there(self) -> None:
         try:
@@ -76,6 +108,9 @@ class Tail:
         except OSError:
             return
         self._inode, self._offset = there.st_ino, there.st_size
+        with suppress(OSError), open(self._path, "rb") as log:  # noqa: PTH123  as above
+            log.seek(max(0, self._offset - _BEFORE))
+            self.height = last_height(log.read(_BEFORE)) or 0
 
     def _new(self) -> Iterator[bytes]:
         try:

@@ -78,11 +78,12 @@ NOTHING_NEW = Found()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What a node takes of its machine."""
+    """What a node takes of its machine, and how far it has come on its chain."""
 
     memory: int = 0  # bytes in RAM
     cpu_s: float = 0.0  # since its lnd was started
     disk: int = 0  # bytes
+    height: int = 0  # of the last block it told of; 0 is not known
 
 
 class Homes(Protocol):

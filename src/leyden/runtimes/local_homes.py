@@ -85,6 +85,7 @@ class LocalHomes:
             memory=int(fields[21]) * _PAGE,
             cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS,
             disk=size,
+            height=log.height if (log := self._logs.get(node.id)) else 0,
         )
 
     def _chain(self, node: Node) -> Chain:

@@ -27,6 +27,7 @@ class Sample:
     cpu_s: float
     bytes_in: int
     bytes_out: int
+    height: int  # 0 is not known
 
 
 class Samples:
@@ -60,6 +61,7 @@ class Samples:
                     cpu_s=usage.cpu_s,
                     bytes_in=passed.bytes_in if passed else 0,
                     bytes_out=passed.bytes_out if passed else 0,
+                    height=usage.height,
                 )
             )
         self._kept = kept

@@ -17,7 +17,7 @@ class Curve:
 
     name: str
     latest: str
-    most: str
+    note: str
     path: str
 
 
@@ -25,7 +25,9 @@ def curves(samples: Sequence[Sample]) -> list[Curve]:
     """Give what a node's page draws; nothing before there are two samples."""
     if len(samples) < 2:  # noqa: PLR2004  a curve has two ends
         return []
+    heights = [each.height for each in samples if each.height]
     return [
+        *([_chain(heights)] if len(heights) > 1 else []),
         _curve("Memory", [each.memory for each in samples], ""),
         _curve("From its callers", _rates(samples, "bytes_in"), "/s"),
         _curve("To its callers", _rates(samples, "bytes_out"), "/s"),
@@ -43,15 +45,31 @@ def _rates(samples: Sequence[Sample], field: str) -> list[int]:
 
 
 def _curve(name: str, values: Sequence[int], per: str) -> Curve:
-    top = max(*values, 1) if len(values) > 1 else max(values[0], 1)
-    step = _WIDTH / max(1, len(values) - 1)
-    points = [
-        f"{number * step:.1f} {_HEIGHT - 1 - value / top * (_HEIGHT - 2):.1f}"
-        for number, value in enumerate(values)
-    ]
     return Curve(
         name=name,
         latest=words.size(values[-1]) + per,
-        most=words.size(max(values)) + per,
-        path=f"M{' L'.join(points)}",
+        note=f"at most {words.size(max(values))}{per}",
+        path=_path(values, bottom=0),
     )
+
+
+def _chain(heights: Sequence[int]) -> Curve:
+    """Draw how the chain grew: from where it was to where it is."""
+    grown = heights[-1] - heights[0]
+    return Curve(
+        name="Block",
+        latest=f"{heights[-1]:,}",
+        note=f"{grown:,} since" if grown >= 0 else f"{-grown:,} undone",
+        path=_path(heights, bottom=min(heights)),
+    )
+
+
+def _path(values: Sequence[int], *, bottom: int) -> str:
+    span = max(max(values) - bottom, 1)
+    step = _WIDTH / max(1, len(values) - 1)
+    points = [
+        f"{number * step:.1f} "
+        f"{_HEIGHT - 1 - (value - bottom) / span * (_HEIGHT - 2):.1f}"
+        for number, value in enumerate(values)
+    ]
+    return f"M{' L'.join(points)}"

@@ -25,6 +25,7 @@ def environment(assets: Assets, **constants: Any) -> Environment:
         size=words.size,
         duration=words.duration,
         when=words.when,
+        after=words.after,
         state=words.state,
     )
     made.globals.update(asset=partial(assets.url), **constants)

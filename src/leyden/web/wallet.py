@@ -21,6 +21,7 @@ PAGES: Final = MappingProxyType(
         "restore": "Restore",
         "unlock": "Unlock",
         "password": "Change password",
+        "channels": "Channels",
         "bakery": "Macaroon Bakery",
         "vault": "Vault",
     }

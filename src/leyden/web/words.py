@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 _MINUTE = 60
 _HOUR = 3600
+_FIGURES = 10  # seconds of which tenths are worth telling
 _DAY = 86_400
 _KILO = 1024.0
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -33,6 +34,13 @@ def duration(span: timedelta | int) -> str:
         if seconds >= most:
             return f"{seconds // most} {unit}"
     return f"{max(0, seconds)} s"
+
+
+def after(span: timedelta) -> str:
+    """Write how long it took: `0.4 s later`, `12 min later`."""
+    seconds = max(0.0, span.total_seconds())
+    took = f"{seconds:.1f} s" if seconds < _FIGURES else duration(span)
+    return f"{took} later"
 
 
 def when(at: datetime | None, otherwise: str = "never") -> str:

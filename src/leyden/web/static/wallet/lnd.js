@@ -29,6 +29,8 @@ const MEANINGS = [
   [/permission denied/i, "refused", "The macaroon does not allow this."],
 ];
 
+const PEERS_NAMED = "/v1/channels?peer_alias_lookup=true";
+
 export class Lnd {
   /** @param {string} url as in https://NAME:8080 */
   constructor(url) {
@@ -100,6 +102,16 @@ export class Lnd {
       fullMethod: "",
     };
     await this.call("POST", "/v1/macaroon/checkpermissions", body, admin);
+  }
+
+  /** What the node knows of its chain, its coins and its channels. */
+  async channels(macaroon) {
+    const [info, coins, { channels }, { pending_open_channels: pending }] =
+      await Promise.all(
+        ["/v1/getinfo", "/v1/balance/blockchain", PEERS_NAMED, "/v1/channels/pending"]
+          .map((path) => this.call("GET", path, undefined, macaroon)),
+      );
+    return { info, coins, open: channels, pending };
   }
 
   async wallet(path, body) {
