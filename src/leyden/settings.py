@@ -111,7 +111,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_log_file_mb: Annotated[int, Meta(ge=1, le=10_000)] = 10
     """How large one of them may be; takes effect at the node's next start."""
     dashboard_origins: str = ""
-    """Origins whose pages may talk to nodes from their next start; empty is the API."""
+    """Where browsers find the dashboard; its pages talk to nodes. Empty is the API."""
     node_data_kept_s: Seconds = 604_800
     """How long the data of a deleted node is kept."""
 
@@ -249,7 +249,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # Limits
     requests_per_minute: Count = 600
-    """Requests a minute that one API key may make."""
+    """Requests a minute that one API key, or one person at the dashboard, may make."""
     failures_per_minute: Count = 20
     """Refused keys a minute before an address has to wait."""
     keys_per_organization: Count = 20

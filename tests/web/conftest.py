@@ -18,7 +18,7 @@ from leyden.web.site import Site
 from tests.api.flow.conftest import world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
 from tests.services.yard import Yard
-from tests.web.visitor import Visitor
+from tests.web.visitor import HOST, Visitor
 
 PASSWORD = "a lamp in the harbour"
 SESSION = "leyden-session-8000"
@@ -62,7 +62,7 @@ def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Pl
 
 @pytest.fixture
 def site(platform: Platform) -> Site:
-    return dashboard(platform, version="0.1.0")
+    return dashboard(platform, version="0.1.0", origins=[f"http://{HOST}"])
 
 
 async def _team(platform: Platform, name: str) -> str:

@@ -19,9 +19,9 @@ _GRAVE = ("serious", "critical")
 
 
 @asynccontextmanager
-async def served(site: Site) -> AsyncIterator[str]:
+async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
     """Give the address at which the dashboard answers while inside."""
-    sockets = bind("127.0.0.1", 0)
+    sockets = bind("127.0.0.1", port)
     async with serving(site, sockets, grace_s=1):
         yield f"http://localhost:{sockets[0].getsockname()[1]}"
         site.closing.close()

@@ -35,11 +35,21 @@ async def test_a_new_password_ends_every_other_session(
     assert (await nobody.sign_in("alice@example.org", NEW)).status == 303
 
 
+async def test_an_authenticator_is_offered_with_the_password_alone(
+    alice: Visitor,
+) -> None:
+    await alice.get("/app/account")
+    for present in ("", "not it at all"):
+        fields = {"present": present}
+        refused = await alice.submit("/app/account/authenticator", fields)
+        assert (refused.status, 'id="secret"' in refused.text) == (401, False)
+
+
 async def test_an_authenticator_counts_once_it_has_shown_a_code(
     alice: Visitor, yard: Yard
 ) -> None:
     await alice.get("/app/account")
-    offered = await alice.submit("/app/account/authenticator")
+    offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
     secret = base64.b32decode(found[1])
@@ -53,7 +63,7 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
     after = Visitor(alice.site)
     asked = await after.sign_in("alice@example.org", PASSWORD)
     assert asked.location.startswith("/app/second-factor")
-    again = await alice.submit("/app/account/authenticator")
+    again = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     assert again.status == 409
     removed = await alice.submit(
         "/app/account/authenticator/remove", {"present": PASSWORD}
@@ -65,7 +75,7 @@ async def test_whoever_lost_everything_is_let_in_again(
     alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
 ) -> None:
     await alice.get("/app/account")
-    offered = await alice.submit("/app/account/authenticator")
+    offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
     code = totp_code(base64.b32decode(found[1]), int(yard.now.timestamp()) // 30)

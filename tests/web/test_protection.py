@@ -8,6 +8,7 @@ import pytest
 from leyden.domain.accounts import Role
 from leyden.services import accounts
 from leyden.services.platform import Platform
+from leyden.settings import Settings
 from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.away import AwayDatabase
@@ -187,3 +188,51 @@ async def test_while_the_database_is_away_a_page_says_so(
     assert (shown.status, shown.header("retry-after")) == (503, "5")
     assert "The database is away or busy" in shown.text
     assert shown.header("x-frame-options") == "DENY"
+
+
+async def test_behind_a_proxy_that_ends_tls_cookies_are_for_tls_alone(
+    platform: Platform,
+) -> None:
+    told = dashboard(platform, version="0.1.0", origins=[f"https://{HOST}"])
+    shown = await Visitor(told).get("/app/sign-in")
+    assert shown.header("set-cookie").startswith("__Host-leyden-guest=")
+    assert "Secure" in shown.header("set-cookie")
+    assert shown.header("strict-transport-security") == "max-age=31536000"
+    refused = await Visitor(told).submit("/app/sign-out", origin=f"https://{HOST}")
+    assert refused.header("strict-transport-security") == "max-age=31536000"
+
+
+@pytest.mark.parametrize("origin", [f"http://{HOST}", "https://localhost:8000"])
+async def test_without_tls_of_its_own_name_nothing_is_said_about_it(
+    platform: Platform, origin: str
+) -> None:
+    told = dashboard(platform, version="0.1.0", origins=[origin])
+    shown = await Visitor(told).get("/app/sign-in", host=origin.partition("//")[2])
+    assert shown.header("strict-transport-security") == ""
+
+
+class TestLimits:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(requests_per_minute=5)
+
+    async def test_whoever_asks_too_often_has_to_wait_and_others_do_not(
+        self, alice: Visitor, charlie: Visitor
+    ) -> None:
+        statuses = [(await alice.get(f"{alice.root}/nodes")).status for _ in range(5)]
+        assert statuses == [200, 200, 200, 200, 429]  # one was asked for before
+        waited = await alice.get("/app/account")
+        assert (waited.status, "too many requests" in waited.text.lower()) == (
+            429,
+            True,
+        )
+        assert 1 <= int(waited.header("retry-after")) <= 12
+        assert (await charlie.get(f"{charlie.root}/nodes")).status == 200
+
+    async def test_strangers_are_counted_by_their_address(
+        self, nobody: Visitor
+    ) -> None:
+        statuses = [(await nobody.get("/app/sign-in")).status for _ in range(6)]
+        assert statuses == [200, 200, 200, 200, 200, 429]
+        elsewhere = Visitor(nobody.site, address="203.0.113.9")
+        assert (await elsewhere.get("/app/sign-in")).status == 200

@@ -9,9 +9,12 @@ from playwright.async_api import ViewportSize
 from leyden.services import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.api.flow.conftest import World
+from tests.ports import free_port
 from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
 from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
 from tests.web.test_channels import ordered
 from tests.web.test_nodes import made
@@ -117,8 +120,11 @@ async def test_every_page_is_clean_and_open_to_everyone(
 
 
 async def test_a_passkey_signs_in_and_a_removed_one_does_not(
-    base: str, alice: Visitor
+    platform: Platform, alice: Visitor
 ) -> None:
+    port = free_port()
+    own = f"http://localhost:{port}"
+    site = dashboard(platform, version="0.1.0", origins=[own])
     device: dict[str, Any] = {
         "protocol": "ctap2",
         "transport": "internal",
@@ -127,7 +133,7 @@ async def test_a_passkey_signs_in_and_a_removed_one_does_not(
         "isUserVerified": True,
         "automaticPresenceSimulation": True,
     }
-    async with chromium() as browser:
+    async with served(site, port) as base, chromium() as browser:
         context = await browser.new_context()
         screen = await Screen.opened(context, base)
         page = screen.page
@@ -137,6 +143,7 @@ async def test_a_passkey_signs_in_and_a_removed_one_does_not(
         await screen.sign_in("alice@example.org")
         await screen.go("/app/account")
         await page.fill("#passkey-name", "my phone")
+        await page.fill("#passkey-password", PASSWORD)
         await page.click("text=Add a passkey")
         await page.wait_for_url("**/account?done=passkey")
         assert await page.locator("th", has_text="my phone").count() == 1
@@ -152,7 +159,7 @@ async def test_a_passkey_signs_in_and_a_removed_one_does_not(
 
         await screen.go("/app/account")
         await page.click("button[aria-label='Remove my phone']")
-        await page.wait_for_url("**/account")
+        await page.wait_for_url("**/account?done=forgotten")
         await out()
         await page.click("text=Sign in with a passkey")
         await page.wait_for_selector("text=That passkey is not known here")

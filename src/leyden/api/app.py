@@ -11,7 +11,6 @@ import structlog
 
 from leyden.api import bodies, idempotency
 from leyden.api.counting import count
-from leyden.api.limits import RateLimit
 from leyden.api.operations import Operation, Problem, Request, Table
 from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal
@@ -28,6 +27,7 @@ from leyden.errors import (
     Unauthorized,
 )
 from leyden.services import accounts
+from leyden.services.limits import RateLimit
 from leyden.services.platform import Platform
 
 Scope = MutableMapping[str, Any]

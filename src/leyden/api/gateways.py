@@ -12,11 +12,11 @@ import msgspec
 
 from leyden.api.app import ClientLeft, Receive, Scope, Send, read_body
 from leyden.api.counting import count
-from leyden.api.limits import RateLimit
 from leyden.api.operations import Problem
 from leyden.domain.addresses import counted_as
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
+from leyden.services.limits import RateLimit
 
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.

@@ -105,7 +105,7 @@ async def running(
             public = Public(
                 platform, Api(platform, OPERATIONS), version=VERSION, gateways=far
             )
-            site = dashboard(platform, version=VERSION)
+            site = dashboard(platform, version=VERSION, origins=doors.origins(settings))
             front = Front(pages=site, is_page=site.has, api=public)
             await stack.enter_async_context(
                 serving(front, sockets, tls=context, grace_s=settings.stop_grace_s)

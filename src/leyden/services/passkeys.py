@@ -1,12 +1,16 @@
 """Passkeys: made and shown by a person's device, bound to this dashboard's name.
 
-A challenge is not kept: it is worked out of a random word that the browser has in a
-cookie, and of the time. Whoever signs in gets another cookie, so it works once.
+A challenge is not kept until it is answered: it is random, with a mark that we alone
+can make, of it, of the word that the browser has in a cookie, and of the time. Once
+answered it is kept until it is too old, so it works once.
 """
 
+import hmac
 import json
+import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from webauthn import verify_authentication_response, verify_registration_response
 from webauthn.helpers import base64url_to_bytes
@@ -16,39 +20,67 @@ from leyden.domain.accounts import check_name
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.domain.times import to_us
 from leyden.errors import Conflict, Malformed, Unauthorized
-from leyden.services import sign_in
+from leyden.services import person, sign_in
 from leyden.services.platform import Platform
+from leyden.storage.nouns import Nouns
 from leyden.storage.second_factors import Passkey
 
 _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)
+_RANDOM_BYTES = 16
 _MOST = 20
 WRONG = (
     "That passkey is not known here, or took too long. Try again, or use a password."
 )
+_NOT_TAKEN = "the passkey could not be taken; try again"
+_NOT_WELL_FORMED = (WebAuthnException, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a passkey is made or shown: the name and the addresses of the dashboard."""
+    """Where passkeys are made and shown: an address of the dashboard, as it is set."""
 
-    host: str  # with its port
+    origin: str
 
     @property
     def name(self) -> str:
         """Give the name that passkeys are bound to."""
-        return self.host.rpartition(":")[0] if ":" in self.host else self.host
-
-    @property
-    def origins(self) -> list[str]:
-        """Give the addresses that may have asked; browsers say which one did."""
-        return [f"https://{self.host}", f"http://{self.host}"]
+        return urlsplit(self.origin).hostname or ""
 
 
-def challenge(platform: Platform, word: str, *, now: datetime, ago: int = 0) -> bytes:
-    """Give the challenge of this browser for the next minutes."""
-    span = to_us(now) // (_LIVES // timedelta(microseconds=1)) - ago
-    return platform.sealer.digest(f"{span} {word}".encode(), purpose=_PURPOSE)
+def challenge(platform: Platform, word: str, *, now: datetime) -> bytes:
+    """Give a new challenge for this browser, good for the next minutes."""
+    return _marked(platform, word, secrets.token_bytes(_RANDOM_BYTES), span=_span(now))
+
+
+def _marked(platform: Platform, word: str, random: bytes, *, span: int) -> bytes:
+    made_of = f"{span} {word} ".encode() + random
+    return random + platform.sealer.digest(made_of, purpose=_PURPOSE)
+
+
+def _span(now: datetime) -> int:
+    return to_us(now) // (_LIVES // timedelta(microseconds=1))
+
+
+def _answered(
+    platform: Platform, shown: dict[str, object], word: str, now: datetime
+) -> bytes:
+    """Give the challenge that was answered; ValueError when it is none of ours."""
+    response = shown["response"]
+    if not isinstance(response, dict):
+        raise ValueError("response")  # noqa: TRY004  not well formed, like the rest
+    client = _read(base64url_to_bytes(str(response["clientDataJSON"])))
+    found = base64url_to_bytes(str(client["challenge"]))
+    for ago in (0, 1):
+        random, span = found[:_RANDOM_BYTES], _span(now) - ago
+        if hmac.compare_digest(found, _marked(platform, word, random, span=span)):
+            return found
+    raise ValueError("challenge")
+
+
+async def _use_up(tx: Nouns, answered: bytes, *, now: datetime) -> bool:
+    """Let a challenge be good for nothing more; False when it was before."""
+    return await tx.second_factors.use_challenge(answered, until=now + 2 * _LIVES)
 
 
 async def list_(platform: Platform, who: SignedIn) -> list[Passkey]:
@@ -62,27 +94,27 @@ async def add(
     credential: str,
     *,
     name: str,
+    present: str,
     word: str,
     place: Place,
     now: datetime,
 ) -> Passkey:
-    """Keep a passkey that was made just now; Taken when it is known."""
+    """Keep a passkey that was made just now, with the password; Taken when known."""
     if len(await list_(platform, who)) >= _MOST:
         raise Conflict(f"there are {_MOST} passkeys already; remove one first")
-    for ago in (0, 1):
-        try:
-            made = verify_registration_response(
-                credential=_read(credential),
-                expected_challenge=challenge(platform, word, now=now, ago=ago),
-                expected_rp_id=place.name,
-                expected_origin=place.origins,
-                require_user_verification=True,
-            )
-        except (WebAuthnException, ValueError, KeyError, TypeError):
-            continue
-        break
-    else:
-        raise Malformed("the passkey could not be taken; try again")
+    await person.check_password(platform, who, present, now=now)
+    try:
+        shown = _read(credential)
+        answered = _answered(platform, shown, word, now)
+        made = verify_registration_response(
+            credential=shown,
+            expected_challenge=answered,
+            expected_rp_id=place.name,
+            expected_origin=place.origin,
+            require_user_verification=True,
+        )
+    except _NOT_WELL_FORMED:
+        raise Malformed(_NOT_TAKEN) from None
     passkey = Passkey(
         id=made.credential_id,
         user_id=who.person.id,
@@ -93,6 +125,8 @@ async def add(
         last_used=None,
     )
     async with platform.database.transaction() as tx:
+        if not await _use_up(tx, answered, now=now):
+            raise Malformed(_NOT_TAKEN)
         await tx.second_factors.add_passkey(passkey)
         await tx.audit.add(
             at=now, actor=who.actor, action="passkey added", subject=who.person.id
@@ -103,13 +137,15 @@ async def add(
 async def remove(
     platform: Platform, who: SignedIn, passkey_id: str, *, now: datetime
 ) -> None:
-    """Forget a passkey; it opens nothing any more."""
+    """Forget a passkey, and sign out everywhere but here: it may be in other hands."""
     try:
         id_ = bytes.fromhex(passkey_id)
     except ValueError:
         id_ = b""
     async with platform.database.transaction() as tx:
+        await tx.people.lock(who.person.id)
         await tx.second_factors.remove_passkey(who.person.id, id_)
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
         await tx.audit.add(
             at=now, actor=who.actor, action="passkey removed", subject=who.person.id
         )
@@ -128,25 +164,34 @@ async def enter(
     """Begin a session for whoever's passkey this is; it is whole at once."""
     try:
         shown = _read(credential)
+        answered = _answered(platform, shown, word, now)
         found = await platform.database.reader.second_factors.find_passkey(
             base64url_to_bytes(str(shown["rawId"]))
         )
-    except (ValueError, KeyError, TypeError):
-        found = None
-    count = (
-        None if found is None else _verified(platform, found, shown, word, place, now)
-    )
-    if found is None or count is None:
-        raise Unauthorized(WRONG)
-    person = await platform.database.reader.people.get(found.user_id)
+        if found is None:
+            raise Unauthorized(WRONG)
+        count = verify_authentication_response(
+            credential=shown,
+            expected_challenge=answered,
+            expected_rp_id=place.name,
+            expected_origin=place.origin,
+            credential_public_key=found.public_key,
+            credential_current_sign_count=found.sign_count,
+            require_user_verification=True,
+        ).new_sign_count
+    except _NOT_WELL_FORMED:
+        raise Unauthorized(WRONG) from None
+    whose = await platform.database.reader.people.get(found.user_id)
     async with platform.database.transaction() as tx:
-        await tx.people.lock(person.id)
+        await tx.people.lock(whose.id)
+        if not await _use_up(tx, answered, now=now):
+            raise Unauthorized(WRONG)
         if not await tx.second_factors.used(found.id, sign_count=count, now=now):
             raise Unauthorized(WRONG)
         return await sign_in.begin(
             platform,
             tx,
-            person,
+            whose,
             whole=True,
             address=address,
             browser=browser,
@@ -154,32 +199,8 @@ async def enter(
         )
 
 
-def _verified(
-    platform: Platform,
-    passkey: Passkey,
-    shown: dict[str, object],
-    word: str,
-    place: Place,
-    now: datetime,
-) -> int | None:
-    for ago in (0, 1):
-        try:
-            return verify_authentication_response(
-                credential=shown,
-                expected_challenge=challenge(platform, word, now=now, ago=ago),
-                expected_rp_id=place.name,
-                expected_origin=place.origins,
-                credential_public_key=passkey.public_key,
-                credential_current_sign_count=passkey.sign_count,
-                require_user_verification=True,
-            ).new_sign_count
-        except (WebAuthnException, ValueError, KeyError, TypeError):
-            continue
-    return None
-
-
-def _read(credential: str) -> dict[str, object]:
+def _read(credential: str | bytes) -> dict[str, object]:
     found = json.loads(credential)
     if not isinstance(found, dict):
-        raise ValueError(credential[:1])  # noqa: TRY004  not well formed, like the rest
+        raise ValueError("not an object")  # noqa: TRY004  not well formed, like the rest
     return found

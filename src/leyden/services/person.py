@@ -23,18 +23,32 @@ async def sessions(platform: Platform, who: SignedIn) -> list[Session]:
 async def end_others(platform: Platform, who: SignedIn, *, now: datetime) -> None:
     """Sign out everywhere but here."""
     async with platform.database.transaction() as tx:
+        await tx.people.lock(
+            who.person.id
+        )  # a sign-in on its way comes before or after
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await _noted(tx, who, "signed out elsewhere", now)
 
 
 async def change_password(
-    platform: Platform, who: SignedIn, *, present: str, new: str, now: datetime
+    platform: Platform,
+    who: SignedIn,
+    *,
+    present: str,
+    new: str,
+    forget_passkeys: bool,
+    now: datetime,
 ) -> None:
-    """Change the password, and sign out everywhere but here."""
-    await _check_password(platform, who, present, now=now)
+    """Change the password, and sign out everywhere but here; without passkeys if said.
+
+    Who changes it because somebody else was in wants no passkey of theirs to remain.
+    """
+    await check_password(platform, who, present, now=now)
     digest = await passwords.digest(new)
     async with platform.database.transaction() as tx:
         await tx.accounts.set_password(who.person.id, digest)
+        if forget_passkeys:
+            await tx.second_factors.remove_passkeys(who.person.id)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await _noted(tx, who, "password changed", now)
 
@@ -45,13 +59,17 @@ async def has_authenticator(platform: Platform, who: SignedIn) -> bool:
     return totp is not None and totp.confirmed is not None
 
 
-async def offer_authenticator(platform: Platform, who: SignedIn) -> tuple[str, str]:
+async def offer_authenticator(
+    platform: Platform, who: SignedIn, *, present: str, now: datetime
+) -> tuple[str, str]:
     """Make a secret for an authenticator app; give it in words, and as an address.
 
-    Nothing is asked for until a code of it was shown; until then it is made anew.
+    With the password: whoever finds a browser open must not lock its owner out. Nothing
+    is asked for until a code of it was shown; until then it is made anew.
     """
     if await has_authenticator(platform, who):
         raise Conflict("there is an authenticator already; remove it first")
+    await check_password(platform, who, present, now=now)
     secret = secrets.token_bytes(_SECRET_BYTES)
     sealed = platform.sealer.seal(secret, purpose=sign_in.TOTP.format(who.person.id))
     async with platform.database.transaction() as tx:
@@ -68,6 +86,7 @@ async def confirm_authenticator(
     await sign_in.count(platform, who.person.email, who.session.address, now=now)
     step = await sign_in.right_step(platform, who.person.id, code, now=now)
     async with platform.database.transaction() as tx:
+        await tx.people.lock(who.person.id)
         if step is None or not await tx.second_factors.use_step(who.person.id, step):
             raise Unauthorized(sign_in.WRONG_CODE)
         await tx.second_factors.confirm_totp(who.person.id, now=now)
@@ -79,13 +98,13 @@ async def remove_authenticator(
     platform: Platform, who: SignedIn, *, present: str, now: datetime
 ) -> None:
     """Ask for no code any more."""
-    await _check_password(platform, who, present, now=now)
+    await check_password(platform, who, present, now=now)
     async with platform.database.transaction() as tx:
         await tx.second_factors.remove_totp(who.person.id)
         await _noted(tx, who, "authenticator removed", now)
 
 
-async def _check_password(
+async def check_password(
     platform: Platform, who: SignedIn, present: str, *, now: datetime
 ) -> None:
     """Ask again, for a browser that was left open; guessing is counted as well."""

@@ -99,6 +99,7 @@ async def begin(
         browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
     )
     await tx.sessions.forget(now=now, start=now - _TOGETHER)
+    await tx.second_factors.forget_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
     if whole:
         await tx.audit.add(

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_once
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables_people import passkeys, totps
+from leyden.storage.tables_people import passkeys, totps, used_challenges
 
 _TOTP = select(totps.c.sealed, totps.c.confirmed, totps.c.last_step).where(
     totps.c.user_id == bindparam("user_id")
@@ -56,6 +56,15 @@ _REMOVE = (
 )
 _REMOVE_PASSKEYS = delete(passkeys).where(passkeys.c.user_id == bindparam("user_id"))
 
+_USE_CHALLENGE = (
+    insert_once(used_challenges)
+    .on_conflict_do_nothing()
+    .returning(used_challenges.c.challenge)
+)
+_FORGET_CHALLENGES = delete(used_challenges).where(
+    used_challenges.c.until < bindparam("now")
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Totp:
@@ -80,7 +89,7 @@ class Passkey:
 
 
 class SecondFactors:
-    """The rows of totp and passkey."""
+    """The rows of totp, passkey and used_challenge."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -116,7 +125,7 @@ class SecondFactors:
     async def remove_all(self, user_id: str) -> None:
         """Forget all of a person's second factors: they have lost them."""
         await self._run(_REMOVE_TOTP, user_id=user_id)
-        await self._run(_REMOVE_PASSKEYS, user_id=user_id)
+        await self.remove_passkeys(user_id)
 
     async def add_passkey(self, passkey: Passkey) -> None:
         """Keep a new passkey; Taken when it is known."""
@@ -153,6 +162,20 @@ class SecondFactors:
         """Forget one of a person's passkeys; NotFound when there is none such."""
         if not await self._run(_REMOVE, user_id=user_id, passkey_id=id_):
             raise NotFound
+
+    async def remove_passkeys(self, user_id: str) -> None:
+        """Forget all of a person's passkeys."""
+        await self._run(_REMOVE_PASSKEYS, user_id=user_id)
+
+    async def use_challenge(self, challenge: bytes, *, until: datetime) -> bool:
+        """Take a challenge that was answered; False when it was taken before."""
+        return bool(
+            await self._run(_USE_CHALLENGE, challenge=challenge, until=to_us(until))
+        )
+
+    async def forget_challenges(self, *, now: datetime) -> None:
+        """Forget those that are too old to be answered."""
+        await self._run(_FORGET_CHALLENGES, now=to_us(now))
 
 
 def _passkey(row: Row) -> Passkey:

@@ -63,6 +63,15 @@ passkeys = Table(
     Index("ix_passkey_user_id", "user_id"),
 )
 
+# Challenges of passkeys that were answered, so that none is twice.
+used_challenges = Table(
+    "used_challenge",
+    metadata,
+    Column("challenge", LargeBinary, primary_key=True),
+    Column("until", BigInteger, nullable=False),  # then it is too old anyway
+    Index("ix_used_challenge_until", "until"),
+)
+
 invitations = Table(
     "invitation",
     metadata,

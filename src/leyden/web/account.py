@@ -16,6 +16,7 @@ DONE: Final = {
     "authenticator": "From now on a code of your authenticator is asked for.",
     "removed": "No code is asked for any more.",
     "passkey": "From now on that passkey signs you in.",
+    "forgotten": "That passkey opens nothing any more; elsewhere you are signed out.",
     "others": "Everywhere else you are signed out.",
 }
 
@@ -33,6 +34,7 @@ async def change_password(visit: Visit) -> Response:
             visit.who,
             present=visit.form.secret("present"),
             new=visit.form.secret("new"),
+            forget_passkeys=visit.form.ticked("forget-passkeys"),
             now=visit.now,
         )
     except Refused as error:
@@ -48,7 +50,15 @@ async def end_others(visit: Visit) -> Response:
 
 async def offer_authenticator(visit: Visit) -> Response:
     """Show a secret to take into an authenticator app, this once."""
-    words, address = await person.offer_authenticator(visit.platform, visit.who)
+    try:
+        words, address = await person.offer_authenticator(
+            visit.platform,
+            visit.who,
+            present=visit.form.secret("present"),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
     return visit.render(
         "account/authenticator.html", words=words, qr=picture(address), wrong=""
     )
@@ -86,15 +96,16 @@ async def remove_authenticator(visit: Visit) -> Response:
 
 
 async def add_passkey(visit: Visit) -> Response:
-    """Keep a passkey that the device has made just now."""
+    """Keep a passkey that the device has made just now, with the password."""
     try:
         await passkeys.add(
             visit.platform,
             visit.who,
             visit.form.text("credential"),
             name=visit.form.text("name"),
+            present=visit.form.secret("present"),
             word=visit.who.session.id,
-            place=passkeys.Place(host=visit.host),
+            place=passkeys.Place(origin=visit.passkeys_at),
             now=visit.now,
         )
     except Refused as error:
@@ -107,7 +118,7 @@ async def remove_passkey(visit: Visit) -> Response:
     await passkeys.remove(
         visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
     )
-    return go(_URL)
+    return go(f"{_URL}?done=forgotten")
 
 
 async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
@@ -123,5 +134,5 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         passkeys=kept,
         known=" ".join(bytes_to_base64url(each.id) for each in kept),
         challenge=bytes_to_base64url(challenge),
-        rp=passkeys.Place(host=visit.host).name,
+        rp=passkeys.Place(origin=visit.passkeys_at).name,
     )

@@ -1,6 +1,5 @@
 """The way in and out: the first page, signing in, the second factor, signing out."""
 
-import secrets
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -62,7 +61,7 @@ async def enter_by_passkey(visit: Visit) -> Response:
             visit.platform,
             visit.form.text("credential"),
             word=visit.guest,
-            place=passkeys.Place(host=visit.host),
+            place=passkeys.Place(origin=visit.passkeys_at),
             address=visit.address,
             browser=visit.browser,
             now=visit.now,
@@ -72,8 +71,6 @@ async def enter_by_passkey(visit: Visit) -> Response:
     response = go(ours(next_))
     lives_s = int((session.expires - visit.now).total_seconds())
     visit.cookies.begin_session(response, cookie, lives_s=lives_s)
-    # The challenge was made of the old word: what was shown is worth nothing again.
-    visit.cookies.welcome(response, secrets.token_urlsafe(16))
     return response
 
 
@@ -121,7 +118,7 @@ def _asked(
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)
         ),
-        rp=passkeys.Place(host=visit.host).name,
+        rp=passkeys.Place(origin=visit.passkeys_at).name,
     )
 
 

@@ -8,6 +8,7 @@
 """
 
 import secrets
+import time
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
@@ -16,15 +17,18 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from leyden.domain.addresses import counted_as
 from leyden.domain.sign_in import Right
 from leyden.errors import Forbidden, LeydenError, NotFound, Stale
 from leyden.services import sign_in
+from leyden.services.limits import RateLimit
 from leyden.services.platform import Platform
 from leyden.web import forms
 from leyden.web.assets import Assets
 from leyden.web.closing import Closing
 from leyden.web.cookies import Cookies
 from leyden.web.forms import BrowserLeft, Form
+from leyden.web.origins import Origins
 from leyden.web.pages import Page, Who
 from leyden.web.protection import protection
 from leyden.web.templates import environment
@@ -41,9 +45,16 @@ class Site:
     """Answers for every address of the dashboard."""
 
     def __init__(
-        self, platform: Platform, pages: Iterable[Page], *, version: str
+        self,
+        platform: Platform,
+        pages: Iterable[Page],
+        *,
+        version: str,
+        origins: Origins,
     ) -> None:
         self._platform = platform
+        self._origins = origins
+        self._requests = RateLimit(platform.settings.requests_per_minute)
         self.closing = Closing()
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
@@ -60,11 +71,13 @@ class Site:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one request."""
+        host = Headers(scope=scope).get("host", "")
+        protection = {**self._protection, **self._origins.protection(host)}
 
         async def protected(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message["headers"])
-                for name, value in self._protection.items():
+                for name, value in protection.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -78,6 +91,7 @@ class Site:
         visit = self._visit(scope)
         try:
             await self._recognise(visit)
+            self._count(visit)
             response = await self._response(page, visit, scope, receive)
         except BrowserLeft:
             return
@@ -94,7 +108,8 @@ class Site:
         """Give a visit of nobody that is known yet."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        cookies = Cookies.of(headers, is_secure=scope["scheme"] == "https")
+        origin = self._origins.of(host, scheme=scope["scheme"])
+        cookies = Cookies.of(headers, is_secure=origin.startswith("https:"))
         guest = cookies.guest or secrets.token_urlsafe(16)
         query = scope["query_string"].decode("latin-1")
         return Visit(
@@ -105,7 +120,8 @@ class Site:
             path=scope.get("path_params", {}),
             guest=guest,
             url=f"{scope['path']}?{query}" if query else scope["path"],
-            host=host,
+            origin=origin,
+            passkeys_at=self._origins.find(host),
             query=Form([]),
             form=Form([]),
             address=scope["client"][0] if scope.get("client") else "",
@@ -141,6 +157,12 @@ class Site:
             ),
             None,
         )
+
+    def _count(self, visit: Visit) -> None:
+        """Count a request: of a person, whatever they sit at, else of an address."""
+        address = f"from {counted_as(visit.address)}"
+        who = visit.somebody.person.id if visit.somebody else address
+        self._requests.take(who, at_s=time.monotonic())
 
     async def _response(
         self, page: Page, visit: Visit, scope: Scope, receive: Any

@@ -31,7 +31,8 @@ class Visit:
     guest: str  # the word of a visitor, for whoever is not signed in
     path: Mapping[str, str]
     url: str
-    host: str
+    origin: str  # what addresses of this dashboard begin with, for other programs
+    passkeys_at: str  # the same, if passkeys can be used there
     query: Form
     form: Form
     address: str
@@ -60,11 +61,6 @@ class Visit:
     def organization_id(self) -> str:
         """Give the id of the organization that the page is of."""
         return self.here.organization.id
-
-    @property
-    def origin(self) -> str:
-        """Give what the addresses of this dashboard begin with, for other programs."""
-        return f"{'https' if self.cookies.is_secure else 'http'}://{self.host}"
 
     @property
     def root(self) -> str:

@@ -49,7 +49,7 @@ async function show(form) {
 const ways = { make, show };
 
 for (const form of document.querySelectorAll("form[data-passkey]")) {
-  const able = window.PublicKeyCredential && !/^[0-9.]+$|:/.test(form.dataset.rp);
+  const able = window.PublicKeyCredential && form.dataset.rp && !/^[0-9.]+$|:/.test(form.dataset.rp);
   form.hidden = !able;
   form.addEventListener("submit", async (event) => {
     const field = form.querySelector("[name=credential]");
