@@ -11,6 +11,8 @@ from tests.services.yard import Yard
 from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
+from tests.web.wallet.sealing import seal_jwe
+from tests.web.wallet.test_sealing import MACAROON, WORDS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
 UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidden = 0"
@@ -46,3 +48,42 @@ async def test_every_step_is_clean_and_open_to_everyone(
     # They call the node, and there is no lnd behind it here; nothing else is noted.
     expected = ("Failed to load resource", "asked a stranger: https://harbour-light-")
     assert [each for each in screen.complaints if not each.startswith(expected)] == []
+
+
+async def test_the_bakery_takes_no_password_that_opens_nothing(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    async with served(site) as url, chromium() as browser:
+        screen = await Screen.opened(await browser.new_context(), url)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+
+        async def said(password: str) -> str:
+            await screen.go(f"{node}/wallet/bakery")
+            await page.click("summary:has-text('The vault has none')")
+            await page.fill("#password", password)
+            await page.fill("#pasted", MACAROON.hex())
+            await page.fill("#again", "another password")
+            await page.click("text=Open the bakery")
+            await page.wait_for_selector("#wrong:not([hidden])")
+            return await page.inner_text("#wrong")
+
+        assert "not the same" in await said("harbour light")
+        about = {"node": node.rpartition("/")[2], "kind": "seed"}
+        kept = {"kind": "seed", "value": seal_jwe(WORDS, "harbour light", about)}
+        await alice.get(f"{node}/wallet/bakery")
+        assert (await alice.submit(f"{node}/wallet/backups", kept)).status == 200
+        assert "opens nothing in the vault" in await said("harbor light")
+        assert "could not be reached" in await said("harbour light")
+
+
+async def test_a_password_manager_is_told_whose_password_it_is(
+    alice: Visitor, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    for name in PAGES:
+        text = (await alice.get(f"{node}/wallet/{name}")).text
+        assert 'autocomplete="current-password"' not in text
+        assert 'autocomplete="new-password"' not in text
+        assert 'value="wallet of harbour light"' in text

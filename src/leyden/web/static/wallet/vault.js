@@ -35,6 +35,19 @@ export async function open(node, backup, password) {
   return secret;
 }
 
+/** Tell whether the password opens any of these backups; the first that it opens will do. */
+export async function opensAny(node, backups, password) {
+  for (const backup of backups) {
+    try {
+      await open(node, backup, password);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Trouble)) throw error;
+    }
+  }
+  return false;
+}
+
 const READERS = {
   seed: unseal,
   macaroon(text) {

@@ -7,6 +7,7 @@ import { isAdmin, keep } from "../making.js";
 import {
   $,
   lnd,
+  newPassword,
   node,
   onClick,
   onSubmit,
@@ -25,13 +26,26 @@ onSubmit($("enter"), async () => {
   progress("Opening the vault…");
   kept = await platform.backups();
   password = $("password").value;
-  admin = $("pasted").value.trim()
-    ? toHex(parse($("pasted").value).bytes)
-    : await adminOfVault();
+  admin = $("pasted").value.trim() ? await adminPasted() : await adminOfVault();
   await list();
-  wipe("password", "pasted");
+  wipe("password", "pasted", "again");
   show("bake");
 });
+
+/** Take the macaroon that was pasted, with a password that is no slip of the fingers. */
+async function adminPasted() {
+  const pasted = toHex(parse($("pasted").value).bytes);
+  if (!kept.length) {
+    // What is baked here will be the first thing that this password has to open.
+    newPassword("password", "again");
+  } else if (!(await vault.opensAny(node, kept, password))) {
+    throw new Trouble(
+      "password",
+      "This password opens nothing in the vault, and what is baked here would be put there under it.",
+    );
+  }
+  return pasted;
+}
 
 async function adminOfVault() {
   const found = kept.find(isAdmin);
