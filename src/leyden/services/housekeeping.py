@@ -9,7 +9,7 @@ import structlog
 from leyden.domain import versions
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
-from leyden.services import backups, webhooks
+from leyden.services import backups, resealing, webhooks
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
 from leyden.storage.nouns import Nouns
@@ -40,7 +40,9 @@ class Housekeeping:
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         async with work.transaction() as tx:
-            due = self._fleet.clock() + self._fleet.rules.look_every
+            now = self._fleet.clock()
+            await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
+            due = now + self._fleet.rules.look_every
             await work.again(tx, due=due)
 
     async def _refresh(self) -> None:

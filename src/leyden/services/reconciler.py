@@ -119,6 +119,7 @@ async def _remove(fleet: Fleet, work: Due, node: Node) -> None:
     await fleet.runtime.remove(node)
     async with work.transaction() as tx:
         await tx.backups.forget(node.id)
+        await tx.replaced_backups.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)

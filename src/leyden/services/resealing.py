@@ -3,12 +3,16 @@
 A seed is written once, and this does not change it: its place can only be taken by
 whoever has read what is kept there, and names it by its digest. So two windows that do
 this at once cannot undo each other: the second is told to read again.
+
+What was replaced is kept for thirty days, as it was sealed: should the new password be
+one that nobody meant, the old one still opens something.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.errors import Conflict, Malformed, NotFound
@@ -17,6 +21,7 @@ from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 
 MOST = 100
+KEPT_FOR: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +55,7 @@ async def reseal(
                 await tx.backups.replace_seed(node_id, was, sealed)
             else:
                 await tx.backups.replace_macaroon(node_id, each.name, was, sealed)
+            await tx.replaced_backups.add(node_id, each.name or "", was, now=now)
         await tx.audit.add(
             at=now,
             actor=actor,
@@ -58,6 +64,36 @@ async def reseal(
             subject=node_id,
             number=len(anew),
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replaced:
+    """A backup as its owner had sent it, and until when it was in use."""
+
+    name: str  # a macaroon's; the seed's is empty
+    until: datetime
+    value: str
+
+
+async def replaced(
+    fleet: Fleet, organization_id: str, node_id: str, *, now: datetime
+) -> list[Replaced]:
+    """Give what others took the place of in the last thirty days, the latest first."""
+    await get(fleet, organization_id, node_id)
+    return [
+        Replaced(
+            name=each.name,
+            until=each.at,
+            value=fleet.sealer.open(
+                each.sealed,
+                purpose=backups.macaroon_purpose(node_id, each.name)
+                if each.name
+                else backups.seed_purpose(node_id),
+            ).decode(),
+        )
+        for each in await fleet.database.reader.replaced_backups.list_(node_id)
+        if now - each.at < KEPT_FOR
+    ]
 
 
 async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:

@@ -24,6 +24,7 @@ from leyden.storage.outputs import Outputs
 from leyden.storage.people import People
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
+from leyden.storage.replaced_backups import ReplacedBackups
 from leyden.storage.second_factors import SecondFactors
 from leyden.storage.sessions import Sessions
 from leyden.storage.statements import Run
@@ -64,6 +65,7 @@ class Nouns:
     people = _noun(People)
     quotes = _noun(Quotes)
     receivers = _noun(Receivers)
+    replaced_backups = _noun(ReplacedBackups)
     second_factors = _noun(SecondFactors)
     sessions = _noun(Sessions)
     tasks = _noun(Tasks)

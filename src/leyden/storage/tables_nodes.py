@@ -121,6 +121,19 @@ macaroons = Table(
     PrimaryKeyConstraint("node_id", "name"),
 )
 
+# What another took the place of: a seed's name is empty.
+replaced_backups = Table(
+    "replaced_backup",
+    metadata,
+    Column("id", _NUMBER, primary_key=True),
+    Column("node_id", ForeignKey("node.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),
+    Index("ix_replaced_backup_node_id", "node_id", "name", "id"),
+    Index("ix_replaced_backup_at", "at"),
+)
+
 channel_backups = Table(
     "node_channel_backup",
     metadata,

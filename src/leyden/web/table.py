@@ -117,6 +117,7 @@ PAGES: tuple[Page, ...] = (
     Page("GET", f"{_WALLET}/facts", vault.facts, Right.NODES),
     Page("GET", f"{_WALLET}/backups", vault.kept, Right.NODES),
     Page("POST", f"{_WALLET}/backups", vault.keep, Right.NODES),
+    Page("GET", f"{_WALLET}/backups/replaced", vault.replaced, Right.NODES),
     Page("POST", f"{_WALLET}/reseal", vault.reseal, Right.NODES),
     Page("GET", f"{_NODE}/backups", backups.show, Right.LOOK),
     Page("GET", f"{_NODE}/backups/channels", backups.channels, Right.NODES),

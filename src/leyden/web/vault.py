@@ -1,6 +1,7 @@
 """What pages of a wallet ask of the platform: facts of the node, and ciphertext."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from ipaddress import ip_address
 from typing import Literal
 
@@ -36,6 +37,20 @@ class Backups(msgspec.Struct):
     """All that is kept for a node."""
 
     backups: list[Kept]
+
+
+class Before(msgspec.Struct):
+    """A backup whose place another took."""
+
+    name: str
+    until: datetime
+    value: str
+
+
+class Replaced(msgspec.Struct):
+    """All of a node that were replaced of late."""
+
+    replaced: list[Before]
 
 
 class Anew(Kept, forbid_unknown_fields=True):
@@ -113,6 +128,15 @@ async def keep(visit: Visit) -> Done:
     else:
         raise Malformed("kind: must be seed or macaroon")
     return Done(kept=1)
+
+
+@answering
+async def replaced(visit: Visit) -> Replaced:
+    """Give the backups that others took the place of, as a file to be kept."""
+    found = await resealing.replaced(fleet_of(visit), *which(visit), now=visit.now)
+    return Replaced(
+        [Before(name=each.name, until=each.until, value=each.value) for each in found]
+    )
 
 
 @answering

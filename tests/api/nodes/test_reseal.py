@@ -2,11 +2,14 @@
 
 import base64
 import os
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from leyden.errors import Stale
+from leyden.services import resealing
+from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
@@ -147,3 +150,27 @@ async def test_who_is_overtaken_between_reading_and_writing_starts_over(
             await tx.backups.replace_seed(node["node_id"], b"was", b"is")
         with pytest.raises(Stale):
             await tx.backups.replace_macaroon(node["node_id"], "read", b"was", b"is")
+
+
+@pytest.mark.usefixtures("kept")
+async def test_what_was_replaced_is_kept_for_thirty_days(
+    alice: Caller, path: str, platform: Platform
+) -> None:
+    assert platform.fleet is not None
+    node_id = path.rpartition("/")[2]
+    before, whose = CIPHERTEXT, (alice.organization_id, node_id)
+    for number in range(23):
+        anew = ciphertext()
+        body = {"seed": in_place_of(before, anew)}
+        assert (await alice.post(f"{path}/reseal", body)).status == 200, number
+        before, last = anew, before
+    now = platform.clock()
+    kept = await resealing.replaced(platform.fleet, *whose, now=now)
+    assert (len(kept), kept[0].value, kept[0].name) == (20, last, "")
+    later = now + timedelta(days=30)
+    assert await resealing.replaced(platform.fleet, *whose, now=later) == []
+    async with platform.database.transaction() as tx:
+        await tx.replaced_backups.forget_old(until=now)
+        assert len(await tx.replaced_backups.list_(node_id)) == 20
+        await tx.replaced_backups.forget_old(until=later)
+        assert await tx.replaced_backups.list_(node_id) == []
