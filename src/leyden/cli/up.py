@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def up(home: Path | None, *, detach: bool) -> None:
                         given,
                         cache=cache,
                         progress=progress,
-                        say=console.print,
+                        say=partial(console.print, soft_wrap=True),
                         ready=ready,
                     )
                 )

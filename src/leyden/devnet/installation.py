@@ -32,8 +32,10 @@ from leyden.devnet import access, auction, first_run, network
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.daemon import claim, output
+from leyden.devnet.dev_json import write_down
 from leyden.devnet.places import AuctionPorts, Ports
 from leyden.devnet.treasury import macaroon
+from leyden.devnet.welcome import api_url, what_next
 from leyden.domain.times import utc_now
 from leyden.errors import LeydenError, SetupError
 from leyden.runtimes import nftables
@@ -73,13 +75,13 @@ async def run(
     binary = lnds(cache, own=own, progress=progress)
     async with app.running(given, binary=binary) as platform:
         kept = await first_run.ensure_accounts(platform)
-        _write_down(given, chain.access)
-        say(f"the API answers on {_url(given)} ({time.monotonic() - began:.1f} s)")
+        write_down(given, chain.access)
+        say(f"the API answers on {api_url(given)} ({time.monotonic() - began:.1f} s)")
         going = asyncio.create_task(_bring_up(chain, own, cache, progress, say))
         if await _ended_first(going, told):
             await going  # shows why, if it failed
             keeping = asyncio.create_task(chain.supervise(), name="private chain")
-            say(_what_next(given, kept, time.monotonic() - began))
+            say(what_next(given, kept, time.monotonic() - began))
             await asyncio.to_thread(ready.touch)
             market = asyncio.create_task(
                 _market(given, own, cache, progress, say), name="market"
@@ -252,81 +254,6 @@ def _market_settings(chain: access.Access) -> dict[str, str]:
         "pool_certificate": provider.certificate,
         "pool_macaroon": provider.macaroon,
     }
-
-
-def _write_down(given: Settings, chain: access.Access) -> None:
-    treasury = chain.lnds["treasury"]
-    first_run.write(
-        given.home_path,
-        {
-            "base_url": _url(given),
-            "dashboard_url": _dashboard(given),
-            "ca_path": str(given.home_path / "authority" / "root.pem"),
-            "gateway": {
-                "host": given.gateway_host,
-                "rest_port": given.gateway_rest_port,
-                "grpc_port": given.gateway_grpc_port,
-            },
-            "chain": {"name": chain.chain, **msgspec.to_builtins(chain.btcd)},
-            "treasury": msgspec.to_builtins(treasury),
-            "provider": _shown(chain.pools.get("provider")),
-            "auctioneer": _shown(chain.auctioneer),
-            "asker": _trading(chain, "asker"),
-            "customer": _trading(chain, "customer"),
-        },
-    )
-
-
-def _shown(what: msgspec.Struct | None) -> Any:
-    return None if what is None else msgspec.to_builtins(what)
-
-
-def _trading(chain: access.Access, name: str) -> Any:
-    """Show an lnd with the poold beside it."""
-    if name not in chain.lnds:
-        return None
-    return {
-        **msgspec.to_builtins(chain.lnds[name]),
-        "pool": msgspec.to_builtins(chain.pools[f"{name}-pool"]),
-    }
-
-
-def _what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:
-    team, login = kept["organization_id"], kept["dashboard_login"]
-    opens = "; the market opens soon" if given.devnet_market else ""
-    play = "scenario first-channel" if given.devnet_market else "mine 6"
-    return f"""
-everything is up ({seconds:.1f} s){opens}
-
-  dashboard   {_dashboard(given)}
-  sign in as  {login["email"]}
-  password    {login["password"]}
-
-  eval "$(leyden dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION and _CA
-
-  curl -H "X-SERVICE-AUTH: $LEYDEN_KEY" {_url(given)}/organizations/{team}/nodes
-  curl {_url(given)}/health/ready
-  curl {_url(given)}/openapi.json
-
-  API page    {_url(given)}/docs
-  API key     in {given.home_path / first_run.FILE}, field api_key
-  node names  curl and browsers find NAME.{given.nodes_domain}; for other programs add
-              to /etc/hosts: {given.gateway_host} NAME.{given.nodes_domain}
-
-  leyden status    leyden logs -f    leyden dev {play}    leyden down
-"""
-
-
-def _url(given: Settings) -> str:
-    host = given.api_host if ":" not in given.api_host else f"[{given.api_host}]"
-    return f"http://{host}:{given.api_port}"
-
-
-def _dashboard(given: Settings) -> str:
-    # Passkeys are for names: a browser makes none for a bare address.
-    if given.api_host == "127.0.0.1":
-        return f"http://localhost:{given.api_port}/app/"
-    return f"{_url(given)}/app/"
 
 
 def _nodes(given: Settings) -> Iterator[processes.Identity]:

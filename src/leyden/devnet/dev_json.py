@@ -1,0 +1,47 @@
+"""dev.json: the keys of a private installation, and where each of its daemons is."""
+
+from typing import Any
+
+import msgspec
+
+from leyden.devnet import access, first_run
+from leyden.devnet.welcome import api_url, dashboard_url
+from leyden.settings import Settings
+
+
+def write_down(given: Settings, chain: access.Access) -> None:
+    """Write down what scripts and people ask for."""
+    treasury = chain.lnds["treasury"]
+    first_run.write(
+        given.home_path,
+        {
+            "base_url": api_url(given),
+            "dashboard_url": dashboard_url(given),
+            "ca_path": str(given.home_path / "authority" / "root.pem"),
+            "gateway": {
+                "host": given.gateway_host,
+                "rest_port": given.gateway_rest_port,
+                "grpc_port": given.gateway_grpc_port,
+            },
+            "chain": {"name": chain.chain, **msgspec.to_builtins(chain.btcd)},
+            "treasury": msgspec.to_builtins(treasury),
+            "provider": _shown(chain.pools.get("provider")),
+            "auctioneer": _shown(chain.auctioneer),
+            "asker": _trading(chain, "asker"),
+            "customer": _trading(chain, "customer"),
+        },
+    )
+
+
+def _shown(what: msgspec.Struct | None) -> Any:
+    return None if what is None else msgspec.to_builtins(what)
+
+
+def _trading(chain: access.Access, name: str) -> Any:
+    """Show an lnd with the poold beside it."""
+    if name not in chain.lnds:
+        return None
+    return {
+        **msgspec.to_builtins(chain.lnds[name]),
+        "pool": msgspec.to_builtins(chain.pools[f"{name}-pool"]),
+    }
