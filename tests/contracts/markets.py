@@ -36,6 +36,9 @@ class World(Protocol):
     async def start_again(self) -> None:
         """Forget everything that is not kept: the program died."""
 
+    def beside(self) -> Market:
+        """Give the market as another replica of the platform has it."""
+
     async def leave(self) -> None:
         """Take the market away."""
 
@@ -61,6 +64,9 @@ class SimulatedWorld:
     async def start_again(self) -> None:
         pass  # it is the market itself that would have died
 
+    def beside(self) -> Market:
+        return self.market
+
     async def leave(self) -> None:
         self.market.away = True
 
@@ -78,19 +84,23 @@ class PoolWorld:
     bazaar: Bazaar
     book: Pages = field(default_factory=Pages)
     market: PoolMarket = field(init=False)
-    _poold: Poold = field(init=False)
+    _opened: list[Poold] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._connect(reached(self.bazaar, "provider"))
 
     def _connect(self, to: Access) -> None:
-        self._poold = Poold(to)
-        self.market = PoolMarket(
-            self._poold,
-            PoolAccount(self._poold),
-            self.book,
-            batch_fee_sat_per_kw=12_500,
+        self.market = self._market(to)
+
+    def _market(self, to: Access) -> PoolMarket:
+        poold = Poold(to)
+        self._opened.append(poold)
+        return PoolMarket(
+            poold, PoolAccount(poold), self.book, batch_fee_sat_per_kw=12_500
         )
+
+    def beside(self) -> Market:
+        return self._market(reached(self.bazaar, "provider"))
 
     async def register(self, text: str) -> None:
         await self.bazaar.register(text)
@@ -117,7 +127,8 @@ class PoolWorld:
         self.book.promised = 10**12
 
     async def close(self) -> None:
-        await self._poold.close()
+        while self._opened:
+            await self._opened.pop().close()
 
 
 def reached(bazaar: Bazaar, name: str) -> Access:

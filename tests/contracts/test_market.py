@@ -78,10 +78,26 @@ async def test_a_ticket_is_made_once(world: World, order_id: str) -> None:
     made = ticket(await world.market.offer(order_id, wish))
     assert made.text.startswith("sidecar1")
     assert ticket(await world.market.offer(order_id, wish)) == made
-    await world.start_again()
-    assert ticket(await world.market.offer(order_id, wish)) == made
     assert await state(world, made.ref) is TicketState.OFFERED
     assert await world.market.withdraw(order_id, made.ref)
+
+
+async def test_what_an_order_has_is_given_to_no_other_whatever_is_forgotten(
+    world: World, order_id: str
+) -> None:
+    """Two replicas that know nothing of each other, and a life before this one."""
+    wish = await priced(world.market, 300_000)
+    made = {}
+    for life in ("first", "second"):
+        for number, market in enumerate((world.market, world.beside())):
+            name = f"{order_id}, {life} life, replica {number}"
+            made[name] = ticket(await market.offer(name, wish))
+        await world.start_again()
+    assert len({each.ref for each in made.values()}) == 4
+    assert len({each.text for each in made.values()}) == 4
+    for name, each in made.items():
+        assert await state(world, each.ref) is TicketState.OFFERED
+        assert await world.market.withdraw(name, each.ref)
 
 
 async def test_each_order_has_a_ticket_of_its_own(world: World, order_id: str) -> None:
@@ -156,11 +172,12 @@ async def test_a_submitted_ticket_is_cancelled_with_its_bid(
     assert await state(world, made.ref) is TicketState.CANCELLED
 
 
-async def test_a_ticket_that_never_was_is_withdrawn(
+async def test_a_ticket_that_never_was_is_withdrawn_but_not_one_that_is_lost(
     world: World, order_id: str
 ) -> None:
     assert await world.market.withdraw(order_id, "")
-    assert await world.market.withdraw(order_id, "0123456789abcdef")
+    with pytest.raises(MarketAway):
+        await world.market.withdraw(order_id, "0123456789abcdef")
     assert await world.market.progress(["0123456789abcdef"]) == {}
 
 

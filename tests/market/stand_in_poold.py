@@ -30,6 +30,7 @@ class StandIn(grpc.GenericRpcHandler):
     bids: dict[bytes, Any] = field(default_factory=dict)
     leases: list[trader.Lease] = field(default_factory=list)
     says: dict[str, str] = field(default_factory=dict)  # refusals, by call
+    lost: set[str] = field(default_factory=set)  # done, but the answer never arrives
     garbage: set[str] = field(default_factory=set)
     hanging: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
@@ -77,7 +78,10 @@ class StandIn(grpc.GenericRpcHandler):
                 await asyncio.sleep(60)
             if name in self.says:
                 await context.abort(grpc.StatusCode.UNKNOWN, self.says[name])
-            return getattr(self, f"_{name.lower()}")(request)
+            answer = getattr(self, f"_{name.lower()}")(request)
+            if name in self.lost:
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
+            return answer
 
         def written(message: Any) -> bytes:
             return b"\xff" * 9 if name in self.garbage else message.SerializeToString()

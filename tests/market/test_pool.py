@@ -233,41 +233,71 @@ async def test_a_cancel_that_is_only_said_is_not_believed(
         await market.withdraw("one", made.ref)
 
 
-async def test_a_lost_answer_makes_no_second_ticket(
+async def test_a_ticket_whose_answer_was_lost_is_given_to_nobody(
     poold: StandIn, market: PoolMarket
 ) -> None:
-    poold.says["DecodeSidecarTicket"] = "transport is closing"
+    poold.lost.add("OfferSidecar")
     with pytest.raises(MarketAway):
         await market.offer("one", WISH)
-    poold.says.clear()
-    await offered(market)
-    await offered(market)
-    assert poold.calls.count("OfferSidecar") == 1
+    poold.lost.clear()
+    (unseen,) = poold.tickets
+    made = [await offered(market, order=name) for name in ("one", "two")]
+    assert unseen not in {each.text for each in made}
+    assert await offered(market) == made[0]
+    assert len(poold.tickets) == 3
 
 
-async def test_a_stray_goes_to_no_order_at_another_rate(
+async def test_replicas_give_no_ticket_of_each_other_away(
     poold: StandIn, market: PoolMarket, book: Pages
 ) -> None:
-    poold.says["DecodeSidecarTicket"] = "transport is closing"
-    with pytest.raises(MarketAway):
-        await market.offer("one", WISH)
-    poold.says.clear()
-    book.others = {(WISH.rate_fixed, "best"), (99, "best")}
-    await offered(market, order="two")
-    assert poold.calls.count("OfferSidecar") == 2
+    """All want the same, and poold writes nobody's name on what they get."""
+    beside = market_on(Poold(poold.access), book)
+    made = {
+        (await offered(each, order=f"{number}")).ref
+        for number in range(3)
+        for each in (market, beside)
+    }
+    assert len(made) == 6
 
 
-async def test_tickets_of_other_orders_and_sizes_are_no_strays(
-    poold: StandIn, market: PoolMarket, book: Pages
+async def test_a_database_that_was_put_back_gives_no_ticket_out_again(
+    poold: StandIn, market: PoolMarket
 ) -> None:
-    first = await offered(market)
-    book.kept.add(first.ref)
-    again = market_on(Poold(poold.access), book)
-    second = await offered(again, order="two")
-    assert second.ref != first.ref
-    other = quote(Channel(capacity=Sats(2_000_000)), Terms(), AuctionTerms())
-    third = await offered(market_on(Poold(poold.access), book), other, "three")
-    assert third.ref not in {first.ref, second.ref}
+    """Whoever bought it may still have its text, though no order of ours knows."""
+    sold = await offered(market)
+    restored = market_on(Poold(poold.access), Pages())
+    assert (await offered(restored, order="two")).ref != sold.ref
+
+
+async def test_a_ticket_that_poold_lost_is_not_known(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    """To call it cancelled would give credit for what may yet become a channel."""
+    made = await offered(market)
+    poold.tickets.clear()
+    for _ in range(2):
+        with pytest.raises(MarketAway, match="does not know the ticket"):
+            await market.withdraw("one", made.ref)
+    assert await market.progress([made.ref]) == {}
+    assert await market.withdraw("one", "")  # what no order has, nobody has seen
+
+
+async def test_bids_are_looked_at_for_each_ticket_however_many_there_are(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    """Tickets are asked about in batches: one's look is not another's."""
+    batches = [await offered(market, order=name) for name in ("one", "two")]
+    for made in batches:
+        becomes(poold, made, "expecting channel", ALIVE)
+    for made in batches:
+        assert await state(market, made.ref) is TicketState.SUBMITTED
+    assert poold.calls.count("ListOrders") == 2
+    for made in batches:
+        assert await state(market, made.ref) is TicketState.SUBMITTED
+    assert poold.calls.count("ListOrders") == 2
+    failed = await offered(market, order="three")
+    becomes(poold, failed, "expecting channel", CANCELED)
+    assert await state(market, failed.ref) is TicketState.CANCELLED
 
 
 async def test_what_is_outstanding_counts(

@@ -324,14 +324,9 @@ async def test_the_book_has_what_tickets_outside_the_auction_may_take(
     assert await book.outstanding(first.id) == 0
     assert await book.outstanding(second.id) == takes
     assert await book.outstanding(None) == 2 * takes
-    asked = (first.quote.rate_fixed, "best")
-    assert await book.unanswered(first.quote.channel) == {asked}
     till.market.away = False
     await till.pass_time(minutes=2)
     assert await book.outstanding(None) == 2 * takes
-    assert await book.unanswered(first.quote.channel) == set()
-    refs = set(till.market.tickets())
-    assert await book.owned({*refs, "a stranger's"}) == refs
     for order in (first, second):
         assert till.market.register(await till.ticket(order))
     await till.follow_tickets()

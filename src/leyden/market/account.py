@@ -1,9 +1,6 @@
 """The account at the auction: found, opened, filled up, renewed.
 
 Where there are several and none is named, the one with the most left is meant.
-
-It belongs to the platform alone: tickets that are offered by hand on it are taken for
-the platform's own, left over from a crash.
 """
 
 from typing import Any

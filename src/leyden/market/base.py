@@ -29,7 +29,8 @@ class Market(Protocol):
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Make the ticket for an order.
 
-        The second call finds the ticket that the first one made, and makes no other.
+        The second call finds the ticket that the first one gave. Where the answer to
+        the first was lost it may make another: the order shows one of them alone.
         """
         ...
 
@@ -40,7 +41,8 @@ class Market(Protocol):
     async def withdraw(self, order_id: str, ref: str) -> bool:
         """Cancel the order's ticket, known by its ref or, without one, by the order.
 
-        True once it cannot be filled any more, or never was. False: it is filled.
+        True once it cannot be filled any more, or never was. False: it is filled. What
+        becomes of a ref that the market does not know is not known.
         """
         ...
 

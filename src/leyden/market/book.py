@@ -1,13 +1,12 @@
 """What the provider has to know of our orders: it sets nothing aside by itself.
 
-A poold reserves money for a ticket only once somebody has registered it, and it writes
-no order's name on a ticket. Both are known from the orders, so nothing is kept twice.
+A poold reserves money for a ticket only once somebody has registered it. What those
+before that may take is known from the orders, so nothing is kept twice.
 """
 
-from collections.abc import Collection
 from typing import Protocol
 
-from leyden.domain.pricing import Channel, Quote
+from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 
 
@@ -19,17 +18,6 @@ class Book(Protocol):
 
         With an order, of tickets that are there and of orders that were paid before
         it; otherwise of all that are paid.
-        """
-        ...
-
-    async def owned(self, refs: Collection[str]) -> set[str]:
-        """Give those of the tickets that belong to an order."""
-        ...
-
-    async def unanswered(self, channel: Channel) -> set[tuple[int, str]]:
-        """Give rate and tier of all orders for such a channel that lack a ticket.
-
-        One of them may have asked for a ticket and died before the answer.
         """
         ...
 

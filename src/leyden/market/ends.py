@@ -4,7 +4,7 @@ It is filled with a lease, and cancelled once its bid cannot be matched any more
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import structlog
@@ -40,7 +40,7 @@ class Ends:
         self._poold = poold
         self._account = account
         self._bids = bids
-        self._bids_seen = 0.0
+        self._seen: dict[str, float] = {}  # when each bid was looked at, by ref
 
     async def of(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
         """Tell of tickets that are done, or whose bid is; None is not known yet.
@@ -54,16 +54,25 @@ class Ends:
             for ref, each in tickets.items()
             if STATES.get(each.state) is TicketState.SUBMITTED
         }
-        now = time.monotonic()
-        if waiting and now - self._bids_seen > _LOOK_AT_BIDS_S:
-            self._bids_seen = now
+        if self._is_due(waiting):
             alive = await self._bids.states(active_only=True)
+            now = time.monotonic()
+            self._seen |= dict.fromkeys(waiting, now)
             over |= {
                 ref: each
                 for ref, each in waiting.items()
                 if each.order_bid_nonce not in alive
             }
         return await self._how(over) if over else {}
+
+    def _is_due(self, refs: Collection[str]) -> bool:
+        """Tell whether one of them was not looked at for a while.
+
+        Each has a clock of its own: those of one call are judged by no other's look.
+        """
+        since = time.monotonic() - _LOOK_AT_BIDS_S
+        self._seen = {ref: seen for ref, seen in self._seen.items() if seen > since}
+        return not self._seen.keys() >= set(refs)
 
     async def _how(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
         bids = await self._bids.states()

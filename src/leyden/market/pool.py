@@ -23,7 +23,7 @@ from leyden.market.bids import Bids
 from leyden.market.book import Book, may_take
 from leyden.market.ends import OVER, STATES, Ends
 from leyden.market.poold import Poold
-from leyden.market.sidecars import Sidecars, Strays
+from leyden.market.sidecars import Sidecars
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
 
@@ -46,6 +46,7 @@ _TERMS_HOLD_S = 10.0
 _SOLD_OUT_FOR_S = 60
 _AGAIN_S = 2
 _SETTLES_S = 0.5
+_UNKNOWN = "the provider's poold does not know the ticket"
 # More than these, and the answer is garbage.
 _MOST_BASE_FEE, _MOST_FEE_PPM = 1_000_000, 500_000
 
@@ -70,7 +71,6 @@ class PoolMarket:
         self._bids = Bids(poold)
         self._ends = Ends(poold, account, self._bids)
         self._sidecars = Sidecars(poold)
-        self._strays = Strays(self._sidecars, book)
         self._turn = asyncio.Lock()
         self._made: dict[str, str] = {}  # refs by order, until an order has its own
         self._registered: dict[str, float] = {}  # since when, by ref
@@ -91,7 +91,11 @@ class PoolMarket:
         await self._make_room(quote, None)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
-        """Make the order's ticket, one order after the other; find it if it is made."""
+        """Make the order's ticket, one order after the other; find it if it is made.
+
+        Whether it is made we know only from an answer: nothing on a ticket tells whose
+        it is. One whose answer was lost is left alone, for nobody has seen its text.
+        """
         async with self._turn:
             if (ref := self._made.get(order_id)) is None:
                 try:
@@ -129,11 +133,15 @@ class PoolMarket:
     async def withdraw(self, order_id: str, ref: str) -> bool:
         """Cancel the order's ticket and its bid.
 
-        A ticket that nobody has seen needs no cancelling: nobody can register it.
+        A ticket that nobody has seen needs no cancelling: nobody can register it. One
+        that an order has, and poold does not know, may still be matched for all we
+        know: then this is another poold, or it lost its database.
         """
-        ref = ref or self._made.get(order_id, "")
+        given, ref = bool(ref), ref or self._made.get(order_id, "")
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
+            if given:
+                raise MarketAway(_UNKNOWN, retry_after_s=_SOLD_OUT_FOR_S)
             return True
         if ticket.state not in OVER:
             asked = trader.CancelSidecarRequest(sidecar_id=ticket.id)
@@ -195,20 +203,11 @@ class PoolMarket:
 
     async def _make(self, order_id: str, quote: Quote) -> Ticket:
         account = await self._make_room(quote, order_id)
-        stray = await self._strays.take(
-            quote, trader_key=account.trader_key, in_hand=self._made.values()
-        )
-        if stray is not None:
-            return Ticket(ref=stray.id.hex(), text=stray.encoded_ticket)
         asked = trader.OfferSidecarRequest(
             auto_negotiate=True, bid=self._bid(account, quote)
         )
-        try:
-            made = await self._poold.call("OfferSidecar", asked)
-            read = await self._poold.call("DecodeSidecarTicket", made)
-        except MarketAway:
-            self._strays.look_again()
-            raise
+        made = await self._poold.call("OfferSidecar", asked)
+        read = await self._poold.call("DecodeSidecarTicket", made)
         return Ticket(ref=read.id.hex(), text=made.ticket)
 
     def _bid(self, account: AuctionAccount, quote: Quote) -> trader.Bid:

@@ -95,6 +95,8 @@ class SimulatedMarket:
         self._answer()
         kept = self._tickets.get(ref or _ref(order_id))
         if kept is None:
+            if ref:
+                raise MarketAway("the market does not know the ticket")
             return True
         if kept.state is not TicketState.FILLED:
             self._become(kept, TicketState.CANCELLED)

@@ -1,8 +1,5 @@
 """The book of tickets that the market asks for: our orders, seen from its side."""
 
-from collections.abc import Collection
-
-from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.storage.database import Database
 
@@ -18,11 +15,3 @@ class OrderBook:
         reader = self._database.reader.orders
         before = await reader.get(order_id) if order_id else None
         return await reader.outstanding(before=before)
-
-    async def owned(self, refs: Collection[str]) -> set[str]:
-        """Give those of the tickets that belong to an order."""
-        return await self._database.reader.orders.owned(refs)
-
-    async def unanswered(self, channel: Channel) -> set[tuple[int, str]]:
-        """Give rate and tier of all orders for such a channel that lack a ticket."""
-        return await self._database.reader.orders.unanswered(channel)

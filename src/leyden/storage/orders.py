@@ -115,18 +115,6 @@ _CREATING_TAKE = select(_MAY_TAKE).where(
         bindparam("id", type_=orders.c.id.type),
     ),
 )
-_OWNED = select(orders.c.ticket_ref).where(is_among(orders.c.ticket_ref, "refs"))
-_UNANSWERED = (
-    select(orders.c.rate_fixed, orders.c.node_tier)
-    .where(
-        orders.c.offered == literal_column("1"),
-        orders.c.ticket_ref.is_(None),
-        orders.c.capacity == bindparam("capacity"),
-        orders.c.self_chan_balance == bindparam("self_chan_balance"),
-        orders.c.lease_duration_blocks == bindparam("lease_duration_blocks"),
-    )
-    .distinct()
-)
 _NEVER = 2**63 - 1
 
 
@@ -278,21 +266,6 @@ class Orders:
         created = await self._run(_CREATED_TAKE)
         creating = await self._run(_CREATING_TAKE, paid_at=paid_at, id=id_)
         return Sats(int(created[0][0]) + int(creating[0][0]))
-
-    async def owned(self, refs: Iterable[str]) -> set[str]:
-        """Give those of the tickets that belong to an order."""
-        rows = await self._run(_OWNED, refs=written_words(refs))
-        return {ref for (ref,) in rows}
-
-    async def unanswered(self, channel: Channel) -> set[tuple[int, str]]:
-        """Give rate and tier of the orders for such a channel that have no ticket."""
-        rows = await self._run(
-            _UNANSWERED,
-            capacity=channel.capacity,
-            self_chan_balance=channel.self_chan_balance,
-            lease_duration_blocks=channel.lease_duration_blocks,
-        )
-        return {(rate_fixed, node_tier) for rate_fixed, node_tier in rows}
 
     async def all_(self, *, after: str = "", most: int = 500) -> list[Order]:
         """Give orders of every kind, in the order of their ids."""
