@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.devnet import auctioneer, overview, stock, trading, wallet
+from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
 from leyden.domain.pricing import LEASES
 from leyden.errors import Refused
+from leyden.market.poold import Poold
+from leyden.market.stubs import trader_pb2
+from tests.contracts.markets import reached
 from tests.devnet.bazaar import RATE, Bazaar
 
 pytestmark = [
@@ -158,6 +161,32 @@ async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
     """It never reconnects by itself: nothing registered later would ever be filled."""
     await bazaar.is_open()
     await bazaar.kill("auctioneer")
+    sats = await bought(bazaar)
+    await bazaar.has_channel(sats)
+
+
+async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    async with trader.opened(bazaar.access.pools["provider"]) as provider:
+        (before,) = [each for each in await provider.accounts() if each.alive]
+    poold = Poold(reached(bazaar, "provider"))
+    fee = trader_pb2.OutputWithFee(fee_rate_sat_per_kw=500)
+    close = trader_pb2.CloseAccountRequest(
+        trader_key=bytes.fromhex(before.key), output_with_fee=fee
+    )
+
+    async def closed() -> bool:
+        # It has to be open: not while it waits for the blocks after a batch.
+        return (await poold.call("CloseAccount", close)) is not None
+
+    await bazaar.until("the account is closed", closed)
+    await poold.close()
+
+    async def another() -> bool:
+        async with trader.opened(bazaar.access.pools["provider"]) as provider:
+            return any(each.alive for each in await provider.accounts())
+
+    await bazaar.until("there is another account", another)
     sats = await bought(bazaar)
     await bazaar.has_channel(sats)
 

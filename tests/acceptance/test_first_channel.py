@@ -19,6 +19,8 @@ pytestmark = [
 async def played(town: Town, *words: str) -> dict[str, Any]:
     """Play the story, and hold what it tells against what the platform says."""
     told = await town.run("dev", "scenario", "first-channel", *words, "--json")
+    lines = told[: told.index("{")].splitlines()
+    assert all(" s  " in line for line in lines), lines  # nothing of a log's
     story: dict[str, Any] = json.loads(told[told.index("{") :])
     order = await town.api("POST", "/flow/status", {"order_id": story["order_id"]})
     assert order["status"] == "filled"

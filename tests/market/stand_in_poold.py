@@ -1,6 +1,7 @@
 """A poold that does what a test tells it to: the wire is real, the auction is not."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,18 @@ KEY = b"\x02" + b"\xab" * 32
 _TRADER = trader.DESCRIPTOR.services_by_name["Trader"]
 
 
+def written(id_: bytes, *, whole: bytes = b"") -> str:
+    """Write a ticket that is nothing but its id, as poold writes tickets."""
+    content = b"\x00\x01\x08" + id_
+    told = whole or content + hashlib.sha256(b"sidecar" + content).digest()[:4]
+    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    letters, number = "", int.from_bytes(told, "big")
+    while number:
+        number, value = divmod(number, 58)
+        letters = alphabet[value] + letters
+    return "sidecar" + "1" * (len(told) - len(told.lstrip(b"\0"))) + letters
+
+
 @dataclass
 class StandIn(grpc.GenericRpcHandler):
     """Tickets, bids and leases in dictionaries, and what goes wrong by call."""
@@ -35,6 +48,8 @@ class StandIn(grpc.GenericRpcHandler):
     hanging: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
     available: int = 5_000_000
+    key: bytes = KEY  # of its account
+    only_key: bool = False  # what names another is refused
     state: Any = trader.AccountState.OPEN
     fee: auctioneer.ExecutionFee = field(
         default_factory=lambda: auctioneer.ExecutionFee(base_fee=1, fee_rate=1_000)
@@ -76,6 +91,8 @@ class StandIn(grpc.GenericRpcHandler):
                 await context.abort(grpc.StatusCode.UNKNOWN, "verification failed")
             if name in self.hanging:
                 await asyncio.sleep(60)
+            if name == "OfferSidecar" and self._is_foreign(request):
+                await context.abort(grpc.StatusCode.UNKNOWN, "account not found")
             if name in self.says:
                 await context.abort(grpc.StatusCode.UNKNOWN, self.says[name])
             answer = getattr(self, f"_{name.lower()}")(request)
@@ -89,11 +106,14 @@ class StandIn(grpc.GenericRpcHandler):
         asked = GetMessageClass(_TRADER.methods_by_name[name].input_type)
         return grpc.unary_unary_rpc_method_handler(answer, asked.FromString, written)
 
+    def _is_foreign(self, request: Any) -> bool:
+        return self.only_key and request.bid.details.trader_key != self.key
+
     # What a poold does.
 
     def _listaccounts(self, _: Any) -> Any:
         account = trader.Account(
-            trader_key=KEY,
+            trader_key=self.key,
             value=self.available,
             available_balance=self.available,
             state=self.state,
@@ -120,13 +140,10 @@ class StandIn(grpc.GenericRpcHandler):
             offer_sign_pubkey=bid.details.trader_key,
             offer_auto=request.auto_negotiate,
             order_bid_nonce=bytes([number]) * 32,
-            encoded_ticket=f"sidecar1{number}",
+            encoded_ticket=written(number.to_bytes(8, "big")),
         )
         self.tickets[made.encoded_ticket] = made
         return trader.SidecarTicket(ticket=made.encoded_ticket)
-
-    def _decodesidecarticket(self, request: Any) -> Any:
-        return self.tickets[request.ticket]
 
     def _listsidecars(self, request: Any) -> Any:
         wanted = request.sidecar_id

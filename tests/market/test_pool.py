@@ -315,6 +315,56 @@ async def test_what_is_outstanding_counts(
     assert "OfferSidecar" not in poold.calls
 
 
+async def test_a_ticket_without_room_waits_for_its_order(
+    poold: StandIn, market: PoolMarket, book: Pages
+) -> None:
+    """It is made while the room is looked at, and shown to nobody before there is."""
+    await offered(market, order="one")
+    book.promised = poold.available
+    for _ in range(3):
+        with pytest.raises(SoldOut):
+            await market.offer("two", WISH)
+    assert len(poold.tickets) == 2
+    book.promised = 0
+    made = await offered(market, order="two")
+    assert made.text == list(poold.tickets)[1]
+    assert len(poold.tickets) == 2
+
+
+async def test_a_ticket_without_room_is_cancelled_with_its_order(
+    poold: StandIn, market: PoolMarket, book: Pages
+) -> None:
+    await offered(market, order="one")
+    book.promised = poold.available
+    with pytest.raises(SoldOut):
+        await market.offer("two", WISH)
+    assert await market.withdraw("two", "")
+    assert [each.state for each in poold.tickets.values()] == ["offered", "canceled"]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_tickets_are_bought_from_the_account_that_is_there_now(
+    poold: StandIn,
+    market: PoolMarket,
+    *,
+    refused: bool,
+) -> None:
+    await offered(market, order="one")
+    poold.key = b"\x03" + b"\xcd" * 32
+    poold.only_key = refused
+    made = await offered(market, order="two")
+    assert poold.tickets[made.text].offer_sign_pubkey == poold.key
+
+
+async def test_a_ticket_that_is_none_is_not_sold(
+    market: PoolMarket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    garbage = trader.SidecarTicket(ticket="sidecar1harbour")
+    monkeypatch.setattr(StandIn, "_offersidecar", lambda *_: garbage)
+    with pytest.raises(MarketAway, match="no ticket"):
+        await market.offer("one", WISH)
+
+
 @pytest.mark.parametrize(
     ("account", "buys"),
     [

@@ -303,6 +303,42 @@ async def test_tickets_are_followed_again_as_soon_as_the_market_is_back(
     assert await till.status(order) is Status.SUBMITTED
 
 
+class Watched(SimulatedMarket):
+    """Remembers which tickets it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[set[str]] = []
+
+    async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
+        self.asked.append(set(refs))
+        return await super().progress(refs)
+
+
+async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
+    till: Till,
+) -> None:
+    till.market = market = Watched()
+    refs = []
+    for _ in range(2):
+        till.now += till.rules.tickets_new_for
+        order = await till.create()
+        till.payments.pay(request_of(order))
+        await till.settle_down()
+        refs.append((await till.get(order)).ticket_ref)
+    till.rules = replace(
+        till.rules,
+        tickets_every=timedelta(milliseconds=100),
+        tickets_pause=timedelta(milliseconds=5),
+        tickets_looks=2,
+    )
+    await till.follow_tickets()
+    first, *between, last = market.asked
+    assert first == last == set(refs)
+    assert between
+    assert set.union(*between) == {refs[1]}
+
+
 async def test_nothing_is_sold_that_could_not_be_bought(till: Till) -> None:
     till.market.sold_out = True
     with pytest.raises(SoldOut):

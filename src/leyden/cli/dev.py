@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from leyden import settings
+from leyden import logs, settings
 from leyden.app.courier import words
 from leyden.cli.building import building
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
@@ -30,6 +30,8 @@ _home = click.option(
 @click.group()
 def dev() -> None:
     """Play with the private chain that `leyden up` starts."""
+    # What these commands have to say they print; the rest is for a platform's log.
+    logs.configure(form="text", level="warning")
 
 
 @dev.command()

@@ -9,6 +9,7 @@ It comes up after the chain, and nobody waits for it. Its daemons live on when w
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -24,9 +25,9 @@ from leyden.errors import LeydenError, SetupError
 
 log = structlog.get_logger()
 
-_PROVIDER_SATS = 300_000_000
 _CHANNEL_SATS = 16_000_000
 _LOOK_AGAIN_S = 1.0
+_PURSE_LOOKS = 10  # one in so many looks is at the provider's account, too
 _AFTER_TROUBLE_S = 5.0
 _BUYERS = ("customer-pool",)
 
@@ -93,11 +94,8 @@ class Auction:
             await bring_all_up([self._daemons[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
                 await followed(self._access, name)
-        least = _PROVIDER_SATS // 10
-        if await stock.ensure_account(
-            self._home, "provider", _PROVIDER_SATS, available=least
-        ):
-            say(f"the provider has an account of {_PROVIDER_SATS} sat")
+        if await stock.ensure_provider(self._home):
+            say(f"the provider has an account of {stock.PROVIDER_SATS} sat")
         if await stock.ensure_channel(
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
@@ -115,8 +113,8 @@ class Auction:
             group.create_task(keep_logs_small(list(self._daemons.values())))
 
     async def _keep_trading(self) -> None:
-        """Confirm each batch with blocks, and renew what was sold."""
-        while True:
+        """Confirm each batch with blocks, and renew what was sold and spent."""
+        for look in itertools.count():
             try:
                 told = await auctioneer.status(self._auctioneer)
                 waiting = any(not batch["confirmed"] for batch in told["batches"])
@@ -124,6 +122,8 @@ class Auction:
                 if waiting and not told["running"]:
                     await hands.mine(self._home, stock.DEEP_ENOUGH)
                 await stock.ensure_asks(self._home, told)
+                if look % _PURSE_LOOKS == 0 and await stock.ensure_provider(self._home):
+                    log.info("the provider has another account")
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except LeydenError as error:
                 log.info("the auction is not complete", reason=error.message)

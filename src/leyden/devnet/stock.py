@@ -23,6 +23,8 @@ _LAST_BLOCKS = 2_000
 # A twentieth of a percent for the usual lease, where buyers are asked half a percent.
 ASK_RATE = 248
 _ASK_SATS = 100_000_000
+PROVIDER_SATS = 300_000_000
+_PROVIDER_LEAST_SATS = PROVIDER_SATS // 10
 # Asks that are smaller than the largest channel and some more are joined by new ones.
 _LEAST_ASKED_SATS = 25_000_000
 # An ask, its fees and what a batch may cost for each of its smallest channels.
@@ -61,6 +63,24 @@ async def ensure_account(home: Path, name: str, sats: int, *, available: int) ->
         await hands.mine(home, DEEP_ENOUGH)
         await _until(is_open, f"{name}'s account does not open; see its log")
     return True
+
+
+async def ensure_provider(home: Path) -> bool:
+    """See that the provider has enough to buy with; tell whether an account was added.
+
+    Another account, not more in the first one: that would have to wait for the blocks
+    after a batch. What buys takes the one with the most left.
+    """
+    network = access.load(home)
+    async with trader.opened(network.pools["provider"]) as pool:
+        if await _with_available(home, await pool.accounts(), _PROVIDER_LEAST_SATS):
+            return False
+    # Its lnd is the treasury's, which is given coins once.
+    most = PROVIDER_SATS + 1_000_000
+    await ensure_coins(home, "treasury", 2 * most, least=most)
+    return await ensure_account(
+        home, "provider", PROVIDER_SATS, available=_PROVIDER_LEAST_SATS
+    )
 
 
 async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:

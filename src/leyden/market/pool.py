@@ -13,15 +13,15 @@ from typing import Any
 
 import structlog
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.pricing import LEASES, AuctionTerms, NodeTier, Quote
+from leyden.domain.pricing import LEASES, AuctionTerms, Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
-from leyden.errors import Malformed, MarketAway, MarketRefused, SoldOut
+from leyden.errors import Malformed, MarketAway, MarketRefused
 from leyden.market.account import PoolAccount
 from leyden.market.bids import Bids
-from leyden.market.book import Book, may_take
+from leyden.market.book import Book
 from leyden.market.ends import OVER, STATES, Ends
+from leyden.market.offers import Offers
 from leyden.market.poold import Poold
 from leyden.market.sidecars import Sidecars
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
@@ -30,18 +30,12 @@ from leyden.market.stubs import trader_pb2 as trader
 log = structlog.get_logger()
 
 _REGISTERED = "registered"
-_TIERS = {
-    NodeTier.ANY: auctioneer.NodeTier.TIER_0,
-    NodeTier.BEST: auctioneer.NodeTier.TIER_1,
-}
 _TAKES_ORDERS = frozenset(
     {
         auctioneer.DurationBucketState.ACCEPTING_ORDERS,
         auctioneer.DurationBucketState.MARKET_OPEN,
     }
 )
-_UNIT = 100_000  # satoshis: the smallest channel there is
-_ORDER_VERSION = 5  # what poold's own command line sends
 _TERMS_HOLD_S = 10.0
 _SOLD_OUT_FOR_S = 60
 _AGAIN_S = 2
@@ -64,13 +58,13 @@ class PoolMarket:
         registering_takes_s: float = 15.0,
     ) -> None:
         self._poold = poold
-        self._account = account
-        self._book = book
-        self._batch_fee = batch_fee_sat_per_kw
         self._registering_takes_s = registering_takes_s
         self._bids = Bids(poold)
         self._ends = Ends(poold, account, self._bids)
         self._sidecars = Sidecars(poold)
+        self._offers = Offers(
+            poold, account, book, batch_fee_sat_per_kw=batch_fee_sat_per_kw
+        )
         self._turn = asyncio.Lock()
         self._made: dict[str, str] = {}  # refs by order, until an order has its own
         self._registered: dict[str, float] = {}  # since when, by ref
@@ -88,7 +82,7 @@ class PoolMarket:
         blocks = quote.channel.lease_duration_blocks
         if blocks not in (await self.terms()).leases:
             raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
-        await self._make_room(quote, None)
+        await self._offers.room(quote)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Make the order's ticket, one order after the other; find it if it is made.
@@ -99,7 +93,7 @@ class PoolMarket:
         async with self._turn:
             if (ref := self._made.get(order_id)) is None:
                 try:
-                    made = await self._make(order_id, quote)
+                    made = await self._offers.make(order_id, quote)
                 except MarketRefused as error:
                     return NoTicket(error.message)
                 self._made[order_id] = made.ref
@@ -137,7 +131,8 @@ class PoolMarket:
         that an order has, and poold does not know, may still be matched for all we
         know: then this is another poold, or it lost its database.
         """
-        given, ref = bool(ref), ref or self._made.get(order_id, "")
+        given, unseen = bool(ref), self._offers.forget(order_id)
+        ref = ref or self._made.get(order_id, unseen)
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
             if given:
@@ -181,50 +176,6 @@ class PoolMarket:
             )
         return AuctionTerms(
             leases=offered, execution_fee_base=Sats(base), execution_fee_ppm=ppm
-        )
-
-    async def _make_room(self, quote: Quote, order_id: str | None) -> AuctionAccount:
-        """Give the account, if it can take this beside what is outstanding."""
-        account, outstanding = await asyncio.gather(
-            self._account.find(), self._book.outstanding(order_id)
-        )
-        if not account.buys:
-            log.warning("nothing can be bought from the account", state=account.state)
-            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
-        if account.available < outstanding + may_take(quote):
-            log.warning(
-                "the account at the auction is too small",
-                available=account.available,
-                outstanding=outstanding,
-                wanted=may_take(quote),
-            )
-            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
-        return account
-
-    async def _make(self, order_id: str, quote: Quote) -> Ticket:
-        account = await self._make_room(quote, order_id)
-        asked = trader.OfferSidecarRequest(
-            auto_negotiate=True, bid=self._bid(account, quote)
-        )
-        made = await self._poold.call("OfferSidecar", asked)
-        read = await self._poold.call("DecodeSidecarTicket", made)
-        return Ticket(ref=read.id.hex(), text=made.ticket)
-
-    def _bid(self, account: AuctionAccount, quote: Quote) -> trader.Bid:
-        channel = quote.channel
-        return trader.Bid(
-            details=trader.Order(
-                trader_key=bytes.fromhex(account.trader_key),
-                amt=channel.capacity,
-                rate_fixed=quote.rate_fixed,
-                # A sidecar channel is bought whole: anything else is refused late.
-                min_units_match=channel.capacity // _UNIT,
-                max_batch_fee_rate_sat_per_kw=self._batch_fee,
-            ),
-            lease_duration_blocks=channel.lease_duration_blocks,
-            version=_ORDER_VERSION,
-            min_node_tier=_TIERS[channel.node_tier],
-            self_chan_balance=channel.self_chan_balance,
         )
 
     def _state(self, ref: str, ticket: Any) -> TicketState | None:

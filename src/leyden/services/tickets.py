@@ -11,6 +11,7 @@ Where step 1 or 2 says no, all money goes back and the order is `failed`.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -181,33 +182,43 @@ async def follow(shop: Shop, due: Due) -> None:
     try:
         for look in range(rules.tickets_looks):
             if look:
-                await asyncio.sleep(pause.total_seconds())
-            new = await _look_at_all(shop, tell=look == 0)
-            pause = rules.tickets_pause if new else rules.tickets_every
+                await _watch_new(shop)
+            await _look_at_all(shop, tell=look == 0)
+            pause = rules.tickets_pause if look else pause
     except MarketAway as error:
+        pause = rules.tickets_every
         log.warning("tickets cannot be followed", why=error.message)
     async with due.transaction() as tx:
         await due.again(tx, due=shop.clock() + pause)
 
 
-async def _look_at_all(shop: Shop, *, tell: bool) -> bool:
-    """Look at every open ticket; tell whether one is so new that it may move soon."""
+async def _look_at_all(shop: Shop, *, tell: bool) -> None:
     reader = shop.database.reader.orders
-    since = shop.clock() - shop.rules.tickets_new_for
-    new = False
     for status in (Status.CREATED, Status.SUBMITTED):
         after = ""
         while batch := await reader.in_status(status, after=after, most=_BATCH):
             after = batch[-1].id
             await _follow(shop, batch, tell=tell)
-            new = new or (
-                status is Status.CREATED
-                and any((order.paid_at or order.created) > since for order in batch)
-            )
-    return new
+
+
+async def _watch_new(shop: Shop) -> None:
+    """Let time pass until all are looked at again, with an eye on those who are new.
+
+    However many others there are, they cost nothing meanwhile.
+    """
+    rules = shop.rules
+    until = time.monotonic() + rules.tickets_every.total_seconds()
+    while (left := until - time.monotonic()) > 0:
+        since = shop.clock() - rules.tickets_new_for
+        new = await shop.database.reader.orders.ticketed_since(since, most=_BATCH)
+        await _follow(shop, new, tell=False)
+        pause = rules.tickets_pause if new else rules.tickets_every
+        await asyncio.sleep(min(left, pause.total_seconds()))
 
 
 async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
+    if not orders:
+        return
     told = await shop.market.progress([order.ticket_ref for order in orders])
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:

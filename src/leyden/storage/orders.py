@@ -97,6 +97,15 @@ _IN_STATUS = {
     .limit(bindparam("most", type_=BigInteger))
     for status in Status
 }
+_TICKETED_SINCE = (
+    select(orders)
+    .where(
+        orders.c.status == literal_column("'created'"),
+        orders.c.paid_at > bindparam("since", type_=BigInteger),
+    )
+    .order_by(orders.c.id)
+    .limit(bindparam("most", type_=BigInteger))
+)
 _ALL = (
     select(orders)
     .where(orders.c.id > bindparam("after"))
@@ -252,6 +261,11 @@ class Orders:
     ) -> list[Order]:
         """Give orders that stand there, in the order of their ids."""
         rows = await self._run(_IN_STATUS[status], after=after, most=most)
+        return [_order(row) for row in rows]
+
+    async def ticketed_since(self, since: datetime, *, most: int = 500) -> list[Order]:
+        """Give orders with a ticket that nobody registered, paid after that."""
+        rows = await self._run(_TICKETED_SINCE, since=to_us(since), most=most)
         return [_order(row) for row in rows]
 
     async def outstanding(self, *, before: Order | None = None) -> Sats:
