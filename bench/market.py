@@ -47,7 +47,7 @@ from tests.devnet.bazaar import Bazaar
 
 ROUNDS = 6
 TEAM = "harbour"
-LOOK_S = 0.002
+LOOK_S = 0.001
 # At this rate nobody sells, so nothing is matched meanwhile.
 WISH = Channel(capacity=Sats(200_000), bps=1)
 

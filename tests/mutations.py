@@ -191,8 +191,8 @@ GUARDS = (
     Guard(
         "each ticket's bid is looked at in its own time",
         "market/ends.py",
-        "return not self._seen.keys() >= set(refs)",
-        "return not self._seen",
+        "return any(self._seen[ref] < due for ref in refs)",
+        "return max(self._seen.values(), default=0) < due",
         "tests/market/test_pool.py",
     ),
     Guard(

@@ -1,22 +1,32 @@
 """The auction between real poolds: offered, registered, matched, a channel."""
 
 import asyncio
+import dataclasses
 import itertools
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from leyden import processes
 from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
+from leyden.devnet.auctioneer import Auctioneer
 from leyden.domain.pricing import LEASES
-from leyden.errors import Refused
+from leyden.domain.tickets import NoTicket, Ticket
+from leyden.errors import MarketAway, Refused
+from leyden.market.account import PoolAccount
+from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
-from tests.contracts.markets import reached
+from tests.contracts.markets import priced, reached
+from tests.contracts.pages import Pages
 from tests.devnet.bazaar import RATE, Bazaar
 
 pytestmark = [
@@ -163,6 +173,76 @@ async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
     await bazaar.kill("auctioneer")
     sats = await bought(bazaar)
     await bazaar.has_channel(sats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dearer(Auctioneer):
+    """An auction that asks for more than it did, and has one lease only."""
+
+    def argv(self) -> list[str]:
+        return [*super().argv(), "-fee-rate=9000", "-durations=2016"]
+
+
+@asynccontextmanager
+async def other_terms(bazaar: Bazaar) -> AsyncIterator[None]:
+    usual = bazaar.auctioneer.daemon
+    assert isinstance(usual, Auctioneer)
+    fields = {
+        each.name: getattr(usual, each.name) for each in dataclasses.fields(usual)
+    }
+    try:
+        for daemon in (Dearer(**fields), usual):
+            bazaar.auctioneer.daemon = daemon
+            await bazaar.kill("auctioneer")
+            await bazaar.is_open()
+            if daemon is not usual:
+                yield
+    finally:
+        bazaar.auctioneer.daemon = usual
+
+
+async def test_a_price_holds_although_the_auction_has_other_terms(
+    bazaar: Bazaar,
+) -> None:
+    await bazaar.is_open()
+    size = next(_sizes)
+    poold = Poold(reached(bazaar, "provider"))
+    market = PoolMarket(poold, PoolAccount(poold), Pages(), batch_fee_sat_per_kw=12_500)
+    told = await priced(market, size)
+    longer = await priced(market, size, lease_duration_blocks=4032)
+    async with other_terms(bazaar):
+        refused = await market.offer("a long one", longer)
+        assert isinstance(refused, NoTicket)
+        assert "invalid channel lease duration 4032" in refused.why
+        made = await market.offer("a dear one", told)
+        assert isinstance(made, Ticket)
+        await bazaar.register(made.text)
+        await bazaar.has_bid(size)
+        await bazaar.has_channel(size)
+        lease = (await market.progress([made.ref]))[made.ref].lease
+        assert lease is not None
+        assert lease.execution_fee == 1 + size * 9_000 // 1_000_000
+    await poold.close()
+
+
+async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    poold = Poold(reached(bazaar, "provider"), patience_s=1)
+    account = PoolAccount(poold)
+    running = bazaar.auctioneer.running()
+    assert running is not None
+    processes.signal(running, signal.SIGSTOP)
+    try:
+        with pytest.raises(MarketAway, match="the auction does not answer"):
+            await account.find()
+    finally:
+        processes.signal(running, signal.SIGCONT)
+
+    async def answers() -> bool:
+        return (await account.find()).buys
+
+    await bazaar.until("the auction answers again", answers)
+    await poold.close()
 
 
 async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> None:

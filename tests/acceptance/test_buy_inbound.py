@@ -1,13 +1,17 @@
 """Inbound channels, bought in every way there is, with everything real."""
 
 import asyncio
+import re
+import shlex
 import signal
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, hands, overview, trading, wallet
+from leyden.devnet import access, hands, overview, trader, trading, wallet
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
@@ -22,6 +26,10 @@ pytestmark = [
 ]
 CAPACITY = 500_000
 NOBODY_SELLS = {"bps": 1}  # for so little
+# As dear as a channel can be, with as much in it: nine of them empty the provider.
+DEAREST = {"capacity": 16_700_000, "self_chan_balance": 16_700_000, "bps": 10_000}
+SOLD_OUT = "503 Channels are sold out at present; try again later."
+CHANNELS = Path(__file__).parents[2] / "docs" / "channels.md"
 
 
 class Purchase:
@@ -138,6 +146,10 @@ async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
     assert cancelled["credit_refund"] == due
     assert await bought.cancel() == cancelled
     assert await credit(market_town) == due
+    await bought.register()  # in vain: poold at the other end does not answer
+    assert (await bought.cancel())["credit_refund"] == due
+    assert await bought.status() == "cancelled"
+    assert (await overview.status(market_town.home))["bids"] == []
     await proved(market_town)
     await spend_credit(market_town)
 
@@ -189,7 +201,7 @@ async def until_known(bought: Purchase) -> str:
             await asyncio.sleep(0.2)
 
 
-@pytest.mark.parametrize("name", ["provider", "auctioneer"])
+@pytest.mark.parametrize("name", ["provider", "auctioneer", "treasury"])
 async def test_a_daemon_that_is_killed_goes_on(market_town: Town, name: str) -> None:
     await spend_credit(market_town)
     bought = await Purchase.made(market_town)
@@ -237,21 +249,121 @@ async def test_two_orders_share_a_batch(market_town: Town) -> None:
     await proved(market_town)
 
 
-async def test_a_hosted_node_gets_its_channel(
+async def test_nothing_is_sold_beyond_what_the_provider_has(market_town: Town) -> None:
+    """Tickets that nobody registered count: poold sets nothing aside for them."""
+    town = market_town
+    await spend_credit(town)
+    await town.run(
+        *("account", "correct", "--kind", "credit", "--amount", "400000000"),
+        *("--organization", town.facts["organization_id"], "--reason", "a present"),
+    )
+    bought = [await Purchase.made(town, **DEAREST)]
+    with pytest.raises(Refused) as refused:
+        while len(bought) < 12:
+            order = await town.api("POST", "/flow/create", DEAREST)
+            bought.append(Purchase(town, order))
+    assert str(refused.value) == SOLD_OUT
+    assert 7 <= len(bought) <= 9
+    small = await Purchase.made(town)  # there is still room for a small one
+    for each in (small, *bought):
+        assert each.order["sidecar_ticket"].startswith("sidecar1")
+        assert (await each.cancel())["status"] == "cancelled"
+    again = await Purchase.made(town, **DEAREST)
+    await again.cancel()
+    assert await credit(town) == 400_000_000
+    await proved(town)
+    await spend_credit(town)
+
+
+async def test_of_two_who_register_a_ticket_one_gets_the_channel(
     market_town: Town,
 ) -> None:
     await spend_credit(market_town)
+    bought = await Purchase.made(market_town, capacity=600_000)
+    await bought.pay()
+    await bought.register()
+    network = access.load(market_town.home)
+    async with trader.opened(network.pools["asker-pool"]) as other:
+        await other.register(bought.order["sidecar_ticket"])
+    await bought.becomes("filled")
+
+    async def there() -> bool:
+        async with wallet.opened(network.lnds["customer"]) as customer:
+            sizes = [each["capacity"] for each in await customer.channels()]
+        return sizes.count("600000") == 1
+
+    await market_town.until("the first one has the channel", there)
+    await proved(market_town)
+
+
+async def test_a_platform_that_dies_at_every_step_goes_on(market_town: Town) -> None:
+    town = market_town
+    await spend_credit(town)
+    bought = await Purchase.made(town, **NOBODY_SELLS)
+    await town.kill()
+    paying = asyncio.create_task(
+        trading.pay(town.home, bought.order["lightning_invoice"])
+    )
+    await town.up()
+    await bought.becomes("created")  # paid while nobody listened
+    await paying
+    await town.kill()
+    await bought.register()  # and registered
+    await town.up()
+    await bought.becomes("submitted")
+    await town.kill()
+    await town.up()
+    assert await bought.status() == "submitted"
+    due = bought.order["amount_due"]
+    assert (await bought.cancel())["credit_refund"] == due
+    await proved(town)
+    await spend_credit(town)
+
+
+@pytest.mark.parametrize("version", ["v0.20.2-beta", "v0.21.2-beta"])
+async def test_a_hosted_node_gets_its_channel(market_town: Town, version: str) -> None:
+    """By the commands that a buyer is told to use."""
+    await spend_credit(market_town)
+    built(f"lnd {version}")
     bought = await Purchase.made(market_town, capacity=800_000)
     await bought.pay()
-    program = built("poold")["poold"]
+    programs = built("poold", "pool")
     async with (
         calling(market_town.home) as call,
-        hosted(market_town.home, call, program=program) as buyer,
+        hosted(
+            market_town.home, call, program=programs["poold"], version=version
+        ) as buyer,
     ):
-        await buyer.register(bought.order["sidecar_ticket"])
+        told = re.findall(r"^pool (sidecar .+)$", CHANNELS.read_text(), re.MULTILINE)
+        register, list_ = (shlex.split(line) for line in told)
+        assert register.pop() == "sidecar1..."
+        tell = Pool(programs["pool"], buyer.pool)
+        await tell(*register, bought.order["sidecar_ticket"])
         await bought.becomes("filled")
+        assert '"completed"' in await tell(*list_)
         await market_town.until("the channel is active", lambda: active(buyer))
     await proved(market_town)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The command that comes with poold."""
+
+    program: Path
+    pool: access.Pool
+
+    async def __call__(self, *words: str) -> str:
+        folder = Path(self.pool.certificate).parent
+        command = await asyncio.create_subprocess_exec(
+            self.program,
+            *("--network", folder.name, "--basedir", folder.parent),
+            *("--rpcserver", self.pool.grpc, *words),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await command.communicate()
+        assert command.returncode == 0, output.decode()
+        return output.decode()
 
 
 async def active(buyer: Hosted) -> bool:

@@ -11,7 +11,7 @@ import asyncio
 import dataclasses
 import signal
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from leyden import processes
 from leyden.devnet import access, network, overview, trader, trading, wallet
 from leyden.devnet.auction import Auction
 from leyden.devnet.auctioneer import EVERY_S
-from leyden.devnet.daemon import claim
+from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.network import Network
 from leyden.devnet.places import AuctionPorts
 from leyden.errors import LeydenError
@@ -37,7 +37,8 @@ class Bazaar:
 
     home: Path
     said: list[str]
-    _keeping: list["asyncio.Task[None]"]
+    auctioneer: Keeper = field(init=False)
+    _keeping: list["asyncio.Task[None]"] = field(default_factory=list)
 
     @classmethod
     async def opened(cls, home: Path, *, every_s: int = EVERY_S) -> Self:
@@ -47,11 +48,12 @@ class Bazaar:
         traders = AuctionPorts(**dict(zip(names, free_ports(len(names)), strict=True)))
         ports = dataclasses.replace(some_ports(), auction=traders)
         chain = Network(home, programs=programs, ports=ports)
-        bazaar = cls(home, [], [])
+        bazaar = cls(home, [])
         try:
             await chain.start(bazaar.said.append)
             bazaar._keeping.append(asyncio.create_task(chain.supervise()))
             auction = Auction(home, programs=programs, every_s=every_s)
+            bazaar.auctioneer = auction.keepers["auctioneer"]
             await auction.start(bazaar.said.append)
             bazaar._keeping.append(asyncio.create_task(auction.supervise()))
         except BaseException:

@@ -22,10 +22,14 @@ def some_ports() -> Ports:
 
 
 def built(*names: str) -> Mapping[str, Path]:
-    """Give programs as they were built; building them here would take minutes."""
+    """Give programs as they were built; building them here would take minutes.
+
+    `lnd v0.21.2-beta` is one of another version than the usual.
+    """
     found = {}
     for name in names:
-        found[name] = place(default_cache(os.environ), *catalogue.find(name))
+        program = catalogue.find(*name.split())
+        found[name] = place(default_cache(os.environ), *program)
         if not found[name].exists():
             pytest.skip(f"{name} is not built: leyden daemons build {name}")
     return found

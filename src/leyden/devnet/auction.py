@@ -45,7 +45,7 @@ class Auction:
         self._access = network
         self._auctioneer = network.auctioneer
         folder = access.folder(home)
-        self._daemons = {
+        self.keepers = {
             "auctioneer": Keeper(
                 Auctioneer(
                     program=programs["auctioneer"],
@@ -59,7 +59,7 @@ class Auction:
             )
         }
         for name in ("asker", "customer"):
-            self._daemons[name] = Keeper(
+            self.keepers[name] = Keeper(
                 Lnd(
                     name=name,
                     program=programs["lnd"],
@@ -70,7 +70,7 @@ class Auction:
                 )
             )
         for name, pool in network.pools.items():
-            self._daemons[name] = Keeper(
+            self.keepers[name] = Keeper(
                 Poold(
                     name=name,
                     program=programs["poold"],
@@ -91,7 +91,7 @@ class Auction:
         4. Asks for every lease: with those the market is open.
         """
         for names in (("auctioneer",), ("asker", "customer"), self._access.pools):
-            await bring_all_up([self._daemons[name] for name in names], say)
+            await bring_all_up([self.keepers[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
                 await followed(self._access, name)
         if await stock.ensure_provider(self._home):
@@ -107,10 +107,10 @@ class Auction:
     async def supervise(self) -> None:
         """Keep it all running until cancelled; the daemons go on after that."""
         async with asyncio.TaskGroup() as group:
-            for keeper in self._daemons.values():
+            for keeper in self.keepers.values():
                 group.create_task(keeper.keep())
             group.create_task(self._keep_trading())
-            group.create_task(keep_logs_small(list(self._daemons.values())))
+            group.create_task(keep_logs_small(list(self.keepers.values())))
 
     async def _keep_trading(self) -> None:
         """Confirm each batch with blocks, and renew what was sold and spent."""

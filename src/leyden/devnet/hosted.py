@@ -42,11 +42,11 @@ class Hosted:
     def __init__(self, lnd: Lnd, macaroon: str, pool: access.Pool) -> None:
         self._lnd = lnd
         self._macaroon = macaroon
-        self._pool = pool
+        self.pool = pool
 
     async def register(self, ticket: str) -> None:
         """Take a ticket: the channel will be this buyer's."""
-        async with trader.opened(self._pool) as pool:
+        async with trader.opened(self.pool) as pool:
             await pool.register(ticket)
 
     async def channels(self) -> list[dict[str, Any]]:
@@ -56,8 +56,13 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosted(home: Path, call: Calls, *, program: Path) -> AsyncIterator[Hosted]:
-    """Make a node with a wallet, and a poold that lasts as long as the block."""
+async def hosted(
+    home: Path, call: Calls, *, program: Path, version: str = ""
+) -> AsyncIterator[Hosted]:
+    """Make a node with a wallet, and a poold that lasts as long as the block.
+
+    Without a version, its lnd is the platform's usual one.
+    """
     kept = first_run.read(home)
     nodes = f"/organizations/{kept['organization_id']}/nodes"
     wish = {
@@ -65,6 +70,7 @@ async def hosted(home: Path, call: Calls, *, program: Path) -> AsyncIterator[Hos
         "network": "testnet",
         "type": "standard",
         "settings": _SETTINGS,
+        **({"version": version} if version else {}),
     }
     node_id = (await call("POST", nodes, wish))["node_id"]
 

@@ -4,7 +4,8 @@ It is filled with a lease, and cancelled once its bid cannot be matched any more
 """
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import structlog
@@ -31,6 +32,7 @@ STATES: Mapping[str, TicketState] = {
 }
 OVER = frozenset({"completed", "canceled"})
 _LOOK_AT_BIDS_S = 15.0
+_FORGOTTEN_S = 600.0  # nobody asked about a ticket for so long
 
 
 class Ends:
@@ -54,10 +56,9 @@ class Ends:
             for ref, each in tickets.items()
             if STATES.get(each.state) is TicketState.SUBMITTED
         }
-        if self._is_due(waiting):
+        if self._is_due(waiting.keys()):
             alive = await self._bids.states(active_only=True)
-            now = time.monotonic()
-            self._seen |= dict.fromkeys(waiting, now)
+            self._seen |= dict.fromkeys(waiting, time.monotonic())
             over |= {
                 ref: each
                 for ref, each in waiting.items()
@@ -65,14 +66,19 @@ class Ends:
             }
         return await self._how(over) if over else {}
 
-    def _is_due(self, refs: Collection[str]) -> bool:
+    def _is_due(self, refs: AbstractSet[str]) -> bool:
         """Tell whether one of them was not looked at for a while.
 
         Each has a clock of its own: those of one call are judged by no other's look.
+        One that was not met before has just been bid for.
         """
-        since = time.monotonic() - _LOOK_AT_BIDS_S
-        self._seen = {ref: seen for ref, seen in self._seen.items() if seen > since}
-        return not self._seen.keys() >= set(refs)
+        now = time.monotonic()
+        due = now - _LOOK_AT_BIDS_S
+        forgotten = now - _FORGOTTEN_S
+        self._seen = {ref: seen for ref, seen in self._seen.items() if seen > forgotten}
+        for ref in refs - self._seen.keys():
+            self._seen[ref] = due
+        return any(self._seen[ref] < due for ref in refs)
 
     async def _how(self, tickets: Mapping[str, Any]) -> dict[str, Progress | None]:
         bids = await self._bids.states()

@@ -42,6 +42,7 @@ _NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
     ("is already in terminal state", MarketRefused),
     ("unable to cancel order in terminal state", MarketRefused),
     ("invalid lease duration", MarketRefused),
+    ("invalid channel lease duration", MarketRefused),
     ("invalid max batch fee rate", MarketRefused),
     ("channel capacity must be", MarketRefused),
     ("self channel balance", MarketRefused),

@@ -41,9 +41,9 @@ class Rules:
     ticket_patience: timedelta = timedelta(minutes=30)
     tickets_every: timedelta = timedelta(seconds=1)
     # Somebody who has just paid registers the ticket soon, and watches: until then
-    # looks at such a ticket follow each other sooner.
+    # looks at such a ticket follow each other sooner, so soon at first.
     tickets_new_for: timedelta = timedelta(minutes=10)
-    tickets_pause: timedelta = timedelta(milliseconds=15)
+    tickets_pause: timedelta = timedelta(milliseconds=10)
     tickets_looks: int = 1  # before the task is written anew
     sweep_every: timedelta = timedelta(minutes=1)
     upkeep: Upkeep = field(default_factory=Upkeep)
