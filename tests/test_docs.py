@@ -11,6 +11,9 @@ import pytest
 
 from leyden.api.endpoints import OPERATIONS
 from leyden.cli.main import leyden
+from leyden.daemons import catalogue
+from leyden.devnet import access
+from leyden.devnet.poold import Poold, access_to
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
 from leyden.domain.webhooks import StatusChanged, body, proof
@@ -19,6 +22,7 @@ from leyden.payments.treasury import PERMISSIONS
 
 ROOT = Path(__file__).parents[1]
 API = ROOT / "docs" / "api.md"
+CHANNELS = ROOT / "docs" / "channels.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 PAGES = [
     ROOT / "README.md",
@@ -163,6 +167,44 @@ def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
         ["status"],
         ["up"],
     ]
+
+
+def _poold_of_the_tests(folder: Path) -> list[str]:
+    """Give the command by which tests start a buyer's poold beside a hosted node."""
+    lnd = access.Lnd(
+        rest="",
+        grpc="NAME:10009",
+        peer="",
+        certificate="platform.pem",
+        macaroon="admin.macaroon",
+    )
+    return Poold(
+        name="buyer",
+        program=Path("poold"),
+        folder=folder,
+        chain="mainnet",
+        access=access_to(folder, "mainnet", grpc=1, rest=2, lnd="NAME"),
+        lnd=lnd,
+        auctioneer=access.Auctioneer(address="127.0.0.1:3", control="127.0.0.1:4"),
+    ).argv()
+
+
+def test_a_buyer_starts_the_poold_that_the_tests_start(tmp_path: Path) -> None:
+    """The same program, of the same version, with the same options."""
+    text = CHANNELS.read_text().replace("\\\n", " ")
+    tested = _poold_of_the_tests(tmp_path)
+    own, hosted = (
+        shlex.split(line)[1:] for line in re.findall(r"^poold .+$", text, re.MULTILINE)
+    )
+    assert set(hosted) <= set(tested)
+    assert {option.partition("=")[0] for option in own} == {
+        option.partition("=")[0] for option in hosted
+    }
+    tools, program = catalogue.find("poold")
+    module = (tools.folder / "go.mod").read_text()
+    (repository,) = re.findall(r"git clone https://(\S+)", text)
+    assert f"{repository} v{program.version}" in module
+    assert f"git checkout v{program.version}" in text
 
 
 @pages

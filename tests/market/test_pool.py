@@ -414,12 +414,18 @@ async def test_terms_that_cannot_be_are_not_believed(
         await market.terms()
 
 
+@pytest.mark.parametrize(
+    "why",
+    [
+        "invalid lease duration, must be one of [2016]",
+        "invalid channel lease duration 4032 blocks, active durations are: map[2016:3]",
+    ],
+)
 async def test_a_refusal_makes_no_ticket_and_says_why(
-    poold: StandIn, market: PoolMarket
+    poold: StandIn, market: PoolMarket, why: str
 ) -> None:
-    poold.says["OfferSidecar"] = "invalid lease duration, must be one of [2016]"
-    made = await market.offer("one", WISH)
-    assert made == NoTicket("invalid lease duration, must be one of [2016]")
+    poold.says["OfferSidecar"] = why
+    assert await market.offer("one", WISH) == NoTicket(why)
 
 
 async def test_what_poold_says_else_is_not_known(
