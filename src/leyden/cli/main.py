@@ -79,5 +79,5 @@ def main() -> None:
     try:
         leyden()
     except LeydenError as error:
-        print(f"leyden: {error.message}", file=sys.stderr)
+        print(f"leyden: {error}", file=sys.stderr)
         sys.exit(exits.code(error))

@@ -102,7 +102,7 @@ class Ends:
         try:
             return await self._leases()
         except MarketAway as error:
-            log.warning("leases cannot be looked at", why=error.message)
+            log.warning("leases cannot be looked at", why=str(error))
             return {}
 
     async def _leases(self) -> dict[str, Lease]:

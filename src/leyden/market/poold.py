@@ -139,5 +139,5 @@ def _meaning(said: str) -> MarketAway | MarketRefused:
                 return SoldOut(retry_after_s=_RETRY_AFTER_S)
             return MarketRefused(reason)
     return MarketAway(
-        f"the auction does not answer: {reason}", retry_after_s=_RETRY_AFTER_S
+        retry_after_s=_RETRY_AFTER_S, why=f"the auction does not answer: {reason}"
     )

@@ -134,7 +134,7 @@ async def _make_sure(shop: Shop, priced: Quote) -> None:
     except SoldOut:
         raise
     except MarketAway as error:
-        log.warning("an order is taken while the auction is away", why=error.message)
+        log.warning("an order is taken while the auction is away", why=str(error))
 
 
 async def _cover(tx: Nouns, organization_id: str, priced: Quote) -> Cover:

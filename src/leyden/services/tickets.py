@@ -189,7 +189,7 @@ async def follow(shop: Shop, due: Due) -> None:
             pause = rules.tickets_pause if look else pause
     except MarketAway as error:
         pause = rules.tickets_every
-        log.warning("tickets cannot be followed", why=error.message)
+        log.warning("tickets cannot be followed", why=str(error))
     async with due.transaction() as tx:
         await due.again(tx, due=shop.clock() + pause)
 
@@ -253,7 +253,7 @@ async def _give_up(shop: Shop, order: Order) -> None:
     try:
         cancelled = await shop.market.withdraw(order.id, order.ticket_ref)
     except MarketAway as error:
-        log.warning("it is not cancelled yet", order=order.id, why=error.message)
+        log.warning("it is not cancelled yet", order=order.id, why=str(error))
         return
     if cancelled:
         await _move(shop, order, Progress(state=TicketState.CANCELLED))

@@ -74,7 +74,7 @@ async def keep(shop: Shop, due: Due) -> None:
             await _keep(shop.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
         _gauge("leyden_auction_alarm").set(1)
-        log.warning("the account at the auction is out of reach", why=error.message)
+        log.warning("the account at the auction is out of reach", why=str(error))
     async with due.transaction() as tx:
         await due.again(tx, due=shop.clock() + rules.every)
 
