@@ -37,6 +37,8 @@ async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
     assert (await overview.status(home))["market"] == "not open"
     with pytest.raises(Away, match="the auctioneer does not answer"):
         await trading.tick(home)
+    with pytest.raises(Away, match=r"poold .*; `leyden dev status --wait` waits"):
+        await trading.register(home, "sidecar1harbour")
 
 
 def test_status_shows_a_chain_that_does_not_run(tmp_path: Path) -> None:

@@ -7,16 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from leyden.devnet import access, auctioneer, trader, wallet
-from leyden.errors import Conflict, SetupError
+from leyden.errors import Away, Conflict, SetupError
 
 _TO_HUNDREDTHS_OF_PERCENT = 10_000 / 1_000_000_000
 
 
 async def register(home: Path, ticket: str) -> None:
-    """Register a ticket on the customer's poold: the channel will be the customer's."""
+    """Register a ticket on the customer's poold: the channel will be the customer's.
+
+    It is started again after the auctioneer, and so away for some seconds.
+    """
     network, _ = _market(home)
-    async with trader.opened(network.pools["customer-pool"]) as customer:
-        await customer.register(ticket)
+    try:
+        async with trader.opened(network.pools["customer-pool"]) as customer:
+            await customer.register(ticket)
+    except Away as error:
+        raise Away(
+            f"{error.message}; `leyden dev status --wait` waits until the market is "
+            "open again"
+        ) from None
 
 
 async def pay(home: Path, invoice: str) -> dict[str, Any]:
