@@ -149,7 +149,7 @@ async def test_routes_that_it_refuses_change_nothing(
     lighthouse: EchoNode,
 ) -> None:
     await gateway.apply([harbour.route(ALICE)])
-    before = (folder / "routes.json").read_bytes()
+    before = (folder / "routes.pb").read_bytes()
     caps = (folder / "caps.wasm").read_bytes()
     (folder / "caps.wasm").unlink()  # without its filter no chain can be made
     both = [harbour.route(ALICE), lighthouse.route(ALICE)]
@@ -157,7 +157,7 @@ async def test_routes_that_it_refuses_change_nothing(
         await gateway.apply(both)
     assert await callers.admitted(harbour.name, ALICE)
     assert not await callers.admitted(lighthouse.name, ALICE)
-    assert (folder / "routes.json").read_bytes() == before
+    assert (folder / "routes.pb").read_bytes() == before
 
     (folder / "caps.wasm").write_bytes(caps)
     await gateway.apply(both)

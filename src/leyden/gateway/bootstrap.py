@@ -9,7 +9,7 @@ import msgspec
 
 from leyden.gateway.envoy import KEEPALIVE, NODES, NOWHERE, TYPE
 
-ROUTES: Final = "routes.json"
+ROUTES: Final = "routes.pb"
 ADMIN: Final = "admin.sock"
 # All nodes share one cluster: what it allows must not be what limits one of them.
 _NO_LIMIT: Final = 2**32 - 1

@@ -1,8 +1,9 @@
 """Routes, as Envoy is told of them: one listener a door, one filter chain a passage.
 
 Envoy reads the name from the ClientHello, picks the chain by name and source address
-before a byte reaches a node, and passes the bytes through. The document is the same
-whether it lies in a file or answers `POST /v3/discovery:listeners`.
+before a byte reaches a node, and passes the bytes through. The document says the same
+whether it lies in a file, as protobuf, or answers `POST /v3/discovery:listeners`, as
+JSON.
 
 When it changes, Envoy drops the chains that are gone or different, with their
 connections, and keeps the others: so a chain must come out byte for byte the same as
@@ -11,13 +12,14 @@ long as its passage does.
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Any, Final
 
 import msgspec
 
+from leyden.gateway import protobuf
 from leyden.gateway.routes import Door, Passage, Route, passages, table
 
 TYPE: Final = "type.googleapis.com/"
@@ -73,11 +75,25 @@ class Document:
     content: bytes
 
 
+def as_json(_message: str, value: object) -> msgspec.Raw:
+    """Write a message, or a value in it, for a gateway that asks over HTTP."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def as_protobuf(message: str, value: object) -> msgspec.Raw:
+    """Write a message for a gateway that reads a file: it is sooner done with it."""
+    return protobuf.encode(message, value)
+
+
+Form = Callable[[str, object], msgspec.Raw]
+
+
 class Listeners:
     """Writes documents; remembers each route's part, since few change at a time."""
 
-    def __init__(self, listening: Listening) -> None:
+    def __init__(self, listening: Listening, form: Form = as_json) -> None:
         self._listening = listening
+        self._form = form
         self._parts: dict[Route, dict[Door, list[msgspec.Raw]]] = {}
 
     def document(self, routes: Iterable[Route]) -> Document:
@@ -88,18 +104,20 @@ class Listeners:
             route: known.get(route) or self._part(route) for route in ordered
         }
         listeners = [
-            {**self._listener(door), "filter_chains": list(self._chains(door))}
+            self._form(
+                "Any",
+                {**self._listener(door), "filter_chains": list(self._chains(door))},
+            )
             for door in Door
         ]
-        resources = msgspec.json.encode(listeners)
-        version = hashlib.sha256(resources).hexdigest()[:32]
+        version = hashlib.sha256(b"\n".join(listeners)).hexdigest()[:32]
         content = {
             "version_info": version,
             "type_url": LISTENER,
             "nonce": version,
-            "resources": msgspec.Raw(resources),
+            "resources": listeners,
         }
-        return Document(version, msgspec.json.encode(content))
+        return Document(version, bytes(self._form("DiscoveryResponse", content)))
 
     def _chains(self, door: Door) -> Iterator[object]:
         # Envoy refuses a listener without any chain: this one is never chosen.
@@ -114,7 +132,7 @@ class Listeners:
     def _part(self, route: Route) -> dict[Door, list[msgspec.Raw]]:
         return {
             door: [
-                msgspec.Raw(msgspec.json.encode(self._chain(passage)))
+                self._form("FilterChain", self._chain(passage))
                 for passage in passages(route, door)
             ]
             for door in Door

@@ -12,7 +12,7 @@ from leyden.errors import Away, SetupError
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import ROUTES, Bootstrap
-from leyden.gateway.envoy import Document, Listeners, Listening
+from leyden.gateway.envoy import Document, Listeners, Listening, as_protobuf
 from leyden.gateway.routes import Route
 from leyden.gateway.supervisor import Supervisor
 
@@ -36,7 +36,7 @@ class LocalGateway:
         workers: int = 2,
     ) -> None:
         self._folder = folder
-        self._listeners = Listeners(listening)
+        self._listeners = Listeners(listening, as_protobuf)
         self._supervisor = Supervisor(folder, bootstrap, envoy=envoy, workers=workers)
         self._admin = self._supervisor.admin
         self._one_at_a_time = asyncio.Lock()

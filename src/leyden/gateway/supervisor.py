@@ -7,7 +7,7 @@ FOLDER/
 ├── claim              held by the Envoy that runs here
 ├── bootstrap-*.json   named after its content, so that the command line tells all
 ├── caps.wasm          the filter that holds the connection caps
-├── routes.json        what is in force (see local.py)
+├── routes.pb          what is in force (see local.py)
 ├── admin.sock
 └── envoy.log          warnings and errors
 """

@@ -1,0 +1,101 @@
+"""Routes as protobuf and as JSON are the same to the real Envoy."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from leyden import gateway
+from leyden.gateway import protobuf
+from leyden.gateway.admin import Admin, Silent
+from leyden.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
+from leyden.gateway.envoy import (
+    CAPS,
+    Form,
+    Listeners,
+    Listening,
+    as_json,
+    as_protobuf,
+)
+from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+
+
+@contextlib.asynccontextmanager
+async def an_envoy(folder: Path, envoy: Path, routes: str) -> AsyncIterator[Admin]:
+    """Run one that reads its routes from this file."""
+    bootstrap = folder / "bootstrap.json"
+    bootstrap.write_bytes(
+        Bootstrap().written().replace(ROUTES.encode(), routes.encode())
+    )
+    (folder / CAPS).write_bytes(files(gateway).joinpath(CAPS).read_bytes())
+    with (folder / "envoy.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            envoy, *flags(bootstrap, workers=1), cwd=folder, stderr=log
+        )
+    try:
+        yield Admin(folder)
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def understood(
+    folder: Path, form: Form, listening: Listening, envoy: Path
+) -> Any:
+    """Give the listeners as Envoy shows them."""
+    folder.mkdir()
+    routes = "routes.json" if form is as_json else ROUTES
+    everyone = replace(LIGHTHOUSE, whitelist=("0.0.0.0/0", "::/0"), grpc=None)
+    document = Listeners(listening, form).document([HARBOUR, everyone])
+    (folder / routes).write_bytes(document.content)
+    async with an_envoy(folder, envoy, routes) as admin, asyncio.timeout(30):
+        while True:
+            with contextlib.suppress(Silent):
+                version, refused = await admin.taken()
+                assert not refused, (folder / "envoy.log").read_text()
+                if version == document.version:
+                    break
+            await asyncio.sleep(0.01)
+        here = os.open(folder, os.O_PATH)
+        connector = aiohttp.UnixConnector(f"/proc/self/fd/{here}/{ADMIN}")
+        url = "http://envoy/config_dump?resource=dynamic_listeners"
+        async with aiohttp.ClientSession(connector=connector) as http:
+            shown = await (await http.get(url)).json()
+        os.close(here)
+    return [each["active_state"]["listener"] for each in shown["configs"]]
+
+
+@pytest.mark.real
+async def test_envoy_understands_the_same_from_either_form(
+    tmp_path: Path, listening: Listening, envoy: Path
+) -> None:
+    behind = replace(listening, balancers=("192.0.2.0/28",))
+    texts = await understood(tmp_path / "json", as_json, behind, envoy)
+    bytes_ = await understood(tmp_path / "protobuf", as_protobuf, behind, envoy)
+    assert len(texts) == 2
+    assert bytes_ == texts
+
+
+def test_a_large_number_takes_more_than_a_byte_and_nothing_takes_none() -> None:
+    socket = {"address": "::", "port_value": 10_009, "ipv4_compat": True}
+    written = protobuf.encode("SocketAddress", socket)
+    assert bytes(written) == b"\x12\x02::" + b"\x18\x99\x4e" + b"\x30\x01"
+    without = protobuf.encode("SocketAddress", {**socket, "ipv4_compat": False})
+    assert bytes(without) == b"\x12\x02::" + b"\x18\x99\x4e"
+
+
+def test_a_block_of_everybody_says_its_length_of_nothing() -> None:
+    everyone = {"address_prefix": "::", "prefix_len": 0}
+    assert bytes(protobuf.encode("CidrRange", everyone)) == b"\x0a\x02::\x12\x00"
+
+
+def test_what_is_not_in_the_table_is_refused_and_not_left_out() -> None:
+    with pytest.raises(KeyError, match="max_connect_attempts"):
+        protobuf.encode("TcpProxy", {"max_connect_attempts": 3})
