@@ -112,6 +112,8 @@ def told(**changes: object) -> str:
         (plain(SECRET[:-1]), WAITING, 401),
         (plain(SECRET + " "), WAITING, 401),
         (plain("ü"), WAITING, 401),
+        (plain("\udcff"), WAITING, 401),
+        (signed() | {"webhook-id": "\udcff"}, WAITING, 401),
         ({"authorization": SECRET}, WAITING, 401),
         (signed(secret=OTHER_SECRET) | plain(), WAITING, 401),
         (signed(told(type="error")), WAITING, 401),
@@ -122,6 +124,7 @@ def told(**changes: object) -> str:
         (plain(), "", 400),
         (plain(), "[]", 400),
         (plain(), "{" * 1000, 400),
+        (plain(), told().replace('"waiting_unlock"', "[" * 20_000), 400),
         (plain(), '{"type": "status", "details": 7, "api": "x"}', 400),
         (plain(), told(api=7), 400),
         (plain(), told(api=OTHER_API), 403),
@@ -290,6 +293,9 @@ async def test_over_http_one_header_twice_is_refused_and_other_methods_are(
             f"Content-Length: {len(WAITING)}\r\n\r\n{WAITING}"
         )
         assert (await _raw(port, twice)).startswith("HTTP/1.1 401")
+        bytes_ = twice.replace(f"Service-Secret: {SECRET}\r\n", "", 1)
+        bytes_ = bytes_.replace(SECRET, "\udcff")
+        assert (await _raw(port, bytes_)).startswith("HTTP/1.1 401")
         assert (await _raw(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).startswith(
             "HTTP/1.1 405"
         )
@@ -300,7 +306,7 @@ async def test_over_http_one_header_twice_is_refused_and_other_methods_are(
 
 async def _raw(port: int, request: str) -> str:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(request.encode())
+    writer.write(request.encode(errors="surrogateescape"))
     answer = await reader.readline()
     writer.close()
     await writer.wait_closed()
