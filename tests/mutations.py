@@ -1,4 +1,4 @@
-"""Each guard of the money code, how to take it away, and the tests that must then fail.
+"""Each guard that counts, how to take it away, and the tests that must then fail.
 
     python -m tests.mutations [WORD]
 
@@ -12,26 +12,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from tests import guards_of_nodes
+from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
 _SCHEMA = "storage/migrations/versions/0001_ground_floor.py"
 
 
-@dataclass(frozen=True)
-class Guard:
-    """Something that keeps money from being lost or made."""
-
-    what: str
-    file: str  # below src/leyden
-    with_it: str
-    without_it: str
-    tests: str  # where the failing test is to be found
-    only: str = "not postgres"  # as pytest's -k
-
-
-GUARDS = (
+_OF_MONEY = (
     Guard(
         "a ledger key can be written once (UNIQUE)",
         _SCHEMA,
@@ -291,6 +281,8 @@ GUARDS = (
     ),
 )
 
+GUARDS = (*_OF_MONEY, *guards_of_nodes.GUARDS)
+
 
 def taken_away(guard: Guard, folder: Path) -> Path:
     """Copy the sources without this guard; give the folder to import them from."""
@@ -320,7 +312,7 @@ def failing(guard: Guard) -> str | None:
         )
     for line in done.stdout.splitlines():
         if line.startswith(("FAILED ", "ERROR ")):
-            return line.split()[1].rpartition("/")[2]
+            return line.split()[1].partition("[")[0].rpartition("/")[2]
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return None
 

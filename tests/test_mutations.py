@@ -1,4 +1,4 @@
-"""Taking any guard of the money code away makes some test fail."""
+"""Taking any guard away makes some test fail."""
 
 import re
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from leyden.app import doors, fencing
+from leyden.app import doors, fencing, origins
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
 from leyden.daemons.catalogue import Program
@@ -104,7 +104,7 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
     watching = Watching(fleet)
     runtime.watch(watching.hear)
     tasks = [
-        asyncio.create_task(_find_again(fleet), name="nodes found again"),
+        asyncio.create_task(_find_again(given, fleet), name="nodes found again"),
         asyncio.create_task(certificates.watch(fleet), name="certificates"),
     ]
     if isinstance(runtime, LocalRuntime):
@@ -130,11 +130,13 @@ def _open_as_many_files_as_we_may() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-async def _find_again(fleet: Fleet) -> None:
+async def _find_again(given: Settings, fleet: Fleet) -> None:
     while True:
         try:
             log.info("nodes found again", running=await adopt(fleet))
             await tell_of_updates(fleet)
+            if isinstance(fleet.runtime, LocalRuntime):
+                await origins.warn(fleet, fleet.runtime.layout, doors.origins(given))
         except (Away, Stale) as error:
             log.warning("nodes are not found yet", why=error.message)
             await asyncio.sleep(_AGAIN_S)

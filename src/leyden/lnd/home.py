@@ -17,7 +17,7 @@ from typing import Final
 
 from leyden.domain import remote_signers
 from leyden.domain.node_settings import NodeSettings
-from leyden.errors import SetupError
+from leyden.errors import Malformed, SetupError
 from leyden.lnd import conf, keys
 from leyden.lnd.chains import Chain
 from leyden.lnd.options import REPEATABLE, Options, lines
@@ -67,6 +67,16 @@ def certificate(home: Path) -> bytes:
             return _get(folder, CERTIFICATE)
     except OSError:
         return b""
+
+
+def origins(home: Path) -> tuple[str, ...]:
+    """Give the origins whose pages may talk to the lnd that was started last."""
+    try:
+        with _open_folder(home) as folder:
+            read = conf.read(_get(folder, CONF))
+    except (OSError, Malformed):
+        return ()
+    return tuple(value for key, value in read if key == "restcors")
 
 
 def render(settings: NodeSettings, options: Options, home: Path) -> dict[str, bytes]:

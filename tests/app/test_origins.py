@@ -1,0 +1,54 @@
+"""Who runs with other origins than are set now is counted, so that it can be told."""
+
+from dataclasses import replace
+from ipaddress import IPv4Network
+from pathlib import Path
+
+from leyden.app.origins import behind
+from leyden.domain.nodes import Node, Status
+from leyden.lnd import home
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.home import Tls
+from leyden.lnd.options import Options
+from leyden.runtimes.layout import Layout
+from leyden.runtimes.seats import Seats
+from tests.domain.nodes import a_node
+
+OURS = ("https://a.example", "https://b.example:8443")
+
+
+def started(layout: Layout, name: str, *origins: str, process: str = "7 8 lnd") -> Node:
+    node = replace(a_node(Status.RUNNING), id=name, process=process)
+    options = Options(
+        version=node.version,
+        chain=Chain.SIMNET,
+        backend=Neutrino(),
+        rest_listen=("127.64.0.7:18080",),
+        rpc_listen=("127.64.0.7:18009",),
+        domain=node.api_endpoint,
+        cors_origins=origins,
+    )
+    layout.folder(node).mkdir()
+    tls = Tls(chain_pem=b"a chain\n", key_pem=b"its key\n")
+    home.write(layout.home(node), node.settings, options, tls=tls)
+    return node
+
+
+def test_only_what_runs_with_others_is_counted(tmp_path: Path) -> None:
+    seats = Seats(
+        network=IPv4Network("127.64.0.0/16"), rest_port=1, grpc_port=2, first_uid=None
+    )
+    layout = Layout(root=tmp_path, seats=seats, grounds={})
+    nodes = [
+        started(layout, "as they are", *OURS),
+        started(layout, "in another order", *reversed(OURS)),
+        started(layout, "stopped", "https://old.example", process=""),
+    ]
+    assert behind(layout, nodes, OURS) == 0
+    nodes += [
+        started(layout, "before", "https://old.example"),
+        started(layout, "one too few", OURS[0]),
+        started(layout, "none at all"),
+        replace(nodes[0], id="whose folder cannot be read"),
+    ]
+    assert behind(layout, nodes, OURS) == 4
