@@ -3,6 +3,7 @@
 import base64
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -404,3 +405,19 @@ def test_no_string_of_any_setting_becomes_another_option(name: str, value: str) 
     assert len(once) == len(set(once))
     assert {key for key, _ in written} <= KNOWN
     assert b"restcors" not in [line.partition(b"=")[0] for line in content.split(b"\n")]
+
+
+class Doubtful(Neutrino):
+    """A backend that names what the node's own settings have named already."""
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        yield "alias", "another light"
+
+
+def test_what_lnd_would_read_otherwise_is_refused_before_it_is_written(
+    tmp_path: Path,
+) -> None:
+    options = replace(OPTIONS, backend=Doubtful())
+    with pytest.raises(Malformed, match="names an option twice"):
+        write(tmp_path / "lnd", a_node(), options, tls=TLS)
+    assert not (tmp_path / "lnd").exists()

@@ -13,7 +13,7 @@ from leyden.errors import NotFound
 from leyden.gateway.certificates import Authority, open_or_create
 from leyden.services import housekeeping
 from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.housekeeping import Housekeeping
+from leyden.services.housekeeping import Housekeeping, found_in_clear
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
@@ -114,6 +114,13 @@ async def test_macaroons_are_removed_right_after_an_unlock_and_noted(
         if each.action == "macaroons removed"
     ]
     assert (line.subject, line.detail) == (node.id, {"number": 1})
+    owner = node.organization_id
+    (found,) = await found_in_clear(yard.fleet, owner, node.id)
+    assert (found.at, found.number) == (line.at, 1)
+    with pytest.raises(NotFound):
+        await found_in_clear(yard.fleet, "somebody else", node.id)
+    yard.now += timedelta(days=31)
+    assert await found_in_clear(yard.fleet, owner, node.id) == []
 
 
 async def test_macaroons_that_come_later_are_found_within_ten_minutes(

@@ -5,7 +5,10 @@ from html import unescape
 
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
+from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.housekeeping import Housekeeping
 from leyden.services.platform import Platform
+from leyden.tasks import LEASE, Work
 from leyden.web.site import Site
 from tests.services.yard import Yard
 from tests.web.conftest import person
@@ -269,3 +272,22 @@ def fields(text: str) -> dict[str, str]:
     ):
         found[name] = unescape(value)
     return found
+
+
+async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = await made(alice, yard)
+    assert "wrote" not in (await alice.get(page)).text
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    yard.homes.macaroons[node.id] = ("data/admin.macaroon", "data/readonly.macaroon")
+    async with yard.fleet.database.transaction() as tx:
+        await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
+        (claim,) = await tx.tasks.claim(
+            HOUSEKEEPING, now=yard.now, until=yard.now + LEASE, most=1
+        )
+    await Housekeeping(yard.fleet).look(Work(yard.fleet.database, claim))
+    assert not yard.homes.macaroons
+    shown = (await alice.get(page)).text
+    assert "lnd wrote 2 macaroons to this platform" in shown
+    assert "stateless_init" in shown

@@ -9,7 +9,7 @@ from msgspec import Meta
 from leyden.api.nodes import fleet_of, which
 from leyden.api.operations import Request
 from leyden.domain.times import to_iso
-from leyden.services import backups, resealing
+from leyden.services import backups, housekeeping, resealing
 
 Ciphertext = Annotated[str, Meta(description="Encrypted by you, before it is sent.")]
 
@@ -86,10 +86,18 @@ class MacaroonItem(msgspec.Struct):
     created: str
 
 
+class FoundInClear(msgspec.Struct):
+    """Macaroons that lnd wrote to the platform's disk, and that were removed."""
+
+    time: str
+    number: int
+
+
 class MacaroonsAnswer(msgspec.Struct):
-    """The macaroons that are kept, oldest first."""
+    """The macaroons that are kept, oldest first, and those that lay there in clear."""
 
     macaroons: list[MacaroonItem]
+    found_in_clear: list[FoundInClear]
 
 
 class MacaroonAnswer(MacaroonItem):
@@ -136,7 +144,13 @@ async def list_macaroons(request: Request) -> MacaroonsAnswer:
         macaroons=[
             MacaroonItem(node_id=node_id, name=each.name, created=to_iso(each.created))
             for each in kept
-        ]
+        ],
+        found_in_clear=[
+            FoundInClear(time=to_iso(each.at), number=each.number)
+            for each in await housekeeping.found_in_clear(
+                fleet_of(request), organization_id, node_id
+            )
+        ],
     )
 
 

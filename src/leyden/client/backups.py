@@ -41,8 +41,16 @@ class Resealed:
     after: str = field(repr=False)
 
 
+class FoundInClear(msgspec.Struct, kw_only=True):
+    """Macaroons that lnd wrote to the platform's disk, and that were removed."""
+
+    time: str
+    number: int
+
+
 class _Macaroons(msgspec.Struct):
     macaroons: list[MacaroonItem]
+    found_in_clear: list[FoundInClear]
 
 
 class _Channels(msgspec.Struct):
@@ -76,6 +84,11 @@ class Backups:
     def macaroons(self, node_id: str) -> list[MacaroonItem]:
         """List the macaroons that are kept, oldest first."""
         return self._calls.get(self._path(node_id, "macaroons"), _Macaroons).macaroons
+
+    def found_in_clear(self, node_id: str) -> list[FoundInClear]:
+        """Tell of the last 30 days when an unlock left macaroons, newest first."""
+        path = self._path(node_id, "macaroons")
+        return self._calls.get(path, _Macaroons).found_in_clear
 
     def macaroon(self, node_id: str, name: str) -> Macaroon:
         """Give an encrypted macaroon back."""

@@ -1,6 +1,7 @@
 """Looking after what lnds leave in their folders, and telling owners what is new."""
 
 import asyncio
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,6 +13,7 @@ from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
 from leyden.services import backups, resealing, webhooks
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
+from leyden.services.nodes import get
 from leyden.storage.nouns import Nouns
 
 log = structlog.get_logger()
@@ -21,6 +23,9 @@ _AT_A_TIME: Final = 50
 # A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
 # may leave some is not worth a walk through every folder more often.
 _SWEEP_EVERY: Final = timedelta(minutes=10)
+_REMOVED: Final = "macaroons removed"
+_TOLD_FOR: Final = timedelta(days=30)
+_MOST_TOLD: Final = 10
 
 
 class Housekeeping:
@@ -73,6 +78,32 @@ class Housekeeping:
             await _sweep(self._fleet, node, now)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundInClear:
+    """Macaroons that lay on our disk for anyone to use, until they were removed."""
+
+    at: datetime
+    number: int
+
+
+async def found_in_clear(
+    fleet: Fleet, organization_id: str, node_id: str
+) -> list[FoundInClear]:
+    """Tell the owner when that was, of the last 30 days, newest first."""
+    await get(fleet, organization_id, node_id)
+    lines = await fleet.database.reader.audit.of_subject(
+        organization_id,
+        node_id,
+        _REMOVED,
+        since=fleet.clock() - _TOLD_FOR,
+        most=_MOST_TOLD,
+    )
+    return [
+        FoundInClear(at=line.at, number=int(str(line.detail["number"])))
+        for line in lines
+    ]
+
+
 async def tell_of_updates(fleet: Fleet) -> None:
     """Tell owners whose nodes could run something newer; once for each version."""
     now = fleet.clock()
@@ -116,7 +147,7 @@ async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
         await tx.audit.add(
             at=now,
             actor="platform",
-            action="macaroons removed",
+            action=_REMOVED,
             subject=node.id,
             organization_id=node.organization_id,
             number=len(swept),

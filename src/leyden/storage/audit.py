@@ -9,11 +9,22 @@ from sqlalchemy import bindparam, insert, select
 
 from leyden.domain.accounts import new_id
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
+from leyden.storage.statements import Row, Run
 from leyden.storage.tables import audit
 
 _ADD = insert(audit)
 _LATEST = select(audit).order_by(audit.c.at.desc()).limit(bindparam("most"))
+_OF_SUBJECT = (
+    select(audit)
+    .where(
+        audit.c.organization_id == bindparam("organization_id"),
+        audit.c.at >= bindparam("since"),
+        audit.c.subject == bindparam("subject"),
+        audit.c.action == bindparam("action"),
+    )
+    .order_by(audit.c.at.desc())
+    .limit(bindparam("most"))
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +69,36 @@ class Audit:
 
     async def latest(self, *, most: int = 100) -> list[Line]:
         """Give the latest lines, newest first."""
-        return [
-            Line(
-                at=from_us(at),
-                actor=actor,
-                organization_id=organization_id,
-                action=action,
-                subject=subject,
-                detail=msgspec.json.decode(detail),
-            )
-            for _, at, actor, organization_id, action, subject, detail in (
-                await self._run(_LATEST, most=most)
-            )
-        ]
+        return [_line(row) for row in await self._run(_LATEST, most=most)]
+
+    async def of_subject(
+        self,
+        organization_id: str,
+        subject: str,
+        action: str,
+        *,
+        since: datetime,
+        most: int,
+    ) -> list[Line]:
+        """Give what was done to something of an organization's, newest first."""
+        rows = await self._run(
+            _OF_SUBJECT,
+            organization_id=organization_id,
+            subject=subject,
+            action=action,
+            since=to_us(since),
+            most=most,
+        )
+        return [_line(row) for row in rows]
+
+
+def _line(row: Row) -> Line:
+    _, at, actor, organization_id, action, subject, detail = row
+    return Line(
+        at=from_us(at),
+        actor=actor,
+        organization_id=organization_id,
+        action=action,
+        subject=subject,
+        detail=msgspec.json.decode(detail),
+    )

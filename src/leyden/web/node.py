@@ -13,7 +13,7 @@ from leyden.domain.node_moves import MOVES
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
 from leyden.errors import Malformed
-from leyden.services import connecting, node_commands, nodes
+from leyden.services import connecting, housekeeping, node_commands, nodes
 from leyden.services.fleet import Fleet
 from leyden.web import changes as changing
 from leyden.web.charts import curves
@@ -59,6 +59,7 @@ async def show(visit: Visit) -> Response:
         curves=curves(visit.platform.samples.of(node.id)),
         newer=versions.newest_for(node.version, fleet.rules.catalogue),
         offers=_offers(fleet, node),
+        in_clear=await housekeeping.found_in_clear(fleet, *which(visit)),
     )
 
 
