@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.mutations import GUARDS, ROOT, Guard, failing
+from tests.guards import Guard
+from tests.mutations import GUARDS, ROOT, failing
 
 RECORD = ROOT / "docs/decisions/0013-guards-and-the-tests-that-hold-them.md"
 
