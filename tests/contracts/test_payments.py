@@ -126,7 +126,9 @@ async def test_what_it_never_made_is_missing(
 ) -> None:
     elsewhere = replace(request_, payment_hash="00" * 31 + "01")
     assert await state_of(world, elsewhere) is InvoiceState.MISSING
-    assert await world.payments.cancel(elsewhere)
+    for call in (world.payments.settle(elsewhere), world.payments.cancel(elsewhere)):
+        with pytest.raises(TreasuryAway, match="does not know an invoice"):
+            await call
 
 
 async def test_a_payment_is_held_until_it_is_settled(
@@ -245,6 +247,24 @@ async def test_whoever_watches_hears_of_coins_at_each_block(
     await world.mine(1)
     await world.mine(1)
     await watching
+
+
+async def test_whoever_begins_to_watch_hears_of_all_coins(
+    world: World, request_: PaymentRequest
+) -> None:
+    """However long nobody watched: what came first is told first thing."""
+    await world.send(request_.onchain_address, 16_163)
+    await world.mine(150)
+    await until(lambda: _are(world, request_, [150]))
+    for _ in range(2):
+        sighting = await told(
+            world,
+            lambda each: (
+                isinstance(each, Output) and each.address == request_.onchain_address
+            ),
+        )
+        assert isinstance(sighting, Output)
+        assert (sighting.sats, sighting.confirmations) == (16_163, 150)
 
 
 async def test_the_chain_may_take_coins_back_and_give_them_again(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
+from leyden.domain.units import Sats
 
 SUMS = st.integers(0, 10**9)
 
@@ -35,7 +36,6 @@ def balances(entries: Iterable[Entry]) -> Counter[str]:
         ("earned", False),
         ("auction", False),
         ("refunded", False),
-        ("suspense", False),
     ],
 )
 def test_where_money_may_come_from(place: str, may: bool) -> None:  # noqa: FBT001
@@ -59,6 +59,32 @@ def test_what_is_owed_to_us_is_paid_before_credit(sats: int, outstanding: int) -
     assert sums["credit:harbour"] == max(sats - outstanding, 0)
     assert ledger.credited(entries) == sums["credit:harbour"]
     assert len({entry.key for entry in entries}) == len(entries)
+
+
+@given(sats=st.integers(1, 10**9), outstanding=SUMS)
+def test_what_is_granted_repays_a_debt_under_its_one_key(
+    sats: int, outstanding: int
+) -> None:
+    coupon = Entry(
+        key="coupon:5b0cFC",
+        what=What.COUPON,
+        source=ledger.PROMO,
+        target=ledger.credit("harbour"),
+        sats=Sats(sats),
+        organization_id="harbour",
+        actor="operator:alice",
+        note="for the storm",
+    )
+    entries = ledger.granted(coupon, outstanding=outstanding)
+    sums = balances(entries)
+    assert sums["promo"] == -sats
+    assert sums["receivable:harbour"] == min(sats, outstanding)
+    assert sums["credit:harbour"] == max(sats - outstanding, 0)
+    assert entries[0].key == coupon.key
+    assert {each.key for each in entries} <= set(ledger.parts(coupon.key))
+    assert {(each.what, each.actor, each.note) for each in entries} == {
+        (coupon.what, coupon.actor, coupon.note)
+    }
 
 
 @given(sats=SUMS, available=SUMS)

@@ -94,7 +94,7 @@ class Model:
         return True
 
     def redeem(self, who: str, sats: int) -> None:
-        self.credit[who] += sats
+        self._give(who, sats)
 
     def cancel(self, name: str) -> bool:
         sale = self.sales[name]

@@ -99,3 +99,21 @@ async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
         frail.away = False
         await until_paid(till, order)
     till.deafen()
+
+
+async def test_the_first_coins_ever_for_an_order_that_has_ended_are_found(
+    till: Till,
+) -> None:
+    """However many blocks came while the platform was down: no sweep looks there."""
+    order = await till.create()
+    await till.pass_time(hours=2)
+    assert await till.status(order) is Status.EXPIRED
+    till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine(1_000)
+    till.deafen()
+    async with listening(till):
+        async with asyncio.timeout(10):
+            while not await till.credit():
+                await asyncio.sleep(0.002)
+    till.deafen()
+    assert await till.credit() == PRICE

@@ -162,3 +162,25 @@ async def test_what_is_told_twice_in_one_breath_is_booked_once(till: Till) -> No
     for order in (first, second):
         assert await till.status(order) is Status.CREATED
     assert await till.place(ledger.RECEIVED) == -2 * PRICE
+
+
+async def test_a_payment_that_cannot_be_booked_stops_no_other(till: Till) -> None:
+    """Not even when it is told of between two others, with a sum beyond reason."""
+    orders = [await till.create() for _ in range(3)]
+    told = [
+        Invoice(
+            payment_hash=each.payment_hash, state=InvoiceState.SETTLED, sats=Sats(sats)
+        )
+        for each, sats in zip(orders, (PRICE, 2**70, PRICE), strict=True)
+    ]
+    await payments_seen(till.shop, told, now=till.now)
+    assert [await till.status(each) for each in orders] == [
+        Status.CREATING,
+        Status.WAITING_PAYMENT,
+        Status.CREATING,
+    ]
+    assert await till.place(ledger.RECEIVED) == -2 * PRICE
+    for order in orders[::2]:
+        till.payments.pay(request_of(order))
+        till.payments.invoices[order.payment_hash] = told[orders.index(order)]
+    till.deafen()

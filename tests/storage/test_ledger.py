@@ -153,3 +153,18 @@ async def test_the_database_itself_keeps_the_books(db: Database, sql: str) -> No
         async with db.transaction() as tx:
             run: Run = tx.ledger._run
             await run(text(sql))
+
+
+async def test_what_was_never_held_is_not_let_go(db: Database) -> None:
+    release = Entry(
+        key="cancelled:5b0cFO",
+        what=What.RELEASED,
+        source=ledger.held("5b0cFO"),
+        target=CREDIT,
+        sats=Sats(700),
+        organization_id=HARBOUR,
+    )
+    with pytest.raises(Violated, match="never held"):
+        async with db.transaction() as tx:
+            await tx.ledger.post([release], at=NOW)
+    assert await db.reader.ledger.sums() == {}

@@ -17,7 +17,8 @@ An order that has ended holds nothing: that is the invariant to remember.
 An entry has a key that can be written once. Doing a thing twice writes it once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
@@ -29,7 +30,6 @@ CORRECTIONS = "corrections"
 EARNED = "earned"
 AUCTION = "auction"
 REFUNDED = "refunded"
-SUSPENSE = "suspense"  # arrived with nobody's name on it; a person must look
 
 _MAY_GO_BELOW_ZERO = (RECEIVED, PROMISED, PROMO, CORRECTIONS, "owed:", "receivable:")
 
@@ -124,6 +124,31 @@ def given(
         )
         if part
     ]
+
+
+def granted(entry: Entry, *, outstanding: int) -> list[Entry]:
+    """Give a coupon's or a correction's money: a debt of the kind above comes first.
+
+    The first part has the entry's own key, so that it is given once however it is
+    divided; `parts` names them all.
+    """
+    if entry.organization_id is None:
+        raise ValueError("credit is somebody's")
+    repaid = min(entry.sats, outstanding)
+    places = (
+        (receivable(entry.organization_id), repaid),
+        (credit(entry.organization_id), entry.sats - repaid),
+    )
+    divided = [(target, sats) for target, sats in places if sats]
+    return [
+        replace(entry, key=key, target=target, sats=Sats(sats))
+        for key, (target, sats) in zip(parts(entry.key), divided, strict=False)
+    ]
+
+
+def parts(key: str) -> Iterable[str]:
+    """Name all entries that what is granted under a key may have been divided into."""
+    return key, f"rest of {key}"
 
 
 def taken_back(

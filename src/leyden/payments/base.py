@@ -35,21 +35,23 @@ class Payments(Protocol):
     async def settle(self, request: PaymentRequest) -> bool:
         """Take a held Lightning payment. False: it is not held any more.
 
-        True once it is ours, however often it is called.
+        True once it is ours, however often it is called. Of an invoice that it never
+        made a treasury knows nothing: TreasuryAway, for another one may hold it.
         """
         ...
 
     async def cancel(self, request: PaymentRequest) -> bool:
         """Hand a held payment back, or close an invoice that nobody paid.
 
-        False: it was settled before, the money is ours.
+        False: it was settled before, the money is ours. TreasuryAway as for `settle`.
         """
         ...
 
     def watch(self) -> AsyncGenerator[Sighting, None]:
         """Tell of payments as they come: each may come twice, and some not at all.
 
-        What came while nobody watched has to be looked for. Ends with TreasuryAway.
+        All coins there are come first, so that none is missed however long nobody
+        watched. Invoices of that time have to be looked for. Ends with TreasuryAway.
         """
         ...
 

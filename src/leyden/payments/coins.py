@@ -32,7 +32,7 @@ class Coins:
         self._treasury = treasury
         self._coins: dict[Outpoint, _Coin] = {}
         self._at: defaultdict[str, set[Outpoint]] = defaultdict(set)
-        self._tip = 0
+        self.tip = 0
         self._listed_at = float("-inf")
         self._listing = asyncio.Lock()
 
@@ -40,12 +40,12 @@ class Coins:
         """Give the outputs to an address."""
         return [self._output(each) for each in sorted(self._at.get(address, ()))]
 
-    def recent(self) -> list[Output]:
-        """Give the outputs that may still change."""
+    def since(self, height: int) -> list[Output]:
+        """Give what is new since then, or may have changed; since 0 it is all."""
         return [
             self._output(outpoint)
             for outpoint, coin in self._coins.items()
-            if not coin.height or coin.height > self._tip - _WINDOW
+            if not coin.height or coin.height > height - _WINDOW
         ]
 
     async def refresh(self, *, at_most_s: float = _FRESH_S) -> None:
@@ -56,7 +56,7 @@ class Coins:
             began = time.monotonic()
             tip = int((await self._treasury.call("GET", "/v1/getinfo"))["block_height"])
             # A chain that has become shorter by more than the window: list it all.
-            known = self._tip if tip > self._tip - _WINDOW else 0
+            known = self.tip if tip > self.tip - _WINDOW else 0
             start = max(0, known - _WINDOW)
             told = await self._treasury.call(
                 "GET", f"/v1/transactions?start_height={start}&end_height=-1"
@@ -64,7 +64,7 @@ class Coins:
             self._forget_from(start)
             for transaction in told["transactions"]:
                 self._keep(transaction)
-            self._tip = tip
+            self.tip = tip
             self._listed_at = began
 
     def _forget_from(self, height: int) -> None:
@@ -95,5 +95,5 @@ class Coins:
             outpoint=outpoint,
             address=coin.address,
             sats=coin.sats,
-            confirmations=max(self._tip - coin.height + 1, 1) if coin.height else 0,
+            confirmations=max(self.tip - coin.height + 1, 1) if coin.height else 0,
         )

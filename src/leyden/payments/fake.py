@@ -93,7 +93,7 @@ class FakePayments:
     async def settle(self, request: PaymentRequest) -> bool:
         """Take what is held."""
         self._answer()
-        invoice = self.invoices[request.payment_hash]
+        invoice = self._known(request)
         if invoice.state is InvoiceState.ACCEPTED:
             self._become(invoice, InvoiceState.SETTLED)
         self._lose()
@@ -102,20 +102,20 @@ class FakePayments:
     async def cancel(self, request: PaymentRequest) -> bool:
         """Hand back what is held, or close what nobody paid."""
         self._answer()
-        invoice = self.invoices.get(request.payment_hash)
-        if invoice is None:
-            return True
+        invoice = self._known(request)
         if invoice.state in {InvoiceState.OPEN, InvoiceState.ACCEPTED}:
             self._become(invoice, InvoiceState.CANCELLED)
         self._lose()
         return self.invoices[request.payment_hash].state is InvoiceState.CANCELLED
 
     async def watch(self) -> AsyncGenerator[Sighting, None]:
-        """Tell of what happens from now on."""
+        """Tell of all coins, then of what happens from now on."""
         self._answer()
         queue = self.subscribe()
         self.listeners += 1
         try:
+            for output in self.outputs():
+                yield output
             while (sighting := await queue.get()) is not None:
                 yield sighting
             raise TreasuryAway(retry_after_s=5)
@@ -139,6 +139,13 @@ class FakePayments:
             height=len(self._blocks),
             synced=True,
         )
+
+    def _known(self, request: PaymentRequest) -> Invoice:
+        if (invoice := self.invoices.get(request.payment_hash)) is None:
+            raise TreasuryAway(
+                "the treasury does not know an invoice of ours", retry_after_s=5
+            )
+        return invoice
 
     def _answer(self) -> None:
         if self.away:

@@ -24,11 +24,12 @@ from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.coins import Coins
 from leyden.payments.holdings import holdings
-from leyden.payments.treasury import Access, Treasury, refused
+from leyden.payments.treasury import Access, Treasury, refused, unknown
 
 log = structlog.get_logger()
 
 Preimage = Callable[[str, Sats], bytes]
+_Step = Callable[[], Coroutine[Any, Any, None]]
 
 _STATES = {
     "OPEN": InvoiceState.OPEN,
@@ -112,7 +113,7 @@ class LndPayments:
                 "POST", "/v2/invoices/settle", {"preimage": _base64(preimage)}
             )
         except NodeRefused as error:
-            state = (await self._invoice(request.payment_hash)).state
+            state = await self._state_of(request)
             if state is InvoiceState.ACCEPTED:
                 raise refused(error) from error
             return state is InvoiceState.SETTLED
@@ -126,7 +127,7 @@ class LndPayments:
                 "POST", "/v2/invoices/cancel", {"payment_hash": _base64(payment_hash)}
             )
         except NodeRefused as error:
-            state = (await self._invoice(request.payment_hash)).state
+            state = await self._state_of(request)
             if state in _UNDECIDED:
                 raise refused(error) from error
             return state is not InvoiceState.SETTLED
@@ -151,10 +152,21 @@ class LndPayments:
             task = start(self._one_invoice(payment_hash, news))
             task.add_done_callback(lambda _: followed.discard(payment_hash))
 
+        told_to = 0
+
+        async def tell_coins() -> None:
+            nonlocal told_to
+            await self._refresh(at_most_s=0)
+            # From where we were, not from the tip: it may have gone far meanwhile.
+            for output in self._coins.since(told_to):
+                news.put_nowait(output)
+            told_to = self._coins.tip
+
         self._follow = follow
         start(self._new_invoices(follow))
-        start(self._blocks(news))
-        start(self._transactions(news))
+        start(tell_coins())
+        start(self._blocks(tell_coins))
+        start(self._transactions(tell_coins))
         try:
             while True:
                 told = await news.get()
@@ -194,27 +206,28 @@ class LndPayments:
                 return
         raise TreasuryAway
 
-    async def _blocks(self, news: "asyncio.Queue[Sighting | Exception]") -> None:
+    async def _blocks(self, tell_coins: _Step) -> None:
         blocks = self._treasury.stream("POST", "/v2/chainnotifier/register/blocks", {})
         async for _ in blocks:
-            await self._tell_coins(news)
+            await tell_coins()
         raise TreasuryAway
 
-    async def _transactions(self, news: "asyncio.Queue[Sighting | Exception]") -> None:
+    async def _transactions(self, tell_coins: _Step) -> None:
         async for _ in self._treasury.stream("GET", "/v1/transactions/subscribe"):
-            await self._tell_coins(news)
+            await tell_coins()
         raise TreasuryAway
-
-    async def _tell_coins(self, news: "asyncio.Queue[Sighting | Exception]") -> None:
-        await self._refresh(at_most_s=0)
-        for output in self._coins.recent():
-            news.put_nowait(output)
 
     async def _refresh(self, **freshness: float) -> None:
         try:
             await self._coins.refresh(**freshness)
         except NodeRefused as error:
             raise refused(error) from error
+
+    async def _state_of(self, request: PaymentRequest) -> InvoiceState:
+        state = (await self._invoice(request.payment_hash)).state
+        if state is InvoiceState.MISSING:
+            raise unknown()
+        return state
 
     async def _invoice(self, payment_hash: str) -> Invoice:
         try:

@@ -114,6 +114,13 @@ class Treasury:
         )
 
 
+def unknown() -> TreasuryAway:
+    """Say that it never made an invoice of ours: it is another treasury, or was one."""
+    return TreasuryAway(
+        "the treasury does not know an invoice of ours", retry_after_s=_RETRY_AFTER_S
+    )
+
+
 def refused(error: NodeRefused) -> TreasuryAway:
     """Say that a call was refused for a reason that is not ours: locked, starting."""
     return TreasuryAway(

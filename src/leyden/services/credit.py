@@ -1,6 +1,6 @@
 """An organization's money: its credit, its coupons, its ledger, its account with us."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
@@ -11,11 +11,13 @@ from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
+from leyden.storage.nouns import Nouns
 
 GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)
 _LONGEST_NOTE = 500
 _MOST_COUPONS = 10_000
+_USED = "this key was used for another correction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +72,12 @@ async def redeem(
     """Turn a coupon into credit; give the credit there is now, and its worth.
 
     A wrong coupon, somebody else's, and one that was claimed are all NotFound. Who
-    guesses too often has to wait, whatever they send.
+    guesses too often has to wait, whatever they send. Who owes us for money that the
+    chain took back repays that first.
     """
     start = now - _GUESSING
     async with database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
         guessed = await tx.coupons.guesses(organization_id, start=start)
         if guessed and guessed[0] >= guesses:
             wait = guessed[1] + _GUESSING - now
@@ -93,7 +97,7 @@ async def redeem(
                 sats=sats,
                 organization_id=organization_id,
             )
-            await tx.ledger.append([entry], at=now)
+            await tx.ledger.append(await _granted(tx, entry), at=now)
             credit = await tx.ledger.balance(ledger.credit(organization_id))
     if sats is None:
         raise NotFound
@@ -166,38 +170,37 @@ async def correct(
     key: str,
     now: datetime,
 ) -> Balance:
-    """Set an organization's money right, with a reason; under one key only once."""
+    """Set an organization's money right, with a reason; under one key only once.
+
+    The second call with the same key changes nothing more; Conflict, if it asks for
+    anything else. Credit repays first what the chain took back after it was spent.
+    """
     _check_sats(sats)
     _check_note(reason)
     if not reason.strip():
         raise Malformed("reason: a correction needs one")
     credit = ledger.credit(organization_id)
+    debt = ledger.owed(organization_id)
+    what, source, target = {
+        Correction.CREDIT: (What.CORRECTION, ledger.CORRECTIONS, credit),
+        Correction.DEBIT: (What.CORRECTION, credit, ledger.CORRECTIONS),
+        Correction.REFUND: (What.REFUND, credit, ledger.REFUNDED),
+        Correction.SETTLED: (What.CORRECTION, ledger.CORRECTIONS, debt),
+    }[correction]
+    entry = Entry(
+        key=f"correction:{key}",
+        what=what,
+        source=source,
+        target=target,
+        sats=Sats(sats),
+        organization_id=organization_id,
+        actor=actor,
+        note=reason,
+    )
     async with database.transaction() as tx:
         await tx.accounts.lock(organization_id)
-        debt = ledger.owed(organization_id)
-        if correction is Correction.SETTLED and -await tx.ledger.balance(debt) < sats:
-            raise Conflict("the organization does not owe as much")
-        what, source, target = {
-            Correction.CREDIT: (What.CORRECTION, ledger.CORRECTIONS, credit),
-            Correction.DEBIT: (What.CORRECTION, credit, ledger.CORRECTIONS),
-            Correction.REFUND: (What.REFUND, credit, ledger.REFUNDED),
-            Correction.SETTLED: (What.CORRECTION, ledger.CORRECTIONS, debt),
-        }[correction]
-        entry = Entry(
-            key=f"correction:{key}",
-            what=what,
-            source=source,
-            target=target,
-            sats=Sats(sats),
-            organization_id=organization_id,
-            actor=actor,
-            note=reason,
-        )
-        try:
-            written = await tx.ledger.append([entry], at=now)
-        except Stale:
-            raise Conflict("the organization does not have as much credit") from None
-        if written:
+        if not await _is_written(tx, entry):
+            await _write(tx, entry, now)
             await tx.audit.add(
                 at=now,
                 actor=actor,
@@ -208,6 +211,45 @@ async def correct(
                 reason=reason,
             )
     return await balance(database, organization_id)
+
+
+async def _is_written(tx: Nouns, correction: Entry) -> bool:
+    """Tell whether it was made before; Conflict if another was, under its key."""
+    found = [await tx.ledger.find(key) for key in ledger.parts(correction.key)]
+    made = [each.entry for each in found if each is not None]
+    if not made:
+        return False
+    # Of one that gave credit, some part or all may have repaid a receivable.
+    whole = replace(
+        made[0],
+        target=made[-1].target.replace("receivable:", "credit:"),
+        sats=Sats(sum(each.sats for each in made)),
+        actor=correction.actor,
+    )
+    if whole != correction:
+        raise Conflict(_USED)
+    return True
+
+
+async def _write(tx: Nouns, correction: Entry, now: datetime) -> None:
+    debt = ledger.owed(correction.organization_id or "")
+    if correction.target == debt and -await tx.ledger.balance(debt) < correction.sats:
+        raise Conflict("the organization does not owe as much")
+    entries = [correction]
+    if correction.target == ledger.credit(correction.organization_id or ""):
+        entries = await _granted(tx, correction)
+    try:
+        written = await tx.ledger.append(entries, at=now)
+    except Stale:
+        raise Conflict("the organization does not have as much credit") from None
+    if not written:
+        # Another organization's, in this very moment: only ours is locked.
+        raise Conflict(_USED)
+
+
+async def _granted(tx: Nouns, entry: Entry) -> list[Entry]:
+    place = ledger.receivable(entry.organization_id or "")
+    return ledger.granted(entry, outstanding=-await tx.ledger.balance(place))
 
 
 async def open_account(

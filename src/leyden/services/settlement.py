@@ -8,28 +8,59 @@ owes us for money the chain took back repays that first.
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
+import structlog
+
 from leyden.domain.payments import Invoice, KnownOutput, Outpoint, Output, Sighting
-from leyden.errors import Stale
+from leyden.errors import Away, Stale
 from leyden.services import invoices, outputs
 from leyden.services.desk import Desk
 from leyden.services.shop import Shop
+
+log = structlog.get_logger()
 
 _TRIES = 8
 
 
 async def payment_seen(shop: Shop, sighting: Sighting, *, now: datetime) -> None:
     """Book what is seen and move its order on; what is not ours is let be."""
-    await payments_seen(shop, [sighting], now=now)
+    if news := await _news(shop, [sighting]):
+        await _book(shop, news, now)
 
 
 async def payments_seen(
     shop: Shop, sightings: Sequence[Sighting], *, now: datetime
 ) -> None:
-    """Book many at once, in the order in which they were seen."""
+    """Book many at once, in the order in which they were seen.
+
+    One that cannot be booked holds up no other: each is tried by itself then, and the
+    log tells of it. It is looked at again with the next sweep.
+    """
     news = await _news(shop, sightings)
     if not news:
         return
+    try:
+        await _book(shop, news, now)
+    except Away:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is, it is one payment's
+        log.warning("booked one by one", payments=len(news), why=str(error))
+        for each in news:
+            await _book_alone(shop, each, now)
 
+
+async def _book_alone(shop: Shop, news: tuple[str, Sighting], now: datetime) -> None:
+    try:
+        await _book(shop, [news], now)
+    except Away:
+        raise
+    except Exception:
+        order_id, sighting = news
+        log.exception("a payment cannot be booked", order=order_id, told=str(sighting))
+
+
+async def _book(
+    shop: Shop, news: Sequence[tuple[str, Sighting]], now: datetime
+) -> None:
     async def book() -> None:
         async with shop.database.transaction() as tx:
             desk = await Desk.laid(

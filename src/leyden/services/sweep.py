@@ -7,7 +7,13 @@ again: lnd replays nothing from the start. So whatever may still change is looke
 from collections.abc import AsyncIterator, Sequence
 
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import GONE, Output, OutputState
+from leyden.domain.payments import (
+    GONE,
+    Invoice,
+    InvoiceState,
+    Output,
+    OutputState,
+)
 from leyden.services.due import Due
 from leyden.services.settlement import payments_seen
 from leyden.services.shop import Shop
@@ -17,12 +23,25 @@ _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
 
 
 async def look_for(shop: Shop, orders: Sequence[Order]) -> None:
-    """Ask the treasury how these orders' payments stand, and book what is new."""
+    """Ask the treasury how these orders' payments stand, and book what is new.
+
+    What it says nothing of is gone only if it knows the order: a treasury that was
+    swapped or restored has never heard of the invoice, nor of the coins.
+    """
     requests = [order.payment_request for order in orders]
     sightings = await shop.payments.look([each for each in requests if each])
     told = {each.outpoint for each in sightings if isinstance(each, Output)}
-    known = await shop.database.reader.outputs.of_orders([each.id for each in orders])
-    addresses = {order.id: order.onchain_address for order in orders}
+    strange = {
+        each.payment_hash
+        for each in sightings
+        if isinstance(each, Invoice) and each.state is InvoiceState.MISSING
+    }
+    addresses = {
+        order.id: order.onchain_address
+        for order in orders
+        if order.payment_hash not in strange
+    }
+    known = await shop.database.reader.outputs.of_orders(addresses)
     sightings += [
         Output(
             outpoint=each.outpoint,

@@ -164,7 +164,8 @@ class Ledger:
         for place, change in others:
             await self._change(place, change)
         await self._run.many(_RAISE, raised)
-        await self._run.many(_RELEASE, released)
+        if await self._run.many(_RELEASE, released) != len(released):
+            raise Violated("an order is to let go of what it never held")
 
     async def _add(self, entry: Entry, at: datetime) -> bool:
         return bool(await self._run(_ADD, **_row(entry, at)))
