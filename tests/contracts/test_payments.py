@@ -239,8 +239,10 @@ async def test_whoever_watches_hears_of_coins_at_each_block(
         )
 
     watching = asyncio.create_task(lies_deep(0))
-    await asyncio.sleep(0.3)
-    await world.send(request_.onchain_address, 16_163)
+    while not watching.done():
+        # Of what comes while the streams of a real one open nothing is told.
+        await world.send(request_.onchain_address, 16_163)
+        await asyncio.wait([watching], timeout=3)
     await watching
     watching = asyncio.create_task(lies_deep(2))
     await asyncio.sleep(0.3)

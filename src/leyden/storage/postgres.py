@@ -17,6 +17,7 @@ from sqlalchemy import ClauseElement
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from leyden.errors import DatabaseAway, Stale, Violated
+from leyden.storage.columns import Columns
 from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Compiled, Row, Value, Wake
 
@@ -53,9 +54,12 @@ def _translating() -> Iterator[None]:
 class _Statements:
     """Runs statements on one connection."""
 
-    def __init__(self, connection: AsyncConnection[Any], compiled: Compiled) -> None:
+    def __init__(
+        self, connection: AsyncConnection[Any], compiled: Compiled, columns: Columns
+    ) -> None:
         self._connection = connection
         self._compiled = compiled
+        self._columns = columns
         self.woken: set[str] = set()
 
     async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
@@ -68,12 +72,9 @@ class _Statements:
     ) -> int:
         if not values:
             return 0
-        sql, _ = self._compiled(statement, values[0])
-        rows = [self._compiled(statement, each)[1] for each in values]
         with _translating():
-            async with self._connection.cursor() as cursor:
-                await cursor.executemany(sql, rows)
-                return cursor.rowcount
+            sql, columns = self._columns(statement, values)
+            return (await self._connection.execute(sql, columns)).rowcount
 
     def wake(self, kind: str) -> None:
         self.woken.add(kind)
@@ -83,17 +84,20 @@ class _Reading:
     """Runs each statement on whichever connection is free."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[AsyncConnection[Any]], compiled: Compiled
+        self,
+        pool: AsyncConnectionPool[AsyncConnection[Any]],
+        compiled: Compiled,
+        columns: Columns,
     ) -> None:
         self._pool = pool
         self._compiled = compiled
+        self._columns = columns
 
     async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
         with _translating():
             async with self._pool.connection() as connection:
-                return await _Statements(connection, self._compiled)(
-                    statement, **values
-                )
+                run = _Statements(connection, self._compiled, self._columns)
+                return await run(statement, **values)
 
     async def many(
         self,
@@ -116,8 +120,9 @@ class PostgresDatabase:
     ) -> None:
         self._url = url
         self._pool = pool
-        self._compiled = Compiled(PGDialect_psycopg())  # type: ignore[no-untyped-call]
-        self.reader = Nouns(_Reading(pool, self._compiled))
+        dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+        self._compiled, self._columns = Compiled(dialect), Columns(dialect)
+        self.reader = Nouns(_Reading(pool, self._compiled, self._columns))
         self._listeners: list[Wake] = []
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
 
@@ -148,7 +153,7 @@ class PostgresDatabase:
                 self._pool.connection() as connection,
                 connection.transaction(),
             ):
-                run = _Statements(connection, self._compiled)
+                run = _Statements(connection, self._compiled, self._columns)
                 yield Nouns(run)
                 if run.woken:
                     kinds = "\n".join(sorted(run.woken))

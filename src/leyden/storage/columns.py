@@ -1,0 +1,91 @@
+"""A statement for many rows, as PostgreSQL runs it fastest: once, with columns.
+
+Run row by row, each is a message there and back and a plan of its own, and the program
+spends most of its time writing messages. Here the rows of one statement are a table
+that is made of one array for each parameter:
+
+    INSERT INTO t (a, b) VALUES (:a, :b)
+    INSERT INTO t (a, b) SELECT given.a, given.b FROM unnest(:a, :b) AS given(a, b)
+
+No two rows may touch the same row of the table: they are all one statement.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import ClauseElement
+from sqlalchemy.engine import Dialect
+
+from leyden.storage.statements import Value
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+_NUMBER = "number of the row"
+
+
+class Columns:
+    """The statements of the program, each for any number of rows."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._known: dict[ClauseElement, tuple[str, list[str], dict[str, object]]] = {}
+
+    def __call__(
+        self, statement: ClauseElement, rows: Sequence[Mapping[str, Value]]
+    ) -> tuple[str, Mapping[str, object]]:
+        """Give the SQL and its parameters: an array for each, and the constants."""
+        if statement not in self._known:
+            self._known[statement] = self._compile(statement)
+        sql, names, constants = self._known[statement]
+        columns: dict[str, object] = {
+            name: [_plain(row[name]) for row in rows] for name in names
+        }
+        return sql, {**constants, **columns}
+
+    def _compile(
+        self, statement: ClauseElement
+    ) -> tuple[str, list[str], dict[str, object]]:
+        compiled = statement.compile(dialect=self._dialect)
+        binds = compiled.binds  # type: ignore[attr-defined]
+        names = [name for name, bind in binds.items() if bind.required]
+        constants = {
+            name: bind.value for name, bind in binds.items() if not bind.required
+        }
+        types = [binds[name].type.compile(dialect=self._dialect) for name in names]
+        arrays = ", ".join(
+            f"%({name})s::{type_}[]" for name, type_ in zip(names, types, strict=True)
+        )
+        words = ", ".join(f'"{name}"' for name in (*names, _NUMBER))
+        given = f"unnest({arrays}) WITH ORDINALITY AS given({words})"
+        return _of_columns(str(compiled), names, given), names, constants
+
+
+def _of_columns(sql: str, names: Sequence[str], given: str) -> str:
+    """Write the statement for the table of rows; their order is kept."""
+
+    def column(found: re.Match[str]) -> str:
+        name = found[1]
+        return f'given."{name}"' if name in names else found[0]
+
+    match sql.split(maxsplit=1)[0]:
+        case "INSERT":
+            head, _, rest = sql.partition(" VALUES (")
+            # The numbers that new rows are given are of no interest to many at once.
+            rest, _, _ = rest.partition(" RETURNING ")
+            row, end, tail = rest.partition(") ON CONFLICT")
+            row = row if end else row.removesuffix(")")
+            order = f'ORDER BY given."{_NUMBER}"'
+            row = f"SELECT {_PARAMETER.sub(column, row)} FROM {given} {order}"
+            return f"{head} {row} ON CONFLICT{tail}" if end else f"{head} {row}"
+        case "UPDATE":
+            head, _, where = sql.partition(" WHERE ")
+            head, where = _PARAMETER.sub(column, head), _PARAMETER.sub(column, where)
+            return f"{head} FROM {given} WHERE {where}"
+        case "DELETE":
+            head, _, where = sql.partition(" WHERE ")
+            return f"{head} USING {given} WHERE {_PARAMETER.sub(column, where)}"
+    raise ValueError("only what writes is run for many rows")
+
+
+def _plain(value: Value) -> Value:
+    """Write every word as the driver's plain string: it minds arrays of several kinds."""
+    return str(value) if isinstance(value, str) else value
