@@ -74,7 +74,8 @@ def _of_columns(sql: str, names: Sequence[str], given: str) -> str:
             row, end, tail = rest.partition(") ON CONFLICT")
             row = row if end else row.removesuffix(")")
             order = f'ORDER BY given."{_NUMBER}"'
-            row = f"SELECT {_PARAMETER.sub(column, row)} FROM {given} {order}"
+            row = _PARAMETER.sub(column, row)
+            row = f"SELECT {row} FROM {given} {order}"  # noqa: S608  our own text
             return f"{head} {row} ON CONFLICT{tail}" if end else f"{head} {row}"
         case "UPDATE":
             head, _, where = sql.partition(" WHERE ")
@@ -87,5 +88,5 @@ def _of_columns(sql: str, names: Sequence[str], given: str) -> str:
 
 
 def _plain(value: Value) -> Value:
-    """Write every word as the driver's plain string: it minds arrays of several kinds."""
+    """Write each word as a plain string: the driver minds arrays of several kinds."""
     return str(value) if isinstance(value, str) else value

@@ -1,0 +1,273 @@
+"""Weeks of a shop in seconds: time is a number, and whatever goes wrong is drawn.
+
+One seed gives one life: what customers, payers, miners and sellers do, when treasury or
+market are away or lose an answer, what is told twice or never, and when the program
+dies. In the end everything heals; then each satoshi is where it belongs. The seed of a
+life is printed, and LEYDEN_SEED lives it again.
+"""
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.orders import TICKETED, Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.errors import Away, Refused
+from leyden.payments.fake import FakePayments, PaymentFailed
+from leyden.services.verify import verify
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.services.mortal import Fuse, MortalDatabase, mortal
+from tests.services.till import (
+    HARBOUR,
+    LIGHTHOUSE,
+    PRICE,
+    Crashed,
+    Till,
+    request_of,
+)
+
+_CHANCE = random.SystemRandom()
+_PROVEN_EVERY = 20
+
+
+class Life:
+    """One shop and everyone around it, from a seed."""
+
+    def __init__(self, till: Till, seed: int) -> None:
+        self.till = till
+        self.dice = random.Random(seed)  # noqa: S311  no secret
+        self.orders: list[Order] = []
+        self.happenings: dict[Callable[[], Awaitable[None]], int] = {
+            self.create: 8,
+            self.redeem: 2,
+            self.pay: 8,
+            self.send: 6,
+            self.mine: 6,
+            self.reorganise: 2,
+            self.replace: 1,
+            self.register: 4,
+            self.match: 3,
+            self.cancel: 3,
+            self.let_time_pass: 6,
+            self.come_and_go: 3,
+            self.lose_answers: 3,
+            self.miss_the_news: 2,
+            self.tell_it_again: 2,
+        }
+
+    async def live(self, steps: int) -> None:
+        for step in range(1, steps + 1):
+            (happens,) = self.dice.choices(
+                list(self.happenings), list(self.happenings.values())
+            )
+            if self.dice.random() < 0.15:
+                await self.die_while(happens)
+            else:
+                await self.happen(happens)
+            if step % _PROVEN_EVERY == 0:
+                found = await verify(self.till.database)
+                assert [str(each) for each in found] == []
+
+    async def happen(self, happens: Callable[[], Awaitable[None]]) -> None:
+        with suppress(Refused, Away, PaymentFailed):
+            await happens()
+        await self.till.settle_down()
+
+    async def die_while(self, happens: Callable[[], Awaitable[None]]) -> None:
+        """Let the program die at one of its next durable steps, and start it anew."""
+        alive = self.till
+        fuse = Fuse(steps=self.dice.randint(1, 8), after=self.dice.random() < 0.5)
+        self.till = replace(
+            alive,
+            database=MortalDatabase(alive.database, fuse),
+            payments=mortal(alive.payments, fuse, "request", "settle", "cancel"),
+            market=mortal(alive.market, fuse, "offer", "withdraw"),
+        )
+        with suppress(Crashed):
+            await self.happen(happens)
+        alive.now = self.till.now + timedelta(minutes=1)  # its leases have run out
+        self.till = alive
+        alive.deafen()
+        await alive.start_sweeping()
+
+    # What people do.
+
+    async def create(self) -> None:
+        capacity = 100_000 * self.dice.randint(1, 60)
+        share = self.dice.choice([0, 0, 0, 5_000])
+        channel = Channel(capacity=Sats(capacity), self_chan_balance=Sats(share))
+        who = self.dice.choice([HARBOUR, LIGHTHOUSE])
+        self.orders.append(await self.till.create(channel, who, self.new_id()))
+
+    def new_id(self) -> str:
+        return f"5b0c3d1e-7a44-4c39-9a0e-{self.dice.randrange(10**12):012d}FO"
+
+    async def redeem(self) -> None:
+        who = self.dice.choice([HARBOUR, LIGHTHOUSE])
+        await self.till.give_credit(self.dice.choice([1, 700, PRICE, 50_000]), who)
+
+    async def pay(self) -> None:
+        if order := self.any_payable():
+            percent = self.dice.choice([100, 100, 100, 101, 200])
+            request = request_of(order)
+            self.till.payments.pay(request, request.sats * percent // 100)
+
+    async def send(self) -> None:
+        if order := self.any_payable():
+            percent = self.dice.choice([100, 100, 30, 70, 130])
+            sats = max(1, order.to_be_paid * percent // 100)
+            self.till.payments.send(order.onchain_address, sats)
+
+    async def cancel(self) -> None:
+        if self.orders:
+            order = self.dice.choice(self.orders)
+            await self.till.cancel(order, order.organization_id)
+
+    async def register(self) -> None:
+        if ticket := await self.any_ticket(Status.CREATED):
+            self.till.market.register(ticket)
+            await self.till.follow_tickets()
+
+    async def match(self) -> None:
+        if ticket := await self.any_ticket(Status.SUBMITTED):
+            self.till.market.match(ticket)
+            await self.till.follow_tickets()
+
+    def any_payable(self) -> Order | None:
+        payable = [each for each in self.orders if each.payment_hash]
+        return self.dice.choice(payable[-6:]) if payable else None
+
+    async def any_ticket(self, status: Status) -> str:
+        standing = await self.till.database.reader.orders.in_status(status)
+        return await self.till.ticket(self.dice.choice(standing)) if standing else ""
+
+    # What the chain and the clock do.
+
+    async def mine(self) -> None:
+        self.till.payments.mine(self.dice.randint(1, 4))
+
+    async def reorganise(self) -> None:
+        payments = self.till.payments
+        mined = [each for each in payments.outputs() if each.confirmations]
+        depth = self.dice.randint(1, 4)
+        if all(each.confirmations < 100 for each in mined):
+            undone = [each.outpoint for each in mined if each.confirmations <= depth]
+            dropped = self.dice.sample(
+                undone, self.dice.randint(0, min(1, len(undone)))
+            )
+            payments.mine(depth)
+            payments.reorganise(2 * depth, drop=dropped)
+            payments.mine(self.dice.randint(1, 2))
+
+    async def replace(self) -> None:
+        waiting = [e for e in self.till.payments.outputs() if not e.confirmations]
+        if waiting:
+            sats = self.dice.choice([1, 20_000])
+            self.till.payments.replace(self.dice.choice(waiting).outpoint, sats=sats)
+
+    async def let_time_pass(self) -> None:
+        await self.till.pass_time(minutes=self.dice.choice([1, 5, 20, 61, 1_500]))
+
+    # What goes wrong.
+
+    async def come_and_go(self) -> None:
+        self.till.payments.away = self.dice.random() < 0.3
+        self.till.market.away = self.dice.random() < 0.3
+        self.till.market.refuses = self.dice.choice(["", "", "", "closed"])
+
+    async def lose_answers(self) -> None:
+        self.till.payments.answers_lost = self.dice.randint(0, 2)
+        self.till.market.answers_lost = self.dice.randint(0, 2)
+
+    async def miss_the_news(self) -> None:
+        self.till.deafen()
+
+    async def tell_it_again(self) -> None:
+        await self.till.hear_again()
+
+    # How it ends.
+
+    async def heal(self) -> None:
+        payments, market = self.till.payments, self.till.market
+        payments.away = market.away = False
+        payments.answers_lost = market.answers_lost = 0
+        market.refuses = ""
+        payments.mine(6)
+        await self.till.start_sweeping()
+        for days in (0, 1, 4, 1):
+            await self.till.pass_time(days=days, minutes=6)
+
+    async def check(self) -> None:
+        """Nothing is held that nobody waits for, and our books are the treasury's."""
+        await self.till.prove()
+        payments, database = self.till.payments, self.till.database
+        assert -await self.till.place(ledger.RECEIVED) == payments.received()
+        assert await self.till.place(ledger.PROMISED) == 0
+        assert InvoiceState.ACCEPTED not in {
+            each.state for each in payments.invoices.values()
+        }
+        found = await database.reader.orders.all_(most=10_000)
+        assert {each.id for each in self.orders} <= {each.id for each in found}
+        waiting = {Status.WAITING_PAYMENT, Status.CREATING}
+        assert waiting & {each.status for each in found} == set()
+        assert {
+            ref
+            for ref, state in self.till.market.tickets().items()
+            if state != "cancelled"
+        } == {each.ticket_ref for each in found if each.status in TICKETED}
+
+
+async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timedelta:
+    memory = Path("/dev/shm")  # noqa: S108  what is tested here is not the disk
+    place = memory if memory.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        shutil.copy(template, f"{folder}/leyden.db")
+        database = await open_database(f"sqlite:///{folder}/leyden.db")
+        try:
+            till = Till(database=database, sealer=sealer, payments=FakePayments())
+            await till.open()
+            life = Life(till, seed)
+            await life.live(steps)
+            await life.heal()
+            await life.check()
+            return till.now - NOW
+        finally:
+            await database.close()
+
+
+async def _lives(count: int, steps: int, template: Path, sealer: Sealer) -> None:
+    given = os.environ.get("LEYDEN_SEED")
+    lived = timedelta(0)
+    for _ in range(1 if given else count):
+        seed = int(given) if given else _CHANCE.randrange(2**32)
+        print(f"LEYDEN_SEED={seed}", flush=True)  # noqa: T201  the last one failed
+        lived += await _live(seed, steps, template, sealer)
+    print(f"{lived.days} days without a broken rule")  # noqa: T201
+
+
+@pytest.mark.timeout(300)
+async def test_a_few_lives_end_with_the_books_right(
+    sqlite_template: Path, sealer: Sealer
+) -> None:
+    await _lives(8, 100, sqlite_template, sealer)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+async def test_many_long_lives_end_with_the_books_right(
+    sqlite_template: Path, sealer: Sealer
+) -> None:
+    await _lives(500, 300, sqlite_template, sealer)
