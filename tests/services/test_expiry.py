@@ -1,12 +1,21 @@
 """The time of an order is up, and what was paid into it is found first."""
 
+import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from leyden.domain.orders import Status
+from leyden.domain.payments import InvoiceState
+from leyden.loops import shop_lanes
 from leyden.payments.fake import PaymentFailed
-from tests.services.till import PRICE, Till, request_of
+from leyden.services.shop import EXPIRY
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Worker
+from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 
 async def test_an_unpaid_order_expires_and_gives_its_credit_back(till: Till) -> None:
@@ -82,3 +91,58 @@ async def test_while_the_treasury_is_away_nothing_is_guessed(till: Till) -> None
     till.payments.away = False
     await till.pass_time(minutes=2)
     assert await till.status(order) is Status.CREATED
+
+
+async def count(database: Database, sql: str) -> int:
+    rows = await database.reader.orders._run(text(sql))
+    return int(rows[0][0])
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "how_many", [500, pytest.param(10_000, marks=pytest.mark.long)]
+)
+async def test_thousands_that_expire_at_once_hold_up_nobody(
+    sqlite_db: Database, sealer: Sealer, how_many: int
+) -> None:
+    """F33: they are ended a few at a time, and whoever orders waits for a few of them.
+
+    Told in orders that end meanwhile, so that it holds on a machine of any speed.
+    """
+    till = Till(database=sqlite_db, sealer=sealer)
+    await till.open()
+    first = await till.create()
+    ids = [f"5b0c3d1e-7a44-4c39-9a0e-{number:012d}FO" for number in range(how_many)]
+    async with till.database.transaction() as tx:
+        for id_ in ids:
+            request = await till.payments.request(
+                id_, first.to_be_paid, lives=timedelta(hours=1)
+            )
+            await tx.orders.add(
+                replace(
+                    first,
+                    id=id_,
+                    onchain_address=request.onchain_address,
+                    lightning_invoice=request.lightning_invoice,
+                    payment_hash=request.payment_hash,
+                    invoice=InvoiceState.OPEN,
+                )
+            )
+        await tx.tasks.put_many(EXPIRY, ids, due=first.expires)
+    till.now = first.expires
+    expired = "SELECT count(*) FROM channel_order WHERE status = 'expired'"
+    leased = f"SELECT count(*) FROM task WHERE kind = '{EXPIRY}' AND lease > 0"  # noqa: S608
+    worker = Worker(till.database, shop_lanes(till.shop), clock=lambda: till.now)
+    working = asyncio.create_task(worker.run())
+    waited: list[int] = []
+    async with asyncio.timeout(500):
+        while (before := await count(till.database, expired)) <= how_many:
+            await till.create(who=LIGHTHOUSE)
+            assert await count(till.database, leased) <= 16
+            if before > 0 and (after := await count(till.database, expired)) < how_many:
+                waited.append(after - before)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
+    assert len(waited) > 3, "some orders came in between"
+    assert max(waited) <= 100
+    await till.prove()

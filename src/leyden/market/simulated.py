@@ -1,12 +1,15 @@
 """A market that is not there: tickets without channels, for trying things out.
 
 A ticket is drawn from the order's id, so the second offer finds the first one's. What
-it knows can be kept in a file, so that it survives a restart.
+it knows can be kept in a file, so that it survives a restart, and several programs see
+the same market.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -37,10 +40,6 @@ class SimulatedMarket:
         self.auction = AuctionTerms()
         self._file = file
         self._tickets: dict[str, _Kept] = {}
-        if file and file.exists():
-            self._tickets = msgspec.json.decode(
-                file.read_bytes(), type=dict[str, _Kept]
-            )
 
     async def terms(self) -> AuctionTerms:
         """Tell what the auction asks for."""
@@ -57,17 +56,18 @@ class SimulatedMarket:
         """Draw the order's ticket."""
         self._answer()
         ref = _ref(order_id)
-        if (kept := self._tickets.get(ref)) is None:
-            if self.refuses:
-                return NoTicket(self.refuses)
-            kept = _Kept(
-                text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
-                state=TicketState.OFFERED,
-                cost=quote.pool_fee + quote.channel.self_chan_balance,
-                self_chan_balance=quote.channel.self_chan_balance,
-            )
-            self._tickets[ref] = kept
-            self._save()
+        with self._held():
+            if (kept := self._tickets.get(ref)) is None:
+                if self.refuses:
+                    return NoTicket(self.refuses)
+                kept = _Kept(
+                    text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
+                    state=TicketState.OFFERED,
+                    cost=quote.pool_fee + quote.channel.self_chan_balance,
+                    self_chan_balance=quote.channel.self_chan_balance,
+                )
+                self._tickets[ref] = kept
+                self._save()
         self._lose()
         if kept.state is TicketState.CANCELLED:
             return NoTicket("the ticket was cancelled")
@@ -76,6 +76,8 @@ class SimulatedMarket:
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
         """Tell where these tickets stand."""
         self._answer()
+        with self._held():
+            tickets = self._tickets
         return {
             ref: Progress(
                 state=kept.state,
@@ -87,19 +89,20 @@ class SimulatedMarket:
                 lease=_lease(kept) if kept.state is TicketState.FILLED else None,
             )
             for ref in refs
-            if (kept := self._tickets.get(ref)) is not None
+            if (kept := tickets.get(ref)) is not None
         }
 
     async def withdraw(self, order_id: str, ref: str) -> bool:
         """Cancel the order's ticket."""
         self._answer()
-        kept = self._tickets.get(ref or _ref(order_id))
-        if kept is None:
-            if ref:
-                raise MarketAway("the market does not know the ticket")
-            return True
-        if kept.state is not TicketState.FILLED:
-            self._become(kept, TicketState.CANCELLED)
+        with self._held():
+            kept = self._tickets.get(ref or _ref(order_id))
+            if kept is None:
+                if ref:
+                    raise MarketAway("the market does not know the ticket")
+                return True
+            if kept.state is not TicketState.FILLED:
+                self._become(kept, TicketState.CANCELLED)
         self._lose()
         return kept.state is TicketState.CANCELLED
 
@@ -135,15 +138,29 @@ class SimulatedMarket:
         return self._step(text, TicketState.OFFERED, TicketState.CANCELLED)
 
     def _step(self, text: str, before: TicketState, after: TicketState) -> bool:
-        for kept in self._tickets.values():
-            if kept.text == text and kept.state is before:
-                self._become(kept, after)
-                return True
+        with self._held():
+            for kept in self._tickets.values():
+                if kept.text == text and kept.state is before:
+                    self._become(kept, after)
+                    return True
         return False
 
     def _become(self, kept: _Kept, state: TicketState) -> None:
         kept.state = state
         self._save()
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Be the only one who changes what is kept, with what others did before."""
+        if self._file is None:
+            yield
+            return
+        with self._file.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self._file.exists():
+                kept = self._file.read_bytes()
+                self._tickets = msgspec.json.decode(kept, type=dict[str, _Kept])
+            yield
 
     def _save(self) -> None:
         if self._file is None:
