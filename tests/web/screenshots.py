@@ -1,6 +1,6 @@
 """Pictures of every page of a running platform: light, dark, and on a phone.
 
-    python -m tests.web.screenshots HOME FOLDER
+    python -m tests.web.screenshots HOME FOLDER [SHAPE...]
 
 HOME is that of a `leyden up`; what its first node and order look like is pictured too.
 """
@@ -14,6 +14,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, Page, ViewportSize
 
+from leyden.web.wallet import PAGES
 from tests.web.screen import chromium
 
 Scheme = Literal["light", "dark"]
@@ -41,7 +42,15 @@ ROOMS = (
     "/app/operator/audit",
 )
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-fFNO-]+/?")
-_NODE = ("", "/access", "/settings", "/whitelist", "/webhook", "/backups", "/log")
+_NODE = (
+    "",
+    "/settings",
+    "/whitelist",
+    "/webhook",
+    "/backups",
+    "/log",
+    *(f"/wallet/{each}" for each in PAGES),
+)
 
 
 async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> None:
@@ -87,13 +96,13 @@ async def _taken(page: Page, file: Path) -> None:
     await page.screenshot(path=file, full_page=True)
 
 
-async def main(home: Path, folder: Path) -> None:
+async def main(home: Path, folder: Path, *shapes: str) -> None:
     """Take them all."""
     folder.mkdir(parents=True, exist_ok=True)
     async with chromium() as browser:
-        for shape in SHAPES:
+        for shape in shapes or SHAPES:
             await picture(browser, home, shape, folder)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]))

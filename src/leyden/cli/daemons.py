@@ -6,6 +6,7 @@ import os
 import click
 
 from leyden.cli.building import building
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
@@ -14,7 +15,7 @@ from leyden.daemons.progress import State, Step
 from leyden.daemons.workshop import place
 
 
-@click.group()
+@click.group(cls=Group)
 def daemons() -> None:
     """Build the programs that nodes and private chains are made of."""
 

@@ -12,6 +12,7 @@ import click
 from leyden import logs, settings
 from leyden.app.courier import words
 from leyden.cli.building import building
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons.own import own as owned
@@ -27,7 +28,7 @@ _home = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def dev() -> None:
     """Play with the private chain that `leyden up` starts."""
     # What these commands have to say they print; the rest is for a platform's log.

@@ -3,57 +3,74 @@
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 
 import click
 
 from leyden.cli import exits
+from leyden.cli.groups import Group
 from leyden.errors import LeydenError
 
+_HEADINGS = {
+    "The platform": {
+        "up": "leyden.cli.up",
+        "down": "leyden.cli.up",
+        "status": "leyden.cli.up",
+        "logs": "leyden.cli.up",
+        "serve": "leyden.cli.serve",
+        "worker": "leyden.cli.serve",
+        "gateway": "leyden.cli.serve",
+        "migrate": "leyden.cli.setup",
+        "config": "leyden.cli.setup",
+        "doctor": "leyden.cli.setup",
+        "daemons": "leyden.cli.daemons",
+        "secrets": "leyden.cli.setup",
+    },
+    "The operator": {
+        "org": "leyden.cli.operator",
+        "user": "leyden.cli.operator",
+        "key": "leyden.cli.operator",
+        "audit": "leyden.cli.operator",
+        "coupon": "leyden.cli.money",
+        "account": "leyden.cli.money",
+        "verify": "leyden.cli.money",
+        "pool": "leyden.cli.pool",
+    },
+    "The customer": {
+        "nodes": "leyden.cli.customer.nodes",
+        "flow": "leyden.cli.customer.flow",
+        "node": "leyden.cli.node",
+        "profile": "leyden.cli.customer.profiles",
+        "completion": "leyden.cli.customer.completion",
+        "unlocker": "leyden.cli.unlocker",
+    },
+    "The private chain": {
+        "dev": "leyden.cli.dev",
+    },
+    "Working on Leyden itself": {
+        "check": "leyden.cli.checks",
+        "test": "leyden.cli.checks",
+        "bench": "leyden.cli.checks",
+    },
+}
 _COMMANDS = {
-    # The platform
-    "up": "leyden.cli.up",
-    "down": "leyden.cli.up",
-    "status": "leyden.cli.up",
-    "logs": "leyden.cli.up",
-    "serve": "leyden.cli.serve",
-    "worker": "leyden.cli.serve",
-    "gateway": "leyden.cli.serve",
-    "migrate": "leyden.cli.setup",
-    "config": "leyden.cli.setup",
-    "doctor": "leyden.cli.setup",
-    "daemons": "leyden.cli.daemons",
-    "secrets": "leyden.cli.setup",
-    # The operator
-    "org": "leyden.cli.operator",
-    "user": "leyden.cli.operator",
-    "key": "leyden.cli.operator",
-    "audit": "leyden.cli.operator",
-    "coupon": "leyden.cli.money",
-    "account": "leyden.cli.money",
-    "verify": "leyden.cli.money",
-    "pool": "leyden.cli.pool",
-    # The customer
-    "nodes": "leyden.cli.customer.nodes",
-    "flow": "leyden.cli.customer.flow",
-    "node": "leyden.cli.node",
-    "profile": "leyden.cli.customer.profiles",
-    "completion": "leyden.cli.customer.completion",
-    "unlocker": "leyden.cli.unlocker",
-    # The private chain
-    "dev": "leyden.cli.dev",
-    # Working on Leyden itself
-    "check": "leyden.cli.checks",
-    "test": "leyden.cli.checks",
-    "bench": "leyden.cli.checks",
+    name: module for below in _HEADINGS.values() for name, module in below.items()
 }
 
 
-class _Lazy(click.Group):
+class _Lazy(Group):
     """Imports a command only when it is named: `leyden config` stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name them in the order of the table."""
         return list(_COMMANDS)
+
+    def headings(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+    ) -> Iterator[tuple[str, list[str]]]:
+        """Say for whom each command is."""
+        yield from ((heading, list(below)) for heading, below in _HEADINGS.items())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and give one of them."""
@@ -69,7 +86,8 @@ class _Lazy(click.Group):
 def leyden() -> None:
     """Run Lightning nodes for others, and sell them inbound channels.
 
-    A first look: `leyden up` starts everything on a private chain.
+    A first look: `leyden up` starts everything on a private chain, and says where
+    the dashboard is. What a command does, with examples: `leyden COMMAND --help`.
     """
 
 

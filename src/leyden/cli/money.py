@@ -10,6 +10,7 @@ import click
 
 from leyden import app, settings
 from leyden.app.shop import open_for_payments, shop_of
+from leyden.cli.groups import Group
 from leyden.cli.output import (
     as_json,
     on_platform,
@@ -32,7 +33,7 @@ _organization = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def coupon() -> None:
     """Issue coupons: credit in an envelope, opened once."""
 
@@ -87,7 +88,7 @@ def coupon_create(
         print_rows(rows, empty="")
 
 
-@click.group()
+@click.group(cls=Group)
 def account() -> None:
     """Let organizations pay later, and set their money right."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from leyden.cli.groups import Group
 from leyden.cli.output import (
     as_json,
     on_platform,
@@ -23,7 +24,7 @@ _organization = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def org() -> None:
     """Make and list organizations."""
 
@@ -55,7 +56,7 @@ def org_list(*, as_json: bool) -> None:
         print_rows(rows, empty='none yet; make one: leyden org create "My team"')
 
 
-@click.group()
+@click.group(cls=Group)
 def user() -> None:
     """Make and list the people who sign in."""
 
@@ -179,7 +180,7 @@ def user_operator(email: str, *, end: bool) -> None:
     print("runs this installation no longer" if end else "runs this installation")
 
 
-@click.group()
+@click.group(cls=Group)
 def key() -> None:
     """Make, list and revoke API keys."""
 

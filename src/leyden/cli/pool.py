@@ -10,6 +10,7 @@ import click
 
 from leyden import app, settings
 from leyden.app.pool import account_of
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.devnet import installation
 from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
@@ -32,7 +33,7 @@ _days = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def pool() -> None:
     """Keep the account from which channels are bought."""
 

@@ -9,6 +9,7 @@ import click
 
 from leyden import app, settings
 from leyden.cli.examination import examine
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json
 from leyden.services import rotation
 
@@ -60,7 +61,7 @@ def migrate() -> None:
     print(f"the schema is at {newest}")
 
 
-@click.group()
+@click.group(cls=Group)
 def secrets() -> None:
     """Look after the keys that seal what is stored."""
 

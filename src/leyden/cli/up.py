@@ -70,6 +70,7 @@ def up(home: Path | None, *, detach: bool) -> None:
                         given,
                         cache=cache,
                         progress=progress,
+                        # A line that one copies stays one line.
                         say=partial(console.print, soft_wrap=True),
                         ready=ready,
                     )

@@ -123,8 +123,14 @@ async def issue_coupons(visit: Visit) -> Response:
 
 async def audit(visit: Visit) -> Response:
     """Show who changed what."""
-    lines = await visit.platform.database.reader.audit.latest(most=_LINES)
-    return visit.render("operator/audit.html", lines=lines)
+    reader = visit.platform.database.reader
+    return visit.render(
+        "operator/audit.html",
+        lines=await reader.audit.latest(most=_LINES),
+        people={
+            f"user:{each.id}": each.email for each in await reader.accounts.people()
+        },
+    )
 
 
 async def _shown(visit: Visit, *, broken: list[Broken] | None) -> Response:

@@ -12,6 +12,7 @@ from leyden.cli.customer import credit
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session, speaking
 from leyden.cli.customer.statements import picture
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.client.flow import Order, Quote
 
@@ -38,7 +39,7 @@ _within = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def flow() -> None:
     """Buy inbound channels, and look after the money for them.
 

@@ -22,10 +22,11 @@ from leyden.cli.customer.node_waiting import (
 )
 from leyden.cli.customer.session import Session, speaking
 from leyden.cli.customer.webhook import webhook
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 
 
-@click.group()
+@click.group(cls=Group)
 def nodes() -> None:
     """Make Lightning nodes, look at them, and tell them what to do.
 

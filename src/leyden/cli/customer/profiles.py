@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.cli.secrets import asked_for
 from leyden.client import Client
@@ -78,7 +79,7 @@ def _save(kept: Profiles) -> None:
     draft.replace(path)
 
 
-@click.group()
+@click.group(cls=Group)
 def profile() -> None:
     """Keep several platforms apart: their URLs and your keys.
 

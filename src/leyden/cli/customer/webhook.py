@@ -9,11 +9,12 @@ import msgspec
 
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.session import Session, speaking
+from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.client.webhooks import Delivery
 
 
-@click.group()
+@click.group(cls=Group)
 def webhook() -> None:
     """Have a URL told of a node's states, try it out, and see how it went."""
 

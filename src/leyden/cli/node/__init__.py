@@ -6,10 +6,11 @@ platform is given to keep was sealed here before.
 
 import click
 
+from leyden.cli.groups import Group
 from leyden.cli.node import backups, bakery, restoring, wallet
 
 
-@click.group()
+@click.group(cls=Group)
 def node() -> None:
     """Make and open a node's wallet, bake macaroons, look after backups.
 
