@@ -1,5 +1,7 @@
 """A channel bought by a person: real Chromium, payment, auction, ticket and channel."""
 
+import time
+
 import pytest
 
 from tests.acceptance.town import Town
@@ -14,6 +16,7 @@ pytestmark = [
 ]
 
 PATIENCE_MS = 120_000
+TEN_MINUTES = 600
 
 
 async def test_a_person_orders_pays_and_watches_the_channel_come(
@@ -21,6 +24,7 @@ async def test_a_person_orders_pays_and_watches_the_channel_come(
 ) -> None:
     town = market_town
     await town.opens()
+    began = time.monotonic()
     login = town.facts["dashboard_login"]
     base = town.facts["dashboard_url"].removesuffix("/app/")
     async with chromium() as browser:
@@ -47,5 +51,11 @@ async def test_a_person_orders_pays_and_watches_the_channel_come(
 
         await town.until("the page shows the channel", filled, seconds=120)
         assert await page.locator("ol.timeline li").all_inner_texts() != []
+        assert time.monotonic() - began < TEN_MINUTES
+        await page.goto(f"{base}/app/operator/money")
+        shown = await page.inner_text("main")
+        for seen in ("On the chain", "In its channels", "Ends in"):
+            assert seen in shown, shown  # a real treasury, and a real account
+        assert await screen.grave_faults() == []
     assert screen.complaints == []
     assert "the books are right" in await town.run("verify")
