@@ -2,15 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
 from typing import cast
 
 from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Sighting
 from leyden.errors import DatabaseAway
+from leyden.payments.fake import FakePayments
 from leyden.services.hearing import listen
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
+from leyden.storage.secrets import Sealer
 from tests.services.till import PRICE, Till, request_of
 
 
@@ -80,6 +83,33 @@ async def test_a_treasury_that_comes_back_is_heard_again(till: Till) -> None:
         await until(lambda: bool(till.payments.listeners))
         till.payments.pay(request_of(second))
         await until_paid(till, first, second)
+    till.deafen()
+
+
+class Babbling(FakePayments):
+    """A treasury that says what no treasury says, each other time it is heard."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.babbled = 0
+
+    async def watch(self) -> AsyncGenerator[Sighting, None]:
+        self.babbled += 1
+        if self.babbled % 2:
+            raise KeyError("state")
+        async for sighting in super().watch():
+            yield sighting
+
+
+async def test_a_treasury_that_babbles_is_listened_to_again(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    till = Till(database=sqlite_db, sealer=sealer, payments=Babbling())
+    await till.open()
+    order = await till.create()
+    async with listening(till):
+        till.payments.pay(request_of(order))
+        await until_paid(till, order)
     till.deafen()
 
 

@@ -34,6 +34,8 @@ async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
         except* LeydenError as group:
             why = {str(error) for error in group.exceptions}
             log.warning("not hearing of payments", why=", ".join(sorted(why)))
+        except* Exception:  # whatever the treasury talks: the next word may make sense
+            log.exception("the treasury is not understood")
         await asyncio.sleep(pause_s)
 
 
