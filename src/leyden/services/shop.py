@@ -43,7 +43,7 @@ class Rules:
     # Somebody who has just paid registers the ticket soon, and watches: until then
     # looks at such a ticket follow each other sooner, so soon at first.
     tickets_new_for: timedelta = timedelta(minutes=10)
-    tickets_pause: timedelta = timedelta(milliseconds=10)
+    tickets_pause: timedelta = timedelta(milliseconds=5)
     tickets_looks: int = 1  # before the task is written anew
     sweep_every: timedelta = timedelta(minutes=1)
     upkeep: Upkeep = field(default_factory=Upkeep)
