@@ -292,3 +292,37 @@ async def test_a_task_that_someone_else_has_is_not_ended(db: Database) -> None:
         async with db.transaction() as tx:
             await tx.tasks.end_all([late])
     assert await left(db)
+
+
+async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
+    db: Database,
+) -> None:
+    crowd = 200
+    inside = most = lit = 0
+    lit_before: list[int] = []
+
+    async def light(_work: Work) -> None:
+        nonlocal inside, most, lit
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0)
+        inside -= 1
+        lit += 1
+
+    async def ring(_work: Work) -> None:
+        lit_before.append(lit)
+
+    now = utc_now()
+    async with db.transaction() as tx:
+        for number in range(crowd):
+            await tx.tasks.put("lamp", f"lamp {number}", due=now)
+        await tx.tasks.put("bell", "bell", due=now)
+    lanes = [Lane(kind="lamp", run=light, at_once=8), Lane(kind="bell", run=ring)]
+    working = asyncio.create_task(Worker(db, lanes, clock=utc_now).run())
+    await until(lambda: lit == crowd)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+    assert most <= 8
+    assert lit_before, "the bell never rang"
+    assert lit_before[0] < crowd
