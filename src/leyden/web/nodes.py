@@ -16,8 +16,10 @@ from leyden.web.fleet import fleet_of
 from leyden.web.visits import Visit
 
 _AT_A_TIME = 100
-# A row is rendered once for each state of a node; a list is then put together.
+# A row is rendered once for each state of a node, and a list is put together once for
+# each state of all its nodes: most looks at one find it as it was.
 _rows: Remembered[Markup] = Remembered()
+_lists: Remembered[tuple[Markup, str]] = Remembered(100)
 
 
 async def list_(visit: Visit) -> Response:
@@ -26,19 +28,26 @@ async def list_(visit: Visit) -> Response:
     stamps = await nodes.stamps(fleet, visit.organization_id)
     last = max(1, -(-len(stamps) // _AT_A_TIME))
     page = min(max(1, visit.query.number("page", 1)), last)
-    start = (page - 1) * _AT_A_TIME
-    shown = stamps[start : start + _AT_A_TIME]
-    rows = [_rows.find((visit.root, stamp)) for stamp in shown]
-    if None in rows:
+    found = _lists.find((visit.root, page, tuple(stamps)))
+    if found is None:
         listed = await nodes.list_(fleet, visit.organization_id)
-        rows = [_row(visit, fleet, each) for each in listed[start : start + _AT_A_TIME]]
+        stamps = [each.stamp for each in listed]  # which may be newer by now
+        start = (page - 1) * _AT_A_TIME
+        rows = Markup().join(
+            _rows.find((visit.root, each.stamp)) or _row(visit, fleet, each)
+            for each in listed[start : start + _AT_A_TIME]
+        )
+        found = _lists.keep(
+            (visit.root, page, tuple(stamps)), (rows, changing.mark(tuple(stamps)))
+        )
+    rows, mark = found
     return visit.render(
         "nodes/list.html",
         rows=rows,
         count=len(stamps),
         page=page,
         last=last,
-        mark=changing.mark(tuple(stamps)),
+        mark=mark,
     )
 
 
