@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import guards_of_nodes
+from tests import guards_of_nodes, guards_of_people
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -332,7 +332,7 @@ _OF_MONEY = (
     ),
 )
 
-GUARDS = (*_OF_MONEY, *guards_of_nodes.GUARDS)
+GUARDS = (*_OF_MONEY, *guards_of_nodes.GUARDS, *guards_of_people.GUARDS)
 
 
 def taken_away(guard: Guard, folder: Path) -> Path:

@@ -1,0 +1,179 @@
+"""Whatever page is added: strangers, other teams and other sites stay out of it."""
+
+import re
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.domain.sign_in import RIGHTS, Right
+from leyden.services import accounts
+from leyden.services.courier import Courier
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.web.pages import Page, Who
+from leyden.web.site import Site
+from leyden.web.table import PAGES
+from leyden.webhooks.fake import FakeSender
+from tests.api.flow.conftest import World
+from tests.services.yard import Yard
+from tests.web.conftest import person
+from tests.web.test_channels import ordered
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+NOBODYS = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66"
+# Guarded by something else than who is there: the word of a link, a code, a password.
+OPEN = [each for each in PAGES if each.needs is Who.ANYONE]
+THEIRS = [each for each in PAGES if isinstance(each.needs, Right)]
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(requests_per_minute=10**6)
+
+
+@pytest.fixture
+def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+    shop = world.shop
+    return Platform(
+        settings=settings,
+        database=shop.database,
+        sealer=shop.sealer,
+        clock=shop.clock,
+        shop=shop,
+        fleet=yard.fleet,
+        courier=Courier(
+            database=shop.database,
+            sealer=shop.sealer,
+            sender=FakeSender(),
+            clock=shop.clock,
+        ),
+    )
+
+
+@pytest.fixture
+async def ids(alice: Visitor, yard: Yard) -> dict[str, str]:
+    """What is Alice's, as paths call it."""
+    node, order = await made(alice, yard), await ordered(alice)
+    return {
+        "organization_id": alice.organization_id,
+        "node_id": node.rpartition("/")[2],
+        "order_id": order.rpartition("/")[2],
+    }
+
+
+def _path(page: Page, ids: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: ids.get(found[1], NOBODYS), page.path)
+
+
+async def _ask(visitor: Visitor, page: Page, path: str) -> tuple[int, str, str]:
+    shown = await (visitor.submit(path) if page.method == "POST" else visitor.get(path))
+    return shown.status, shown.location, shown.text
+
+
+async def test_another_team_finds_none_of_them(
+    charlie: Visitor, ids: dict[str, str]
+) -> None:
+    own = {"organization_id": charlie.organization_id}
+    for page in THEIRS:
+        status, _, text = await _ask(charlie, page, _path(page, ids))
+        assert (status, text) == (404, (await charlie.get("/app/nowhere")).text), page
+        # What is Alice's is not there below Charlie's own organization either.
+        if "node_id" in page.path or "order_id" in page.path:
+            found = await _ask(charlie, page, _path(page, {**ids, **own}))
+            missing = await _ask(charlie, page, _path(page, own))
+            assert found[0] in {400, 404}, page
+            assert found[0] == missing[0], page
+
+
+async def test_a_stranger_is_asked_to_sign_in_and_learns_nothing(
+    nobody: Visitor, ids: dict[str, str]
+) -> None:
+    await nobody.get("/app/sign-in")
+    for page in PAGES:
+        if page in OPEN:
+            continue
+        for path in (_path(page, ids), _path(page, {})):
+            status, location, _ = await _ask(nobody, page, path)
+            assert (status, location.partition("?")[0]) == (303, "/app/sign-in"), page
+
+
+async def test_a_role_does_what_it_may_and_no_more(
+    alice: Visitor, site: Site, platform: Platform, ids: dict[str, str]
+) -> None:
+    for role in (Role.VIEWER, Role.BILLING, Role.DEVELOPER):
+        theirs = alice.organization_id
+        visitor = await person(platform, site, role.value, theirs, role)
+        for page in THEIRS:
+            if page.needs not in RIGHTS[role]:
+                status, *_ = await _ask(visitor, page, _path(page, ids))
+                assert status == 403, (role, page)
+
+
+async def test_only_operators_find_the_operators_pages(
+    alice: Visitor, ids: dict[str, str]
+) -> None:
+    for page in PAGES:
+        if page.needs is Who.OPERATOR:
+            assert (await _ask(alice, page, _path(page, ids)))[0] == 404, page
+
+
+async def test_no_form_is_taken_from_elsewhere(
+    alice: Visitor, charlie: Visitor, platform: Platform, ids: dict[str, str]
+) -> None:
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+    await alice.get("/app/account")
+    await charlie.get("/app/account")
+    for page in (each for each in PAGES if each.method == "POST"):
+        path = _path(page, ids)
+        for token in ("", charlie.token):
+            assert (await alice.submit(path, {"token": token})).status == 403, page
+        for headers in (
+            {"origin": "https://evil.example"},
+            {"sec_fetch_site": "cross-site"},
+            {"origin": "null"},
+        ):
+            assert (await alice.submit(path, **headers)).status == 403, page
+        unread = await alice.ask("POST", path, headers={"content_type": "text/plain"})
+        assert unread.status == 415, page
+    assert (await alice.get("/app/account")).status == 200
+
+
+async def test_no_answer_can_be_framed_kept_or_guessed_at(
+    alice: Visitor, ids: dict[str, str]
+) -> None:
+    for page in PAGES:
+        if page.path.endswith("changes"):
+            continue  # they go on for ever
+        path = _path(page, ids)
+        shown = await alice.ask(page.method, path)
+        assert "frame-ancestors 'none'" in shown.header("content-security-policy"), page
+        assert shown.header("x-frame-options") == "DENY", page
+        assert shown.header("x-content-type-options") == "nosniff", page
+        assert shown.header("cache-control") == "no-store", page
+        assert shown.status < 500, page
+
+
+async def test_no_address_or_query_breaks_a_page(
+    alice: Visitor, ids: dict[str, str]
+) -> None:
+    queries: tuple[str, ...] = (
+        "page=0",
+        "page=x",
+        "before=x",
+        "before=1.x",
+        "after=%27",
+        "next=//x",
+    )
+    queries += ("done=%3Cscript%3E", "seen=" + "x" * 3_000, "page=" + "9" * 40)
+    queries += ("before=9999999999999999999.x", "word=%F0%9F%98%80", "a=1&a=2")
+    for page in (each for each in PAGES if each.method == "GET"):
+        if page.path.endswith("changes"):
+            continue
+        for query in queries:
+            shown = await alice.get(f"{_path(page, ids)}?{query}")
+            assert shown.status < 500, (page, query)
+            assert "<script>" not in shown.text
+            assert not shown.location.startswith(("//", "http")), (page, query)
