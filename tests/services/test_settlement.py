@@ -184,3 +184,19 @@ async def test_a_payment_that_cannot_be_booked_stops_no_other(till: Till) -> Non
         till.payments.pay(request_of(order))
         till.payments.invoices[order.payment_hash] = told[orders.index(order)]
     till.deafen()
+
+
+@pytest.mark.parametrize("sats", [PRICE - 1, PRICE, PRICE + 1])
+async def test_every_fee_is_inside_what_credit_is_held_against(
+    till: Till, sats: int
+) -> None:
+    """T-lnbits440: one satoshi short of all fees together is short."""
+    await till.give_credit(sats)
+    order = await till.create()
+    await till.settle_down()
+    assert order.credit_used == min(sats, PRICE)
+    assert order.to_be_paid == max(PRICE - sats, 0)
+    covered = sats >= PRICE
+    expected = Status.CREATED if covered else Status.WAITING_PAYMENT
+    assert await till.status(order) is expected
+    assert await till.credit() == max(sats - PRICE, 0)
