@@ -9,10 +9,12 @@ from urllib.parse import parse_qsl
 import msgspec
 import structlog
 
-from leyden.api import bodies, idempotency
+from leyden.api import bodies, idempotency, whole
 from leyden.api.counting import count
-from leyden.api.operations import Operation, Problem, Request, Table
+from leyden.api.known import Known, Requests
+from leyden.api.operations import Methods, Operation, Problem, Request, Table
 from leyden.api.sheets import Sheet
+from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.domain.addresses import counted_as
 from leyden.errors import (
@@ -33,7 +35,6 @@ from leyden.services.platform import Platform
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Headers = list[tuple[bytes, bytes]]
 
 LARGEST_BODY = 256 * 1024
 # Someone else moved it first: looking again settles all but the busiest rows.
@@ -54,6 +55,7 @@ class Api:
         self.table = Table(operations)
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
+        self._known = Requests()
         self._requests = RateLimit(platform.settings.requests_per_minute)
         self._failures = RateLimit(platform.settings.failures_per_minute)
 
@@ -72,40 +74,23 @@ class Api:
             status = 500
             body = self._encode(Problem("something went wrong here; it is being noted"))
         count(scope.get("operation", ""), status)
-        head = scope["method"] == "HEAD"
         if isinstance(body, Sheet):
-            await body.send(send, head=head)
+            await body.send(send, head=scope["method"] == "HEAD")
             return
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [*headers, (b"content-length", b"%d" % len(body))],
-            }
-        )
-        await send({"type": "http.response.body", "body": b"" if head else body})
+        await whole.answer(scope, send, status, headers, body)
 
     async def _answer(
         self, scope: Scope, receive: Receive
     ) -> tuple[int, bytes | Sheet, Headers]:
-        methods, parameters = (
-            ({}, {})
-            if _is_disguised(scope["raw_path"])
-            else self.table.find(scope["path"])
-        )
         method = scope["method"]
-        if method == "OPTIONS" and methods:
+        if method == "OPTIONS" and (methods := self._find(scope)[0]):
             return 204, b"", [(b"allow", _allowed(methods))]
         key, content_type, repeated, accept = _headers_of_interest(scope)
         now = self._platform.clock()
-        principal = await self._authenticate(scope, key, now=now)
-        if not methods:
-            raise NotFound
-        operation = methods.get("GET" if method == "HEAD" else method)
-        if operation is None:
-            raise MethodNotAllowed
-        scope["operation"] = operation.name
-        _check_may(principal, operation, parameters)
+        known = await self._let_in(scope, key, now=now)
+        operation, principal = known.operation, known.principal
+        if known.answer is not None and not scope["query_string"]:
+            return 200, known.answer, _JSON
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
@@ -118,7 +103,7 @@ class Api:
         request = Request(
             platform=self._platform,
             principal=principal,
-            path=parameters,
+            path=known.parameters,
             now=now,
             accept=accept,
             key=idempotency.random_id() if operation.repeatable else idempotency.NO_ID,
@@ -140,21 +125,49 @@ class Api:
             if isinstance(answer, Sheet):
                 return 200, answer, _JSON
             status, body = 200, self._encode(answer)
+            known.keep(body)
         return status, body, _JSON
 
-    async def _authenticate(
-        self, scope: Scope, key: str | None, *, now: datetime
-    ) -> Principal:
+    def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
+        if _is_disguised(scope["raw_path"]):
+            return {}, {}
+        return self.table.find(scope["path"])
+
+    async def _let_in(self, scope: Scope, key: str | None, *, now: datetime) -> Known:
+        """Tell who asks for what; refuse whoever may not, and who asks too often."""
         at_s = time.monotonic()
         address = counted_as(scope["client"][0]) if scope.get("client") else ""
         self._failures.check(address, at_s=at_s)
+        asked = None
+        if key and (edition := self._platform.database.edition()) is not None:
+            asked = self._known.asked(edition, scope, key)
+            if (known := self._known.find(asked, now=now)) is not None:
+                scope["operation"] = known.operation.name
+                self._requests.take(known.principal.key_id, at_s=at_s)
+                return known
         try:
             principal = await accounts.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
             self._failures.take(address, at_s=at_s)
             raise
         self._requests.take(principal.key_id, at_s=at_s)
-        return principal
+        known = self._what(scope, principal)
+        if asked is not None:
+            self._known.keep(asked, known)
+        return known
+
+    def _what(self, scope: Scope, principal: Principal) -> Known:
+        """Tell what somebody asks for; refuse what is not there or not theirs."""
+        methods, parameters = self._find(scope)
+        if not methods:
+            raise NotFound
+        method = scope["method"]
+        operation = methods.get("GET" if method == "HEAD" else method)
+        if operation is None:
+            raise MethodNotAllowed
+        scope["operation"] = operation.name
+        _check_may(principal, operation, parameters)
+        return Known(operation, parameters, principal)
 
     def _refusal(self, error: LeydenError, scope: Scope) -> tuple[int, bytes, Headers]:
         headers = _JSON

@@ -8,10 +8,12 @@ and the connection ends with it.
 """
 
 import asyncio
+from collections.abc import Mapping
 from enum import Enum, auto
+from typing import Any
 
 import msgspec
-from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
+from uvicorn._types import ASGI3Application, ASGIReceiveEvent
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -21,6 +23,9 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from leyden.api.connections import Connections
 from leyden.api.framing import Unread
+from leyden.api.connections import Connections
+from leyden.api.framing import Unread
+from leyden.api.whole import WHOLE
 from leyden.domain.addresses import counted_as
 
 
@@ -62,7 +67,7 @@ class Cycle(RequestResponseCycle):
         self._given = not message.get("more_body", False)
         return message
 
-    async def send(self, message: ASGISendEvent) -> None:
+    async def send(self, message: Any) -> None:
         """Take the application's answer."""
         if not self.response_started and self.more_body:
             # Answered before it was read: what is still coming is not awaited.
@@ -70,7 +75,29 @@ class Cycle(RequestResponseCycle):
         if self.disconnected:
             # An application that streams for ever must not take the loop with it.
             await asyncio.sleep(0)
-        await super().send(message)
+        if message["type"] != WHOLE:
+            await super().send(message)
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if not self.disconnected:
+            self._answer(message)
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        """Write head and body at once: api/whole.py saw to the length."""
+        if self.response_started:
+            raise RuntimeError("an answer was sent already")
+        lines = [STATUS_LINE[message["status"]]]
+        for name, value in (*self.default_headers, *message["headers"]):
+            lines += (name, b": ", value, b"\r\n")
+        lines.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
+        lines.append(message["body"])
+        self.transport.write(b"".join(lines))
+        self.response_started = self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
     async def send_500_response(self) -> None:
         """Answer for an application that failed, as the API does: in JSON."""

@@ -13,9 +13,9 @@ _NOT_NOW = (Conflict,)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/key", keys.show, None),
-    Operation("GET", _NODES, nodes.list_, _NODE),
+    Operation("GET", _NODES, nodes.list_, _NODE, is_steady=True),
     Operation("POST", _NODES, nodes.create, _NODE, _NOT_NOW, repeatable=True),
-    Operation("GET", _ONE, nodes.get, _NODE),
+    Operation("GET", _ONE, nodes.get, _NODE, is_steady=True),
     Operation("DELETE", _ONE, nodes.delete, _NODE, _NOT_NOW),
     Operation("POST", f"{_ONE}/start", nodes.start, _NODE, _NOT_NOW),
     Operation("POST", f"{_ONE}/stop", nodes.stop, _NODE, _NOT_NOW),

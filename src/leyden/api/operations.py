@@ -50,6 +50,7 @@ class Operation:
     scope: Scope | None  # None: any live key will do
     refuses: tuple[type[Refused], ...] = ()
     repeatable: bool = False  # takes an Idempotency-Key
+    is_steady: bool = False  # its answer changes with what is committed, and only so
     body: type[Any] | None = field(init=False)
     query: type[Any] | None = field(init=False)
     body_is_optional: bool = field(init=False)  # {} says all that has to be said

@@ -12,6 +12,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from leyden.api.ending import Cycle, Ending, Part
 from leyden.api.framing import Unread, check_headers, check_target
+from leyden.api.whole import TAKEN
 
 # The parser is fed in slices, so that no limit is passed by more than one of them.
 _SLICE = 16 * 1024
@@ -108,6 +109,7 @@ class StrictProtocol(Ending):
             or self.parser.should_upgrade()
         ):
             self._last = True
+        scope.update(TAKEN)  # type: ignore[typeddict-item] # ours beside ASGI's
         self._enter(Part.BODY, self._limits.body_s)
         self.cycle = self._new_cycle()
         if self._is_answering():

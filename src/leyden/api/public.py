@@ -10,6 +10,7 @@ from leyden.api.app import Api, Receive, Scope, Send
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.openapi import document, refusals
 from leyden.api.operations import Operation
+from leyden.api.whole import answer
 from leyden.errors import Away
 from leyden.services.platform import Platform
 
@@ -87,19 +88,8 @@ class Public:
             await self._api(scope, receive, send)
             return
         status, content_type, body = await page()
-        head = scope["method"] == "HEAD"
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [
-                    (b"content-type", content_type),
-                    (b"content-length", b"%d" % len(body)),
-                    *_SECURITY,
-                ],
-            }
-        )
-        await send({"type": "http.response.body", "body": b"" if head else body})
+        headers = [(b"content-type", content_type), *_SECURITY]
+        await answer(scope, send, status, headers, body)
 
     async def _live(self) -> Answer:
         return 200, _JSON, b'{"status":"live"}'

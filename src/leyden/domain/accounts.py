@@ -87,6 +87,11 @@ class Principal:
     organization_id: str
     key_id: str
     scopes: frozenset[Scope]
+    until: datetime | None  # the key's end; None is never
+
+    def has_ended(self, now: datetime) -> bool:
+        """Tell whether the key has expired."""
+        return self.until is not None and now >= self.until
 
     @property
     def actor(self) -> str:

@@ -27,6 +27,14 @@ class Database(Protocol):
         """Look without a transaction; each statement sees the latest commit."""
         ...
 
+    def edition(self) -> int | None:
+        """Give a number that changes with every commit, by whomever.
+
+        None where that costs as much as reading. What is read after asking for it is
+        of this edition or newer.
+        """
+        ...
+
     def transaction(self) -> AbstractAsyncContextManager[Nouns]:
         """Change things: all of the block or nothing of it."""
         ...

@@ -71,9 +71,9 @@ class Keys:
 
     async def speaker(self, digest: bytes, *, now: datetime) -> Principal | None:
         """Give on whose behalf the key with this digest speaks, if it is a live one."""
-        for *speaker, expires in await self._run(_SPEAKER, digest=digest):
-            if expires is None or to_us(now) < expires:
-                return _principal(*speaker)
+        for speaker in await self._run(_SPEAKER, digest=digest):
+            principal = _principal(*speaker)
+            return None if principal.has_ended(now) else principal
         return None
 
     async def list_(self, organization_id: str) -> list[ApiKey]:
@@ -104,8 +104,11 @@ class Keys:
 
 
 @lru_cache(maxsize=4096)
-def _principal(organization_id: str, key_id: str, scopes: str) -> Principal:
-    return Principal(organization_id, key_id, _scopes(scopes))
+def _principal(
+    organization_id: str, key_id: str, scopes: str, expires: int | None
+) -> Principal:
+    until = from_us(expires) if expires is not None else None
+    return Principal(organization_id, key_id, _scopes(scopes), until)
 
 
 @lru_cache(maxsize=64)

@@ -145,6 +145,10 @@ class PostgresDatabase:
         """Call `wake` after each commit, here or on another machine, that says so."""
         self._listeners.append(wake)
 
+    def edition(self) -> None:
+        """Give none: asking would be one more question to another machine."""
+        return
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Nouns]:
         """Run the block in one transaction; conflicts show as Stale."""

@@ -64,6 +64,7 @@ class SqliteDatabase:
         self._reading.execute("PRAGMA query_only=ON")
         self._reads = Reads(self._reading, self._compiled)
         self.reader = Nouns(self._reads)
+        self.edition = self._reads.edition
         self._writing = connect(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()

@@ -27,7 +27,14 @@ class Reads(Statements):
         super().__init__(connection, compiled)
         self._known: dict[tuple[object, ...], list[Row]] = {}
         self._version = -1
+        self._edition = 0
         self._looked = False
+
+    def edition(self) -> int:
+        """Give a number that changes with every commit, by whomever."""
+        if not self._looked:
+            self._look()
+        return self._edition
 
     async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
         """Give the rows as of now, from memory if nothing was committed since."""
@@ -45,6 +52,7 @@ class Reads(Statements):
     def forget(self) -> None:
         """Ask again from now on: something was committed."""
         self._known.clear()
+        self._edition += 1
         self._looked = False
 
     def _look(self) -> None:
@@ -59,6 +67,7 @@ class Reads(Statements):
             raise translated(error) from error
         if version != self._version:
             self._version = version
+            self._edition += 1
             self._known.clear()
         self._looked = True
         asyncio.get_running_loop().call_soon(self._look_again)

@@ -1,0 +1,33 @@
+"""Answering in one piece: one write to the socket where ASGI's two messages take two.
+
+Our server says in the scope that it takes such a message; on any other the answer goes
+out in ASGI's own words.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+Headers = list[tuple[bytes, bytes]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+WHOLE: Final = "leyden.whole"
+TAKEN: Final = {"extensions": {WHOLE: {}}}
+"""What the scope of a server that takes it says."""
+
+
+async def answer(
+    scope: MutableMapping[str, Any],
+    send: _Send,
+    status: int,
+    headers: Headers,
+    body: bytes,
+) -> None:
+    """Send an answer that is all there; to HEAD its length alone."""
+    headers = [*headers, (b"content-length", b"%d" % len(body))]
+    if scope["method"] == "HEAD":
+        body = b""
+    if WHOLE in scope.get("extensions", ()):
+        await send({"type": WHOLE, "status": status, "headers": headers, "body": body})
+        return
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
