@@ -25,6 +25,9 @@ class AwayDatabase:
     is_alone = True
     reader = Nouns(_Away())
 
+    def edition(self) -> None:
+        """Know of none."""
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Nouns]:
         """Begin none."""

@@ -54,6 +54,11 @@ class MortalDatabase:
             raise Crashed
         return self._database.reader
 
+    def edition(self) -> int | None:
+        if self._fuse.dead:
+            raise Crashed
+        return self._database.edition()
+
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Nouns]:
         if self._fuse.dead:

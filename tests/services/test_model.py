@@ -96,7 +96,7 @@ class Shopping(RuleBasedStateMachine):
             capacity=Sats(capacity), self_chan_balance=Sats(min(share, capacity))
         )
         name = f"order {len(self.orders)}"
-        priced, _ = self.run(
+        priced, _, _ = self.run(
             orders.quote(self.till.shop, who, channel, now=self.till.now)
         )
         expected = self.model.create(name, who, priced.total_fee)

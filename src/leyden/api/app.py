@@ -97,7 +97,10 @@ class Api:
             raw, given["body"] = await _read(receive, operation, content_type)
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
-            principal = await accounts.authenticate(self._platform, key or "", now=now)
+            if not known.holds(self._platform.database.edition(), now):
+                principal = await accounts.authenticate(
+                    self._platform, key or "", now=now
+                )
         if (query := _query(scope, operation)) is not None:
             given["query"] = query
         request = Request(
@@ -139,7 +142,8 @@ class Api:
         address = counted_as(scope["client"][0]) if scope.get("client") else ""
         self._failures.check(address, at_s=at_s)
         asked = None
-        if key and (edition := self._platform.database.edition()) is not None:
+        edition = self._platform.database.edition() if key else None
+        if key and edition is not None:
             asked = self._known.asked(edition, scope, key)
             if (known := self._known.find(asked, now=now)) is not None:
                 scope["operation"] = known.operation.name
@@ -151,12 +155,14 @@ class Api:
             self._failures.take(address, at_s=at_s)
             raise
         self._requests.take(principal.key_id, at_s=at_s)
-        known = self._what(scope, principal)
+        known = Known(edition, *self._what(scope, principal), principal)
         if asked is not None:
             self._known.keep(asked, known)
         return known
 
-    def _what(self, scope: Scope, principal: Principal) -> Known:
+    def _what(
+        self, scope: Scope, principal: Principal
+    ) -> tuple[Operation, dict[str, str]]:
         """Tell what somebody asks for; refuse what is not there or not theirs."""
         methods, parameters = self._find(scope)
         if not methods:
@@ -167,7 +173,7 @@ class Api:
             raise MethodNotAllowed
         scope["operation"] = operation.name
         _check_may(principal, operation, parameters)
-        return Known(operation, parameters, principal)
+        return operation, parameters
 
     def _refusal(self, error: LeydenError, scope: Scope) -> tuple[int, bytes, Headers]:
         headers = _JSON

@@ -23,8 +23,6 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from leyden.api.connections import Connections
 from leyden.api.framing import Unread
-from leyden.api.connections import Connections
-from leyden.api.framing import Unread
 from leyden.api.whole import WHOLE
 from leyden.domain.addresses import counted_as
 

@@ -3,7 +3,8 @@
 import base64
 import binascii
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import cast
 
 import msgspec
 
@@ -40,17 +41,23 @@ from leyden.storage.ledger import Written
 
 _USUAL_PAGE = 100
 _LARGEST_PAGE = 500
+_NO_QUOTE = msgspec.Raw(), datetime.min.replace(tzinfo=UTC)
 
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Price a channel; the price holds for ten minutes."""
-    priced, credit_used = await orders.quote(
-        _shop(request),
-        request.principal.organization_id,
-        body.channel(),
-        now=request.now,
-    )
-    return quoted(priced, credit_used)
+    shop, of = _shop(request), request.principal.organization_id
+    # All that the price and the credit follow from, beside the rules of the house.
+    made_of = shop.database.edition(), of, body, await shop.market.terms()
+    answer, until = request.platform.quoted.find(made_of) or _NO_QUOTE
+    if request.now >= until:
+        offer = await orders.quote(shop, of, body.channel(), now=request.now)
+        answer = msgspec.Raw(
+            msgspec.json.encode(quoted(offer.quote, offer.credit_used))
+        )
+        if made_of[0] is not None:
+            request.platform.quoted.keep(made_of, (answer, offer.fresh_until))
+    return cast("QuoteAnswer", answer)
 
 
 async def create(request: Request, body: ChannelWish) -> OrderAnswer:

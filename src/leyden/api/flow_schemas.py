@@ -16,7 +16,9 @@ Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
 Id = Annotated[str, Meta(max_length=100)]
 
 
-class ChannelWish(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ChannelWish(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True
+):
     """The channel to price or to order."""
 
     capacity: Annotated[Amount, Meta(description="Its size, in satoshis.")]

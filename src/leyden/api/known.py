@@ -28,10 +28,19 @@ Asked = tuple[int, str, bytes, bytes]  # edition, method, path, digest of the ke
 class Known:
     """Who asks for what, and what the answer was if nothing else decides about it."""
 
+    edition: int | None
     operation: Operation
     parameters: dict[str, str]
     principal: Principal
     answer: bytes | None = None
+
+    def holds(self, edition: int | None, now: datetime) -> bool:
+        """Tell whether nothing has changed since, and the key has not ended."""
+        return (
+            edition is not None
+            and edition == self.edition
+            and not self.principal.has_ended(now)
+        )
 
     def keep(self, answer: bytes) -> None:
         """Answer like this from now on, where the operation is steady."""
@@ -59,9 +68,7 @@ class Requests:
             self._known.clear()
             self._edition = asked[0]
         known = self._known.get(asked)
-        if known is None or known.principal.has_ended(now):
-            return None
-        return known
+        return known if known is not None and known.holds(asked[0], now) else None
 
     def keep(self, asked: Asked, known: Known) -> None:
         """Know it from now on."""

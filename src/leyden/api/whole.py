@@ -11,7 +11,7 @@ Headers = list[tuple[bytes, bytes]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 WHOLE: Final = "leyden.whole"
-TAKEN: Final = {"extensions": {WHOLE: {}}}
+TAKEN: Final[dict[str, dict[str, dict[str, object]]]] = {"extensions": {WHOLE: {}}}
 """What the scope of a server that takes it says."""
 
 

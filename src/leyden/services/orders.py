@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import structlog
 
@@ -44,9 +45,18 @@ class Cover:
     charged: Sats
 
 
+class Offer(NamedTuple):
+    """What a channel would cost an organization."""
+
+    quote: Quote
+    credit_used: Sats
+    fresh_until: datetime
+    """Until then the quote on record is as good as a new one."""
+
+
 async def quote(
     shop: Shop, organization_id: str, channel: Channel, *, now: datetime
-) -> tuple[Quote, Sats]:
+) -> Offer:
     """Price the channel, and tell how much credit would be used for it.
 
     The price holds for ten minutes.
@@ -57,8 +67,9 @@ async def quote(
     if found is None or found[0] != priced:
         async with shop.database.transaction() as tx:
             await tx.quotes.keep(organization_id, priced, quoted=now)
+        found = priced, now
     credit = await reader.ledger.balance(ledger.credit(organization_id))
-    return priced, min(credit, priced.total_fee)
+    return Offer(priced, min(credit, priced.total_fee), found[1] + _FRESH)
 
 
 async def _price(shop: Shop, channel: Channel) -> Quote:

@@ -1,6 +1,7 @@
 """All that a request or a task may need, wired by app.py and handed down."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 
@@ -29,4 +30,6 @@ class Platform:
     # Answers as they were last sent, by what they are made of. Rendering a node takes
     # ten times what it takes to see that it has not changed.
     rendered: Remembered[msgspec.Raw] = field(default_factory=Remembered)
+    # Quotes as they were last sent, and until when they may be sent again.
+    quoted: Remembered[tuple[msgspec.Raw, datetime]] = field(default_factory=Remembered)
     samples: Samples = field(default_factory=Samples)

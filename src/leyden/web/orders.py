@@ -61,7 +61,7 @@ async def quote(visit: Visit) -> Response:
     """Price what is in the form now; a part of the page of that form."""
     try:
         channel = _channel(visit.query)
-        priced, credit_used = await orders.quote(
+        priced, credit_used, _ = await orders.quote(
             shop_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:

@@ -169,9 +169,43 @@ async def test_fifty_quotes_at_once_are_the_same(
     assert len({answer.body for answer in answers}) == 1
 
 
+async def test_asked_again_it_is_what_it_would_be_now(
+    alice: Caller, charlie: Caller, world: World, million: dict[str, int]
+) -> None:
+    async def shown(caller: Caller) -> tuple[int, int]:
+        (found,) = {
+            (each["total_fee"], each["credit_used"])
+            for each in [
+                (await caller.post("/flow/quote", million)).json() for _ in range(3)
+            ]
+        }
+        return found
+
+    assert await shown(alice) == (PRICE, 0)
+    await world.give_credit(alice, 6_163)
+    assert await shown(alice) == (PRICE, 6_163)
+    assert await shown(charlie) == (PRICE, 0)
+    world.market.auction = replace(world.market.auction, execution_fee_base=Sats(1_001))
+    assert await shown(alice) == (PRICE + 1_000, 6_163)
+
+
+async def test_asked_again_after_a_while_it_holds_from_then_on(
+    alice: Caller, world: World, million: dict[str, int]
+) -> None:
+    for _ in range(3):
+        await alice.post("/flow/quote", million)
+    world.later(minutes=2)
+    await alice.post("/flow/quote", million)
+    dearer(world)
+    world.later(minutes=10, seconds=30)
+    assert (await ordered(alice))["total_fee"] == PRICE
+
+
 async def test_while_the_auction_is_away_there_is_no_price(
     alice: Caller, world: World, million: dict[str, int]
 ) -> None:
+    for _ in range(3):
+        assert (await alice.post("/flow/quote", million)).status == 200
     world.market.away = True
     answer = await alice.post("/flow/quote", million)
     assert answer.status == 503
