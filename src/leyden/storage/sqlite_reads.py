@@ -52,7 +52,6 @@ class Reads(Statements):
     def forget(self) -> None:
         """Ask again from now on: something was committed."""
         self._known.clear()
-        self._edition += 1
         self._looked = False
 
     def _look(self) -> None:
