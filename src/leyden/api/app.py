@@ -14,6 +14,7 @@ from leyden.api.counting import count
 from leyden.api.known import Known, Requests
 from leyden.api.operations import Methods, Operation, Problem, Request, Table
 from leyden.api.sheets import Sheet
+from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.domain.addresses import counted_as
@@ -56,6 +57,7 @@ class Api:
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
         self._known = Requests()
+        self._uses = Uses(platform.database)
         self._requests = RateLimit(platform.settings.requests_per_minute)
         self._failures = RateLimit(platform.settings.failures_per_minute)
 
@@ -148,6 +150,7 @@ class Api:
             if (known := self._known.find(asked, now=now)) is not None:
                 scope["operation"] = known.operation.name
                 self._requests.take(known.principal.key_id, at_s=at_s)
+                self._uses.note(known.principal.key_id, now=now, at_s=at_s)
                 return known
         try:
             principal = await accounts.authenticate(self._platform, key or "", now=now)
@@ -155,6 +158,7 @@ class Api:
             self._failures.take(address, at_s=at_s)
             raise
         self._requests.take(principal.key_id, at_s=at_s)
+        self._uses.note(principal.key_id, now=now, at_s=at_s)
         known = Known(edition, *self._what(scope, principal), principal)
         if asked is not None:
             self._known.keep(asked, known)

@@ -41,7 +41,10 @@ _REVOKE = (
 )
 _USED = (
     update(keys)
-    .where(keys.c.id == bindparam("key_id"))
+    .where(
+        keys.c.id == bindparam("key_id"),
+        or_(keys.c.last_used.is_(None), keys.c.last_used < bindparam("used")),
+    )
     .values(last_used=bindparam("used"))
 )
 
@@ -96,10 +99,11 @@ class Keys:
             raise NotFound
 
     async def used(self, at: Mapping[str, datetime]) -> None:
-        """Note when each of these keys was last used."""
+        """Note when each of these keys was last used; a later use is not undone."""
+        # In one order, so that servers that note the same keys never lock crosswise.
         await self._run.many(
             _USED,
-            [{"key_id": key_id, "used": to_us(when)} for key_id, when in at.items()],
+            [{"key_id": key_id, "used": to_us(at[key_id])} for key_id in sorted(at)],
         )
 
 
