@@ -30,6 +30,11 @@ wrk.body = [[%s]]
 wrk.headers["Content-Type"] = "application/json"
 """
 
+# Each connection rests between two requests, at random around what gives the rate.
+_PACED = """
+delay = function() return math.random(0, %d) end
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
@@ -50,10 +55,12 @@ def ask(
     seconds: float = 2,
     connections: int = 32,
     body: str = "",
+    per_second: float = 0,
 ) -> Load:
     """Keep so many connections busy for so long; an answer other than 2xx is an error.
 
-    With a body, which must be JSON, it is posted.
+    With a body, which must be JSON, it is posted. With a rate, they are not kept busy,
+    but ask about that often together.
 
     Caller and server have a processor each. On one they would take turns, request by
     request, and whoever works with more memory would pay for the other's cold caches.
@@ -64,7 +71,10 @@ def ask(
     family = [server, *(c.pid for c in psutil.Process(server).children(recursive=True))]
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "count.lua"
-        script.write_text(_SCRIPT + (_POST % body if body else ""))
+        text = _SCRIPT + (_POST % body if body else "")
+        if per_second:
+            text += _PACED % round(2_000 * connections / per_second)
+        script.write_text(text)
         for pid in family:
             os.sched_setaffinity(pid, {servers})
         pin = ["taskset", "-c", str(callers)]
