@@ -5,8 +5,8 @@
 List and get at ten nodes of ten thousand, with key, rate limit and database, against a
 raw application on the same server that answers the same bytes without a thought, and
 against FastAPI with a response model and neither key nor database. Then the same while
-somebody commits all the time, which ends whatever is remembered; and how long the slowest
-of a hundred wait at half of what each can do.
+somebody commits all the time, which ends whatever is remembered; and how long the
+slowest of a hundred wait at half of what each can do.
 """
 
 import sqlite3

@@ -189,3 +189,6 @@ def test_words_that_stay_unknown_make_no_wallet() -> None:
     assert isinstance(wrong.exception, Malformed)
     assert "no wallet was made" in wrong.exception.message
     assert wrong.stderr.count("whoever has them") == 3
+    nobody = CliRunner().invoke(asked, input="")
+    assert isinstance(nobody.exception, Malformed)
+    assert "--unattended" in nobody.exception.message

@@ -35,7 +35,13 @@ def written_down(words: Sequence[str]) -> None:
         click.pause("\nPress a key when they are written down ...", err=True)
         _hide()
         places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
-        typed = [click.prompt(f"Word {at + 1}", err=True) for at in places]
+        try:
+            typed = [click.prompt(f"Word {at + 1}", err=True) for at in places]
+        except click.Abort:
+            raise Malformed(
+                "no words were typed, and no wallet was made; where nobody is at the "
+                "terminal, --unattended keeps the seed sealed and shows it later"
+            ) from None
         right = [words[at] for at in places]
         if [each.strip().lower() for each in typed] == right:
             return
