@@ -40,7 +40,7 @@ async def status(home: Path) -> dict[str, Any]:
         "pools": [
             {"name": name, **await _pool(at)} for name, at in network.pools.items()
         ],
-        "tickets": await tickets.newest(network),
+        "tickets": await tickets.shown(network),
         "bids": [_bid(order) for order in told["orders"] if order["side"] == "bid"],
         "batches": [
             {key: batch[key] for key in ("txid", "height", "confirmed")}

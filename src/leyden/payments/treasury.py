@@ -20,7 +20,7 @@ PERMISSIONS = (
     "address:write",
     "onchain:read",
     "info:read",
-    "offchain:read",
+    "uri:/lnrpc.Lightning/ChannelBalance",
 )
 
 _RETRY_AFTER_S = 5
