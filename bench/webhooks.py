@@ -33,7 +33,7 @@ from bench.postbox import Postbox, postbox
 from bench.receivers import Heard, Receivers, receivers
 from bench.town import SETTINGS, Town, town
 
-from leyden import processes
+from leyden import app, processes
 
 ENDPOINTS, EVENTS = 1_000, 10
 PATIENCE_S = 300
@@ -367,6 +367,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 async def main(parts: Sequence[str], rounds: int) -> int:
     """Run the parts that are asked for; give 1 if one of them misses a goal."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    app.collect_seldom()  # as the platform does when it starts
     missed = 0
     if "reaction" in parts:
         missed |= await reaction(pairs=max(4 * rounds, 1))

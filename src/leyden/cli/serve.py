@@ -62,6 +62,7 @@ async def _gate(given: Settings) -> None:
 
 async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
     """Run until SIGTERM or SIGINT; a second one does not wait for requests."""
+    app.collect_seldom()
     told, loop = _told(), asyncio.get_running_loop()
     async with app.running(given, api=api, loops=loops):
         if api:

@@ -65,6 +65,7 @@ def up(home: Path | None, *, detach: bool) -> None:
         console = Console(highlight=False)
         try:
             with building(console) as progress:
+                app.collect_seldom()
                 uvloop.run(
                     installation.run(
                         given,

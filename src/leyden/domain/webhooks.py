@@ -26,6 +26,8 @@ TOLERANCE = timedelta(minutes=5)
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 # A line of lnd's log has a few hundred bytes; nobody needs a longer one told.
 _LONGEST_LOG = 1_024
+# Made once: `json.dumps` makes another encoder for each call that names separators.
+_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Type(StrEnum):
@@ -90,7 +92,7 @@ def details(event: Event) -> dict[str, str]:
 def body(event: Event, *, api: str) -> str:
     """Write the event as it is sent, for the node that answers at `api`."""
     told = {"type": type_of(event), "details": details(event), "api": api}
-    return json.dumps(told, separators=(",", ":"))
+    return _write(told)
 
 
 def told_once(event: Event) -> str | None:

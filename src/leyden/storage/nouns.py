@@ -1,8 +1,7 @@
 """All that can be remembered, noun by noun; the same for reading and for writing."""
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from leyden.storage.accounts import Accounts
 from leyden.storage.answers import Answers
@@ -34,9 +33,21 @@ from leyden.storage.webhooks import Webhooks
 _Noun = TypeVar("_Noun")
 
 
-def _noun(kind: Callable[[Run], _Noun]) -> cached_property[_Noun]:
-    """Make a noun when it is first spoken of: a transaction knows two or three."""
-    return cached_property(lambda nouns: kind(nouns.run))
+class _noun(Generic[_Noun]):  # noqa: N801  it stands where `property` would
+    """A noun made when it is first spoken of: a transaction knows two or three.
+
+    Not `cached_property`, which before Python 3.12 takes a lock each time.
+    """
+
+    def __init__(self, kind: Callable[[Run], _Noun]) -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type["Nouns"], name: str) -> None:
+        self._name = name
+
+    def __get__(self, nouns: "Nouns", owner: type["Nouns"]) -> _Noun:
+        made = nouns.__dict__[self._name] = self._kind(nouns.run)
+        return made
 
 
 class Nouns:
