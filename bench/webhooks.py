@@ -383,7 +383,9 @@ async def main(parts: Sequence[str], rounds: int) -> int:
 if __name__ == "__main__":
     wanted = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     every = ["reaction", "crowd", "trouble", "parked"]
-    wanted.add_argument("parts", nargs="*", default=every, choices=every)
+    wanted.add_argument("parts", nargs="*", metavar="|".join(every))
     wanted.add_argument("--rounds", type=int, default=7)
     given = wanted.parse_args()
-    sys.exit(uvloop.run(main(given.parts, given.rounds)))
+    if unknown := set(given.parts) - set(every):
+        wanted.error(f"there is no {', '.join(unknown)}; there are {', '.join(every)}")
+    sys.exit(uvloop.run(main(given.parts or every, given.rounds)))

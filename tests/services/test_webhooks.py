@@ -174,11 +174,12 @@ async def test_an_event_the_receiver_refuses_does_not_hold_up_the_next(
     async def only_status(event: Received) -> Answer:
         return Answer(status=200 if b'"status"' in event.body else 400)
 
+    newer = UpdateAvailable(lnd_version="v0.22.0-beta", service_version="1.5.0")
     post.sender.answers[URL] = only_status
-    await post.announce(node, UPDATE, "waiting_unlock")
+    await post.announce(node, UPDATE, newer, "waiting_unlock")
     await post.run()
-    assert post.told == ["v0.21.2-beta", "waiting_unlock"]
-    assert await post.states(node) == ["pending", "delivered"]
+    assert post.told == ["v0.21.2-beta", "v0.22.0-beta", "waiting_unlock"]
+    assert await post.states(node) == ["pending", "pending", "delivered"]
 
 
 async def test_an_event_superseded_in_flight_is_not_tried_again(post: Post) -> None:

@@ -26,6 +26,7 @@ _SETTLE = (
     .returning(events.c.attempts)
 )
 _ADD = insert(attempts)
+_MICROSECOND = timedelta(microseconds=1)
 _LIST = (
     select(events)
     .where(
@@ -103,7 +104,7 @@ class Deliveries:
             event_id=event_id,
             number=rows[0][0],
             at=to_us(at),
-            took=answer.took // timedelta(microseconds=1),
+            took=answer.took // _MICROSECOND,
             status=answer.status,
             excerpt=answer.excerpt,
             error=answer.error,

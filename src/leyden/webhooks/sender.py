@@ -13,8 +13,9 @@ import contextlib
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
+from types import TracebackType
 
 from leyden.domain import webhook_urls
 from leyden.domain.deliveries import Answer
@@ -61,14 +62,9 @@ class HttpSender:
         self._tls = tls or ssl.create_default_context()
         self._deadline_s = deadline_s
 
-    @contextlib.asynccontextmanager
-    async def open(self, url: str) -> AsyncIterator["HttpLine"]:
+    def open(self, url: str) -> "HttpLine":
         """Open a line; the connection is made with the first event."""
-        line = HttpLine(self, url, self._deadline_s)
-        try:
-            yield line
-        finally:
-            line.close()
+        return HttpLine(self, url, self._deadline_s)
 
     async def connect(self, url: str) -> tuple[Endpoint, Wire]:
         """Connect to a receiver that may be called, at the first address that does."""
@@ -96,7 +92,7 @@ class HttpSender:
         return wire
 
 
-class HttpLine:
+class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
     """A connection to one receiver, made when needed and kept while it is good."""
 
     def __init__(self, sender: HttpSender, url: str, deadline_s: float) -> None:
@@ -104,6 +100,14 @@ class HttpLine:
         self._url = url
         self._deadline_s = deadline_s
         self._connected: tuple[Endpoint, Wire] | None = None
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send one event and give what came back; a failure is an answer, too."""
