@@ -351,16 +351,14 @@ def _walk(examples: int, steps: int) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def shopping(request: pytest.FixtureRequest, sealer: Sealer) -> str:
+def shopping(request: pytest.FixtureRequest, sealer: Sealer) -> None:
     Shopping.sealer = sealer
-    kind: str = request.param
-    if kind == "sqlite":
+    if request.param == "sqlite":
         template: Path = request.getfixturevalue("sqlite_template")
         Shopping.new_database = staticmethod(lambda: _sqlite(template))
     else:
         server: str = request.getfixturevalue("postgres_server")
         Shopping.new_database = staticmethod(lambda: _postgres(server))
-    return kind
 
 
 @contextlib.contextmanager
@@ -383,11 +381,13 @@ def _postgres(server: str) -> Iterator[str]:
 
 
 @pytest.mark.timeout(900)
-def test_any_walk_ends_where_the_model_says(shopping: str) -> None:
-    _walk(examples=200 if shopping == "sqlite" else 30, steps=40)
+@pytest.mark.usefixtures("shopping")
+def test_any_walk_ends_where_the_model_says() -> None:
+    _walk(examples=200, steps=40)
 
 
 @pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_two_thousand_long_walks_end_where_the_model_says(shopping: str) -> None:
-    _walk(examples=2_000 if shopping == "sqlite" else 200, steps=60)
+@pytest.mark.timeout(14_400)
+@pytest.mark.usefixtures("shopping")
+def test_two_thousand_long_walks_end_where_the_model_says() -> None:
+    _walk(examples=2_000, steps=60)
