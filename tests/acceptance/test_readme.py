@@ -30,7 +30,14 @@ PORTS = tuple(
     and name.endswith("_port")
 )
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(
+        shutil.which("curl") is None,
+        reason="curl is not installed; on Debian: apt-get install curl",
+    ),
+]
 
 
 def commands() -> tuple[str, str, list[str]]:

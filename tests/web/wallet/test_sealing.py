@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,10 @@ async def test_old_backups_of_cryptojs_open(js: Modular, text: str, kind: str) -
     assert wrong == {"trouble": "password", "says": "This password does not open it."}
 
 
+@pytest.mark.skipif(
+    shutil.which("openssl") is None,
+    reason="openssl is not installed; on Debian: apt-get install openssl",
+)
 @pytest.mark.parametrize("options", [["-pbkdf2"], ["-md", "md5"], []])
 async def test_what_openssl_sealed_opens(js: Modular, options: list[str]) -> None:
     command = ("openssl", "enc", "-aes-256-cbc", "-salt", "-base64", "-A")
