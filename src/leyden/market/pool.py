@@ -37,7 +37,7 @@ _TAKES_ORDERS = frozenset(
     }
 )
 _TERMS_HOLD_S = 10.0
-_SOLD_OUT_FOR_S = 60
+_LATER_S = 60
 _AGAIN_S = 2
 _SETTLES_S = 0.5
 _UNKNOWN = "the provider's poold does not know the ticket"
@@ -136,7 +136,7 @@ class PoolMarket:
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
             if given:
-                raise MarketAway(_UNKNOWN, retry_after_s=_SOLD_OUT_FOR_S)
+                raise MarketAway(_UNKNOWN, retry_after_s=_LATER_S)
             return True
         if ticket.state not in OVER:
             asked = trader.CancelSidecarRequest(sidecar_id=ticket.id)
@@ -168,11 +168,11 @@ class PoolMarket:
         )
         if base > _MOST_BASE_FEE or ppm > _MOST_FEE_PPM:
             raise MarketAway(
-                "the auction's terms cannot be true", retry_after_s=_SOLD_OUT_FOR_S
+                "the auction's terms cannot be true", retry_after_s=_LATER_S
             )
         if not offered:
             raise MarketAway(
-                "the auction takes no orders at present", retry_after_s=_SOLD_OUT_FOR_S
+                "the auction takes no orders at present", retry_after_s=_LATER_S
             )
         return AuctionTerms(
             leases=offered, execution_fee_base=Sats(base), execution_fee_ppm=ppm
