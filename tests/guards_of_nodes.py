@@ -106,7 +106,7 @@ GUARDS = (
     ),
     Guard(
         "a node changes by compare-and-set (WHERE edition =)",
-        "storage/nodes.py",
+        "storage/sql/nodes.py",
         'nodes.c.id == bindparam("node_id"), nodes.c.edition == bindparam("was"))',
         'nodes.c.id == bindparam("node_id"), bindparam("was") >= 0)',
         "tests/storage/test_nodes.py",
@@ -148,7 +148,7 @@ GUARDS = (
     ),
     Guard(
         "a seed is never replaced",
-        "storage/backups.py",
+        "storage/sql/backups.py",
         "insert_once(seeds).on_conflict_do_nothing()",
         'insert_once(seeds).on_conflict_do_update(index_elements=["node_id"], '
         'set_={"sealed": bindparam("sealed")})',
@@ -303,7 +303,7 @@ GUARDS = (
     ),
     Guard(
         "what has arrived stays delivered",
-        "storage/deliveries.py",
+        "storage/sql/deliveries.py",
         'events.c.state == "pending") | (bindparam("becomes") == "delivered")',
         'events.c.state != "") | (bindparam("becomes") == "delivered")',
         "tests/services/test_webhooks.py",

@@ -223,14 +223,14 @@ GUARDS = (
     ),
     Guard(
         "a link works once (WHERE ended IS NULL)",
-        "storage/invitations.py",
+        "storage/sql/invitations.py",
         '    invitations.c.ended.is_(None), invitations.c.expires > bindparam("now")\n',
         '    invitations.c.expires > bindparam("now")\n',
         _TEAM,
     ),
     Guard(
         "a link works for a while",
-        "storage/invitations.py",
+        "storage/sql/invitations.py",
         '    invitations.c.ended.is_(None), invitations.c.expires > bindparam("now")\n',
         '    invitations.c.ended.is_(None), bindparam("now") > 0\n',
         _TEAM,

@@ -67,14 +67,14 @@ _OF_MONEY = (
     ),
     Guard(
         "what is taken is there (WHERE sats >= by)",
-        "storage/ledger.py",
+        "storage/sql/ledger.py",
         'balances.c.sats >= bindparam("by", type_=BigInteger),',
         'bindparam("by", type_=BigInteger) > 0,',
         "tests/storage/test_ledger.py",
     ),
     Guard(
         "a debt is repaid at most to nothing (WHERE sats <= -by)",
-        "storage/ledger.py",
+        "storage/sql/ledger.py",
         'balances.c.sats <= -bindparam("by", type_=BigInteger),',
         "",
         "tests/storage/test_ledger.py",
@@ -88,7 +88,7 @@ _OF_MONEY = (
     ),
     Guard(
         "an order moves by compare-and-set (WHERE status =)",
-        "storage/orders.py",
+        "storage/sql/orders.py",
         '.where(orders.c.id == bindparam("order_id"), '
         'orders.c.status == bindparam("was"))',
         '.where(orders.c.id == bindparam("order_id"), bindparam("was") != "")',
@@ -110,14 +110,14 @@ _OF_MONEY = (
     ),
     Guard(
         "a coupon is claimed once (WHERE claimed_by IS NULL)",
-        "storage/coupons.py",
+        "storage/sql/coupons.py",
         "coupons.c.claimed_by.is_(None),",
         "",
         "tests/storage/test_coupons.py",
     ),
     Guard(
         "a coupon with a name on it is nobody else's",
-        "storage/coupons.py",
+        "storage/sql/coupons.py",
         'coupons.c.organization_id == bindparam("claimant"),',
         'bindparam("claimant") != "",',
         "tests/storage/test_coupons.py tests/api/flow/test_coupons.py",
@@ -138,7 +138,7 @@ _OF_MONEY = (
     ),
     Guard(
         "a task has a fence (WHERE fence =)",
-        "storage/tasks.py",
+        "storage/sql/tasks.py",
         'tasks.c.fence == bindparam("held_fence"),',
         'tasks.c.fence >= bindparam("held_fence") - 99,',
         "tests/test_tasks.py tests/services/test_tickets.py",
@@ -318,8 +318,8 @@ _OF_MONEY = (
     Guard(
         "an order lets go of what it holds",
         "storage/ledger.py",
-        "if await self._run.many(_RELEASE, released) != len(released):",
-        "if await self._run.many(_RELEASE, released) < 0:",
+        "if await self._run.many(sql.RELEASE, released) != len(released):",
+        "if await self._run.many(sql.RELEASE, released) < 0:",
         "tests/storage/test_ledger.py",
     ),
     Guard(
@@ -342,6 +342,10 @@ def taken_away(guard: Guard, folder: Path) -> Path:
     text = file.read_text()
     assert text.count(guard.with_it) == 1, f"{guard.what}: it stands elsewhere now"
     file.write_text(text.replace(guard.with_it, guard.without_it))
+    if "storage/sql" in guard.file:
+        write = "from leyden.storage import writing; writing.write()"
+        environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+        subprocess.run([sys.executable, "-c", write], env=environment, check=True)
     return folder / "src"
 
 

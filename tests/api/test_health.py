@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from sqlalchemy import ClauseElement
-
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
@@ -11,7 +9,7 @@ from leyden.services import accounts
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
-from leyden.storage.statements import Row, Run, Value
+from leyden.storage.statements import Row, Run, Statement, Value
 from tests.api.conftest import Caller
 from tests.away import AwayDatabase
 
@@ -23,7 +21,7 @@ class _Counting:
         self._run, self.rows = run, 0
         self.many, self.wake = run.many, run.wake
 
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         rows = await self._run(statement, **values)
         self.rows += len(rows)
         return rows

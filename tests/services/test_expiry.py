@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
 
 from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
@@ -14,6 +13,7 @@ from leyden.payments.fake import PaymentFailed
 from leyden.services.shop import EXPIRY
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.statements import Statement
 from leyden.tasks import Worker
 from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
@@ -94,7 +94,7 @@ async def test_while_the_treasury_is_away_nothing_is_guessed(till: Till) -> None
 
 
 async def count(database: Database, sql: str) -> int:
-    rows = await database.reader.orders._run(text(sql))
+    rows = await database.reader.orders._run(Statement(sqlite=sql, postgresql=sql))
     return int(rows[0][0])
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text as text_of
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
@@ -19,6 +18,7 @@ from leyden.services.book import OrderBook
 from leyden.services.shop import TICKET
 from leyden.services.tickets import TicketMaker, ticket_moved
 from leyden.services.verify import verify
+from leyden.storage.statements import Statement
 from leyden.tasks import Work
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -244,11 +244,11 @@ async def test_a_lease_that_cost_something_else_is_noticed(till: Till) -> None:
     assert till.market.match(text)
     await till.follow_tickets()
     async with till.database.transaction() as tx:
-        await tx.run(text_of("UPDATE lease SET chain_fee = chain_fee + 1"))
+        await tx.run(_changed_by("+ 1"))
     (broken,) = await verify(till.database)
     assert str(broken).startswith(f"I11: order {order.id}: its lease cost")
     async with till.database.transaction() as tx:
-        await tx.run(text_of("UPDATE lease SET chain_fee = chain_fee - 1"))
+        await tx.run(_changed_by("- 1"))
 
 
 async def test_what_the_auction_took_beyond_the_price_is_our_loss(till: Till) -> None:
@@ -367,3 +367,8 @@ async def test_the_book_has_what_tickets_outside_the_auction_may_take(
         assert till.market.register(await till.ticket(order))
     await till.follow_tickets()
     assert await book.outstanding(None) == 0
+
+
+def _changed_by(sats: str) -> Statement:
+    sql = f"UPDATE lease SET chain_fee = chain_fee {sats}"  # noqa: S608
+    return Statement(sqlite=sql, postgresql=sql)

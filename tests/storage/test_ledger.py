@@ -1,7 +1,6 @@
 import asyncio
 
 import pytest
-from sqlalchemy import text
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
@@ -9,7 +8,7 @@ from leyden.domain.ledger import Entry, What
 from leyden.domain.units import Sats
 from leyden.errors import Stale, Violated
 from leyden.storage.database import Database
-from leyden.storage.statements import Run
+from leyden.storage.statements import Run, Statement
 from tests.conftest import NOW
 
 HARBOUR = "harbour"
@@ -152,7 +151,7 @@ async def test_the_database_itself_keeps_the_books(db: Database, sql: str) -> No
     with pytest.raises(Violated):
         async with db.transaction() as tx:
             run: Run = tx.ledger._run
-            await run(text(sql))
+            await run(Statement(sqlite=sql, postgresql=sql))
 
 
 async def test_what_was_never_held_is_not_let_go(db: Database) -> None:

@@ -6,8 +6,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from leyden.errors import SetupError
-from leyden.storage import schema
-from leyden.storage.tables import metadata
+from leyden.storage import first_look, schema
+from leyden.storage.every_table import metadata
 
 
 def test_the_migrations_make_exactly_the_tables(database_url: str) -> None:
@@ -19,24 +19,25 @@ def test_the_migrations_make_exactly_the_tables(database_url: str) -> None:
 def test_a_second_run_finds_nothing_to_do(database_url: str) -> None:
     assert schema.migrate(database_url) == schema.migrate(database_url)
     schema.check(database_url)
+    first_look.check(database_url)
 
 
 def test_an_older_program_refuses_a_newer_schema(database_url: str) -> None:
     with schema.connected(database_url) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for use in (schema.check, schema.migrate):
+    for use in (first_look.check, schema.check, schema.migrate):
         with pytest.raises(SetupError, match="schema 9999, which this version"):
             use(database_url)
 
 
 def test_an_empty_database_has_to_be_migrated_first(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="run `leyden migrate` first"):
-        schema.check(f"sqlite:///{tmp_path}/new.db")
+        first_look.check(f"sqlite:///{tmp_path}/new.db")
 
 
 def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
-        schema.check("postgresql://nobody@127.0.0.1:1/none")
+        first_look.check("postgresql://nobody@127.0.0.1:1/none")
     (tmp_path / "folder.db").mkdir()
     with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
-        schema.check(f"sqlite:///{tmp_path}/folder.db")
+        first_look.check(f"sqlite:///{tmp_path}/folder.db")

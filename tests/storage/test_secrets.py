@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from leyden.errors import SetupError
 from leyden.services import rotation
+from leyden.services.fitting_keys import keep_check
 from leyden.storage.schema import connected, migrate
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.storage.tables import answers, metadata
@@ -67,11 +68,11 @@ def test_the_keys_of_a_used_database_are_never_made_anew(tmp_path: Path) -> None
     url, path = f"sqlite:///{tmp_path}/leyden.db", tmp_path / "secrets.json"
     migrate(url)
     rotation.refuse_lost_keys(url, path)
-    rotation.keep_check(url, Keyring.new())
+    keep_check(url, Keyring.new())
     with pytest.raises(SetupError, match="restore it from your backup"):
         rotation.refuse_lost_keys(url, path)
     with pytest.raises(SetupError, match="belongs to this database"):
-        rotation.keep_check(url, Keyring.new())
+        keep_check(url, Keyring.new())
 
 
 def test_rotating_seals_everything_anew_and_forgets_the_old_key(
@@ -81,7 +82,7 @@ def test_rotating_seals_everything_anew_and_forgets_the_old_key(
     before = Keyring.new()
     save_keyring(path, before)
     running = Sealer(before, reload=lambda: load_keyring(path))
-    rotation.keep_check(database_url, before)
+    keep_check(database_url, before)
     _keep_answers(database_url, running, count=1201)
 
     assert rotation.rotate(database_url, path) == 1202

@@ -22,11 +22,11 @@ from leyden.daemons.build import default_cache
 from leyden.daemons.own import own as owned
 from leyden.domain.times import utc_now
 from leyden.loops import lanes, put_standing
-from leyden.services import rotation
+from leyden.services.fitting_keys import keep_check
 from leyden.services.platform import Platform
 from leyden.services.routes import Routes
 from leyden.settings import Settings
-from leyden.storage import schema
+from leyden.storage import first_look
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.tasks import Worker
@@ -39,10 +39,10 @@ VERSION = version("leyden")
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Platform]:
     """Open the installation's database and keys; refuse one that does not fit."""
-    schema.check(settings.database)
+    first_look.check(settings.database)
     path = settings.secrets_path
     keyring = load_keyring(path)
-    rotation.keep_check(settings.database, keyring)
+    keep_check(settings.database, keyring)
     sealer = Sealer(keyring, reload=lambda: load_keyring(path))
     database = await open_database(settings.database)
     try:
@@ -55,11 +55,15 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
 
 def migrate(settings: Settings) -> str:
     """Make or bring up to date the schema, and the keys of a new installation."""
+    # Imported only where it is used: SQLAlchemy takes longer than a whole start.
+    from leyden.services import rotation  # noqa: PLC0415
+    from leyden.storage import schema  # noqa: PLC0415
+
     newest = schema.migrate(settings.database)
     if not settings.secrets_path.exists():
         rotation.refuse_lost_keys(settings.database, settings.secrets_path)
         save_keyring(settings.secrets_path, Keyring.new())
-    rotation.keep_check(settings.database, load_keyring(settings.secrets_path))
+    keep_check(settings.database, load_keyring(settings.secrets_path))
     return newest
 
 

@@ -23,13 +23,17 @@ _CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "."),
     "types": ("mypy",),
     "arrows": ("lint-imports", "--no-logo"),
+    "written": ("python", "-m", "leyden.storage.writing"),
 }
 
 
 @click.command()
-def check() -> None:
+@click.option("--write", is_flag=True, help="First write down changed SQL statements.")
+def check(*, write: bool) -> None:
     """Run the linters, the type checker and the test of the arrows."""
     _from_a_clone()
+    if write:
+        subprocess.run(_ours((*_CHECKS["written"], "--write")), cwd=_ROOT, check=False)
     failed = []
     for name, command in _CHECKS.items():
         began = time.monotonic()

@@ -11,7 +11,6 @@ from leyden import app, settings
 from leyden.cli.examination import examine
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json
-from leyden.services import rotation
 
 _SECRET = ("password", "macaroon", "token", "url")
 
@@ -73,6 +72,8 @@ def rotate() -> None:
     Interrupted, it goes on where it was. Running servers read the new key when they
     first meet it. Back the file of keys up afterwards.
     """
+    from leyden.services import rotation  # noqa: PLC0415  with all of SQLAlchemy
+
     given = settings.load(os.environ)
     count = rotation.rotate(given.database, given.secrets_path)
     print(f"sealed {count} values anew; now back up {given.secrets_path}")

@@ -13,12 +13,13 @@ from pathlib import Path
 from sqlalchemy import Column, Connection, Table, insert, select, tuple_, update
 
 from leyden.errors import SetupError
+from leyden.services.fitting_keys import PURPOSE
+from leyden.storage.every_table import metadata
 from leyden.storage.schema import connected
-from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
-from leyden.storage.tables import metadata, secrets
+from leyden.storage.secrets import Sealer, load_keyring, save_keyring
+from leyden.storage.tables import secrets
 
 _BATCH = 500
-_PURPOSE = "check of the keys"
 _CHECKED = b"these are the keys"
 
 
@@ -39,16 +40,15 @@ def rotate(url: str, secrets_path: Path) -> int:
     return count
 
 
-def keep_check(url: str, keyring: Keyring) -> None:
+def keep_check(url: str, sealer: Sealer) -> None:
     """Keep a value that only these keys open; refuse keys that do not open it."""
-    sealer = Sealer(keyring)
     with connected(url) as connection:
         kept = connection.execute(select(secrets.c.sealed)).scalar()
         if kept is None:
-            sealed = sealer.seal(_CHECKED, purpose=_PURPOSE)
+            sealed = sealer.seal(_CHECKED, purpose=PURPOSE)
             connection.execute(insert(secrets).values(id=1, sealed=sealed))
         else:
-            sealer.open(kept, purpose=_PURPOSE)
+            sealer.open(kept, purpose=PURPOSE)
 
 
 def refuse_lost_keys(url: str, secrets_path: Path) -> None:

@@ -1,46 +1,10 @@
 """Organizations, people, and who is in which."""
 
-from sqlalchemy import bindparam, select, update
-from sqlalchemy.dialects.postgresql import insert as insert_once
-
 from leyden.domain.accounts import Membership, Organization, Person, Role
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables import memberships, organizations, users
-
-_ADD_ORGANIZATION = (
-    insert_once(organizations).on_conflict_do_nothing().returning(organizations.c.id)
-)
-_GET_ORGANIZATION = select(organizations).where(organizations.c.id == bindparam("id"))
-_LOCK_ORGANIZATION = (
-    select(organizations.c.id)
-    .where(organizations.c.id == bindparam("id"))
-    .with_for_update()
-)
-_REACH = select(organizations.c.id).limit(1)
-_LIST_ORGANIZATIONS = select(organizations).order_by(organizations.c.created)
-
-_person = (users.c.id, users.c.email, users.c.created)
-_ADD_PERSON = insert_once(users).on_conflict_do_nothing().returning(users.c.id)
-_FIND_PERSON = select(*_person).where(users.c.email == bindparam("email"))
-_LIST_PEOPLE = select(*_person).order_by(users.c.created)
-_SET_PASSWORD = (
-    update(users)
-    .where(users.c.id == bindparam("user_id"))
-    .values(password=bindparam("password"))
-    .returning(users.c.id)
-)
-_JOIN = insert_once(memberships)
-_JOIN = _JOIN.on_conflict_do_update(
-    index_elements=["organization_id", "user_id"],
-    set_={"role": _JOIN.excluded.role},
-)
-_LIST_MEMBERS = (
-    select(memberships)
-    .where(memberships.c.organization_id == bindparam("organization_id"))
-    .order_by(memberships.c.created)
-)
+from leyden.storage.written import accounts as sql
 
 
 class Accounts:
@@ -51,12 +15,12 @@ class Accounts:
 
     async def reach(self) -> None:
         """Return if the database answers, however much it holds."""
-        await self._run(_REACH)
+        await self._run(sql.REACH)
 
     async def add(self, organization: Organization) -> None:
         """Keep a new organization; Taken when the name is in use."""
         if not await self._run(
-            _ADD_ORGANIZATION,
+            sql.ADD_ORGANIZATION,
             id=organization.id,
             name=organization.name,
             created=to_us(organization.created),
@@ -65,24 +29,24 @@ class Accounts:
 
     async def get(self, organization_id: str) -> Organization:
         """Give the organization, or NotFound."""
-        rows = await self._run(_GET_ORGANIZATION, id=organization_id)
+        rows = await self._run(sql.GET_ORGANIZATION, id=organization_id)
         if not rows:
             raise NotFound
         return _organization(rows[0])
 
     async def lock(self, organization_id: str) -> None:
         """Let nobody else decide about this organization until the commit."""
-        if not await self._run(_LOCK_ORGANIZATION, id=organization_id):
+        if not await self._run(sql.LOCK_ORGANIZATION, id=organization_id):
             raise NotFound
 
     async def list_(self) -> list[Organization]:
         """Give all organizations, oldest first."""
-        return [_organization(row) for row in await self._run(_LIST_ORGANIZATIONS)]
+        return [_organization(row) for row in await self._run(sql.LIST_ORGANIZATIONS)]
 
     async def add_person(self, person: Person, *, password: str | None) -> None:
         """Keep a new person with the digest of a password; Taken when known."""
         if not await self._run(
-            _ADD_PERSON,
+            sql.ADD_PERSON,
             id=person.id,
             email=person.email,
             password=password,
@@ -92,22 +56,22 @@ class Accounts:
 
     async def find_person(self, email: str) -> Person | None:
         """Give the person with this address, if there is one."""
-        rows = await self._run(_FIND_PERSON, email=email)
+        rows = await self._run(sql.FIND_PERSON, email=email)
         return _person_from(rows[0]) if rows else None
 
     async def people(self) -> list[Person]:
         """Give everyone, oldest first."""
-        return [_person_from(row) for row in await self._run(_LIST_PEOPLE)]
+        return [_person_from(row) for row in await self._run(sql.LIST_PEOPLE)]
 
     async def set_password(self, user_id: str, digest: str) -> None:
         """Keep the digest of a new password."""
-        if not await self._run(_SET_PASSWORD, user_id=user_id, password=digest):
+        if not await self._run(sql.SET_PASSWORD, user_id=user_id, password=digest):
             raise NotFound
 
     async def join(self, membership: Membership) -> None:
         """Put a person into an organization; the second time, change the role."""
         await self._run(
-            _JOIN,
+            sql.JOIN,
             organization_id=membership.organization_id,
             user_id=membership.user_id,
             role=membership.role,
@@ -124,7 +88,7 @@ class Accounts:
                 created=from_us(created),
             )
             for organization_id, user_id, role, created in await self._run(
-                _LIST_MEMBERS, organization_id=organization_id
+                sql.LIST_MEMBERS, organization_id=organization_id
             )
         ]
 

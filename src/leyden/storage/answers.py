@@ -3,53 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select, update
-from sqlalchemy.dialects.postgresql import insert
-
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
-from leyden.storage.tables import answers
-
-_mine = (
-    answers.c.organization_id == bindparam("of"),
-    answers.c.key == bindparam("under"),
-)
-_FORGET = delete(answers).where(*_mine, answers.c.expires <= bindparam("now"))
-_CLAIM = (
-    insert(answers)
-    .values(
-        organization_id=bindparam("of"),
-        key=bindparam("under"),
-        request=bindparam("request"),
-        started=bindparam("now"),
-        expires=bindparam("expires"),
-        holder=bindparam("holder"),
-        status=None,
-        body=None,
-    )
-    .on_conflict_do_nothing()
-    .returning(answers.c.key)
-)
-_GET = select(
-    answers.c.request,
-    answers.c.status,
-    answers.c.body,
-    answers.c.holder,
-    answers.c.started,
-).where(*_mine)
-_TAKE_OVER = (
-    update(answers)
-    .where(*_mine, answers.c.status.is_(None), answers.c.holder == bindparam("before"))
-    .values(started=bindparam("now"), holder=bindparam("holder"))
-    .returning(answers.c.key)
-)
-_SAVE = (
-    update(answers)
-    .where(*_mine, answers.c.holder == bindparam("holder"))
-    .values(status=bindparam("status"), body=bindparam("body"))
-)
-_DROP = delete(answers).where(*_mine, answers.c.holder == bindparam("holder"))
-_FORGET_ALL = delete(answers).where(answers.c.expires <= bindparam("now"))
+from leyden.storage.written import answers as sql
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +36,9 @@ class Answers:
         holder: str,
     ) -> Saved | None:
         """Begin to answer under this key; or give what is known of it already."""
-        await self._run(_FORGET, of=organization_id, under=key, now=to_us(now))
+        await self._run(sql.FORGET, of=organization_id, under=key, now=to_us(now))
         if await self._run(
-            _CLAIM,
+            sql.CLAIM,
             of=organization_id,
             under=key,
             request=request,
@@ -91,7 +47,7 @@ class Answers:
             holder=holder,
         ):
             return None
-        rows = await self._run(_GET, of=organization_id, under=key)
+        rows = await self._run(sql.GET, of=organization_id, under=key)
         kept, status, body, holder, started = rows[0]
         return Saved(
             request=kept,
@@ -113,7 +69,7 @@ class Answers:
         """Answer in place of a holder that died; False when someone else does."""
         return bool(
             await self._run(
-                _TAKE_OVER,
+                sql.TAKE_OVER,
                 of=organization_id,
                 under=key,
                 now=to_us(now),
@@ -133,7 +89,7 @@ class Answers:
     ) -> None:
         """Keep the answer, to be given again until it expires."""
         await self._run(
-            _SAVE,
+            sql.SAVE,
             of=organization_id,
             under=key,
             holder=holder,
@@ -143,8 +99,8 @@ class Answers:
 
     async def drop(self, organization_id: str, key: bytes, *, holder: str) -> None:
         """Forget the key: nothing was done under it, so it may be used again."""
-        await self._run(_DROP, of=organization_id, under=key, holder=holder)
+        await self._run(sql.DROP, of=organization_id, under=key, holder=holder)
 
     async def forget(self, *, now: datetime) -> None:
         """Drop all answers that have had their day."""
-        await self._run(_FORGET_ALL, now=to_us(now))
+        await self._run(sql.FORGET_ALL, now=to_us(now))

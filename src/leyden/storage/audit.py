@@ -5,26 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import bindparam, insert, select
 
 from leyden.domain.accounts import new_id
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables import audit
-
-_ADD = insert(audit)
-_LATEST = select(audit).order_by(audit.c.at.desc()).limit(bindparam("most"))
-_OF_SUBJECT = (
-    select(audit)
-    .where(
-        audit.c.organization_id == bindparam("organization_id"),
-        audit.c.at >= bindparam("since"),
-        audit.c.subject == bindparam("subject"),
-        audit.c.action == bindparam("action"),
-    )
-    .order_by(audit.c.at.desc())
-    .limit(bindparam("most"))
-)
+from leyden.storage.written import audit as sql
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +42,7 @@ class Audit:
     ) -> None:
         """Note that the actor did this to the subject; never pass a secret."""
         await self._run(
-            _ADD,
+            sql.ADD,
             id=new_id(),
             at=to_us(at),
             actor=actor,
@@ -69,7 +54,7 @@ class Audit:
 
     async def latest(self, *, most: int = 100) -> list[Line]:
         """Give the latest lines, newest first."""
-        return [_line(row) for row in await self._run(_LATEST, most=most)]
+        return [_line(row) for row in await self._run(sql.LATEST, most=most)]
 
     async def of_subject(
         self,
@@ -82,7 +67,7 @@ class Audit:
     ) -> list[Line]:
         """Give what was done to something of an organization's, newest first."""
         rows = await self._run(
-            _OF_SUBJECT,
+            sql.OF_SUBJECT,
             organization_id=organization_id,
             subject=subject,
             action=action,

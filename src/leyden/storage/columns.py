@@ -13,10 +13,7 @@ No two rows may touch the same row of the table: they are all one statement.
 import re
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ClauseElement
-from sqlalchemy.engine import Dialect
-
-from leyden.storage.statements import Value
+from leyden.storage.statements import Statement, Value
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _NUMBER = "number of the row"
@@ -25,42 +22,29 @@ _NUMBER = "number of the row"
 class Columns:
     """The statements of the program, each for any number of rows."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._known: dict[ClauseElement, tuple[str, list[str], dict[str, object]]] = {}
+    def __init__(self) -> None:
+        self._known: dict[Statement, str] = {}
 
     def __call__(
-        self, statement: ClauseElement, rows: Sequence[Mapping[str, Value]]
+        self, statement: Statement, rows: Sequence[Mapping[str, Value]]
     ) -> tuple[str, Mapping[str, object]]:
         """Give the SQL and its parameters: an array for each, and the constants."""
         if statement not in self._known:
-            self._known[statement] = self._compile(statement)
-        sql, names, constants = self._known[statement]
+            self._known[statement] = _of_columns(statement)
         columns: dict[str, object] = {
-            name: [_plain(row[name]) for row in rows] for name in names
+            name: [_plain(row[name]) for row in rows] for name in statement.types
         }
-        return sql, {**constants, **columns}
-
-    def _compile(
-        self, statement: ClauseElement
-    ) -> tuple[str, list[str], dict[str, object]]:
-        compiled = statement.compile(dialect=self._dialect)
-        binds = compiled.binds  # type: ignore[attr-defined]
-        names = [name for name, bind in binds.items() if bind.required]
-        constants = {
-            name: bind.value for name, bind in binds.items() if not bind.required
-        }
-        types = [binds[name].type.compile(dialect=self._dialect) for name in names]
-        arrays = ", ".join(
-            f"%({name})s::{type_}[]" for name, type_ in zip(names, types, strict=True)
-        )
-        words = ", ".join(f'"{name}"' for name in (*names, _NUMBER))
-        given = f"unnest({arrays}) WITH ORDINALITY AS given({words})"
-        return _of_columns(str(compiled), names, given), names, constants
+        return self._known[statement], {**statement.constants, **columns}
 
 
-def _of_columns(sql: str, names: Sequence[str], given: str) -> str:
+def _of_columns(statement: Statement) -> str:
     """Write the statement for the table of rows; their order is kept."""
+    sql, names = statement.postgresql, list(statement.types)
+    arrays = ", ".join(
+        f"%({name})s::{type_}[]" for name, type_ in statement.types.items()
+    )
+    words = ", ".join(f'"{name}"' for name in (*names, _NUMBER))
+    given = f"unnest({arrays}) WITH ORDINALITY AS given({words})"
 
     def column(found: re.Match[str]) -> str:
         name = found[1]

@@ -3,38 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import BigInteger, bindparam, delete, insert, select
-
 from leyden.domain.nodes import Action
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
-from leyden.storage.tables_nodes import commands
+from leyden.storage.written import commands as sql
 
 KEPT = 100
-
-_ADD = insert(commands).values(
-    node_id=bindparam("node_id"),
-    action=bindparam("action"),
-    at=bindparam("at"),
-    actor=bindparam("actor"),
-)
-_LIST = (
-    select(commands.c.action, commands.c.at)
-    .where(commands.c.node_id == bindparam("node_id"))
-    .order_by(commands.c.id.desc())
-    .limit(KEPT)
-)
-_too_old = (
-    select(commands.c.id)
-    .where(commands.c.node_id == bindparam("node_id"))
-    .order_by(commands.c.id.desc())
-    .limit(1)
-    .offset(bindparam("kept", type_=BigInteger))
-    .scalar_subquery()
-)
-_FORGET = delete(commands).where(
-    commands.c.node_id == bindparam("of_node"), commands.c.id <= _too_old
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +29,14 @@ class Commands:
         self, node_id: str, action: Action, *, at: datetime, actor: str
     ) -> None:
         """Note what was asked for, by whom; forget what came before the last 100."""
-        await self._run(_ADD, node_id=node_id, action=action, at=to_us(at), actor=actor)
-        await self._run(_FORGET, node_id=node_id, of_node=node_id, kept=KEPT)
+        await self._run(
+            sql.ADD, node_id=node_id, action=action, at=to_us(at), actor=actor
+        )
+        await self._run(sql.FORGET, node_id=node_id, of_node=node_id, kept=KEPT)
 
     async def list_(self, node_id: str) -> list[Command]:
         """Give the last hundred, newest first."""
         return [
             Command(Action(action), from_us(at))
-            for action, at in await self._run(_LIST, node_id=node_id)
+            for action, at in await self._run(sql.LIST, node_id=node_id, kept=KEPT)
         ]

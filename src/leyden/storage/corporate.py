@@ -2,26 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select
-from sqlalchemy.dialects.postgresql import insert
-
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Run
-from leyden.storage.tables_money import corporate_accounts as accounts
-
-_new = insert(accounts).values(
-    organization_id=bindparam("organization_id"),
-    most_owed=bindparam("most_owed"),
-    since=bindparam("since"),
-)
-_SET = _new.on_conflict_do_update(
-    index_elements=["organization_id"], set_={"most_owed": _new.excluded.most_owed}
-)
-_END = delete(accounts).where(accounts.c.organization_id == bindparam("of"))
-_LIMIT = select(accounts.c.most_owed).where(
-    accounts.c.organization_id == bindparam("organization_id")
-)
+from leyden.storage.written import corporate as sql
 
 
 class CorporateAccounts:
@@ -32,7 +16,7 @@ class CorporateAccounts:
 
     async def limit(self, organization_id: str) -> Sats | None:
         """Give how much an organization may owe; None when it has no such account."""
-        rows = await self._run(_LIMIT, organization_id=organization_id)
+        rows = await self._run(sql.LIMIT, organization_id=organization_id)
         return Sats(rows[0][0]) if rows else None
 
     async def set_limit(
@@ -40,7 +24,7 @@ class CorporateAccounts:
     ) -> None:
         """Let an organization owe that much from now on."""
         await self._run(
-            _SET,
+            sql.SET,
             organization_id=organization_id,
             most_owed=most_owed,
             since=to_us(since),
@@ -48,4 +32,4 @@ class CorporateAccounts:
 
     async def end(self, organization_id: str) -> None:
         """Let it owe nothing more; what it owes, it owes."""
-        await self._run(_END, of=organization_id)
+        await self._run(sql.END, of=organization_id)

@@ -3,63 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import BigInteger, bindparam, case, delete, insert, select, update
-
 from leyden.domain.deliveries import Answer, Verdict
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables_webhooks import attempts, events
 from leyden.storage.webhooks import KeptEvent, read_event
+from leyden.storage.written import deliveries as sql
 
-# What is no longer pending can still turn out to have been delivered, and nothing else.
-_may_become = (events.c.state == "pending") | (bindparam("becomes") == "delivered")
-_SETTLE = (
-    update(events)
-    .where(events.c.id == bindparam("event_id"))
-    .values(
-        attempts=events.c.attempts + 1,
-        state=case((_may_become, bindparam("becomes")), else_=events.c.state),
-        due=case((_may_become, bindparam("next_due")), else_=events.c.due),
-        overtakable=bindparam("may_be_overtaken"),
-    )
-    .returning(events.c.attempts)
-)
-_ADD = insert(attempts)
 _MICROSECOND = timedelta(microseconds=1)
-_LIST = (
-    select(events)
-    .where(
-        events.c.node_id == bindparam("node_id"),
-        events.c.position < bindparam("before"),
-    )
-    .order_by(events.c.position.desc())
-    .limit(bindparam("most", type_=BigInteger))
-)
-_LIST_ATTEMPTS = (
-    select(attempts)
-    .join(events, events.c.id == attempts.c.event_id)
-    .where(
-        events.c.node_id == bindparam("node_id"),
-        events.c.position.between(bindparam("first"), bindparam("last")),
-    )
-    .order_by(attempts.c.event_id, attempts.c.number)
-)
-_oldest = (
-    select(events.c.position, events.c.created)
-    .order_by(events.c.position)
-    .limit(bindparam("most", type_=BigInteger))
-    .subquery()
-)
-_PRUNE = (
-    delete(events)
-    .where(
-        events.c.position.in_(
-            select(_oldest.c.position).where(_oldest.c.created < bindparam("before"))
-        )
-    )
-    .returning(events.c.position)
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +42,7 @@ class Deliveries:
     ) -> None:
         """Keep how an attempt went, and what it made of the event."""
         rows = await self._run(
-            _SETTLE,
+            sql.SETTLE,
             event_id=event_id,
             becomes=verdict.state,
             next_due=to_us(verdict.due),
@@ -100,7 +51,7 @@ class Deliveries:
         if not rows:
             raise NotFound
         await self._run(
-            _ADD,
+            sql.ADD,
             event_id=event_id,
             number=rows[0][0],
             at=to_us(at),
@@ -112,14 +63,14 @@ class Deliveries:
 
     async def list_(self, node_id: str, *, before: int, most: int) -> list[Delivery]:
         """Give a node's events from before this position, newest first."""
-        rows = await self._run(_LIST, node_id=node_id, before=before, most=most)
+        rows = await self._run(sql.LIST, node_id=node_id, before=before, most=most)
         page = {
             event.id: Delivery(event=event, attempts=[])
             for event in map(read_event, rows)
         }
         if page:
             for row in await self._run(
-                _LIST_ATTEMPTS, node_id=node_id, first=rows[-1][0], last=rows[0][0]
+                sql.LIST_ATTEMPTS, node_id=node_id, first=rows[-1][0], last=rows[0][0]
             ):
                 attempt = _attempt(row)
                 page[attempt.event_id].attempts.append(attempt)
@@ -127,7 +78,7 @@ class Deliveries:
 
     async def prune(self, *, before: datetime, most: int) -> int:
         """Forget the oldest events from before then, attempts included; count them."""
-        return len(await self._run(_PRUNE, before=to_us(before), most=most))
+        return len(await self._run(sql.PRUNE, before=to_us(before), most=most))
 
 
 def _attempt(row: Row) -> Attempt:

@@ -3,43 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam, insert, select, update
-
 from leyden.domain.accounts import Role
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables_people import invitations
-
-_shown = [column for column in invitations.c if column.name != "digest"]
-_ADD = insert(invitations)
-_OPEN = select(*_shown).where(
-    invitations.c.ended.is_(None), invitations.c.expires > bindparam("now")
-)
-_FIND = _OPEN.where(invitations.c.digest == bindparam("digest"))
-_LIST = _OPEN.where(
-    invitations.c.organization_id == bindparam("organization_id")
-).order_by(invitations.c.created)
-_END = (
-    update(invitations)
-    .where(
-        invitations.c.organization_id == bindparam("of"),
-        invitations.c.id == bindparam("invitation_id"),
-        invitations.c.ended.is_(None),
-    )
-    .values(ended=bindparam("now"))
-    .returning(invitations.c.id)
-)
-_END_FOR = (
-    update(invitations)
-    .where(
-        invitations.c.organization_id == bindparam("of"),
-        invitations.c.email == bindparam("whose"),
-        invitations.c.ended.is_(None),
-    )
-    .values(ended=bindparam("now"))
-    .returning(invitations.c.id)
-)
+from leyden.storage.written import invitations as sql
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +31,7 @@ class Invitations:
     async def add(self, invitation: Invitation, *, digest: bytes) -> None:
         """Keep a new invitation under the digest of its link."""
         await self._run(
-            _ADD,
+            sql.ADD,
             id=invitation.id,
             organization_id=invitation.organization_id,
             email=invitation.email,
@@ -76,12 +44,14 @@ class Invitations:
 
     async def find(self, digest: bytes, *, now: datetime) -> Invitation | None:
         """Give the open invitation with this digest."""
-        rows = await self._run(_FIND, digest=digest, now=to_us(now))
+        rows = await self._run(sql.FIND, digest=digest, now=to_us(now))
         return _invitation(rows[0]) if rows else None
 
     async def list_(self, organization_id: str, *, now: datetime) -> list[Invitation]:
         """Give an organization's open invitations, oldest first."""
-        rows = await self._run(_LIST, organization_id=organization_id, now=to_us(now))
+        rows = await self._run(
+            sql.LIST, organization_id=organization_id, now=to_us(now)
+        )
         return [_invitation(row) for row in rows]
 
     async def end(
@@ -89,13 +59,13 @@ class Invitations:
     ) -> None:
         """Let nobody use it any more; NotFound when it was used or withdrawn."""
         if not await self._run(
-            _END, of=organization_id, invitation_id=invitation_id, now=to_us(now)
+            sql.END, of=organization_id, invitation_id=invitation_id, now=to_us(now)
         ):
             raise NotFound
 
     async def end_for(self, organization_id: str, email: str, *, now: datetime) -> None:
         """Let nobody use any that was meant for this address."""
-        await self._run(_END_FOR, of=organization_id, whose=email, now=to_us(now))
+        await self._run(sql.END_FOR, of=organization_id, whose=email, now=to_us(now))
 
 
 def _invitation(row: Row) -> Invitation:

@@ -4,49 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import bindparam, func, or_, select, update
-from sqlalchemy.dialects.postgresql import insert as insert_once
-
 from leyden.domain.accounts import ApiKey, Principal, Scope
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables import keys
-
-_shown = [column for column in keys.c if column.name != "digest"]
-_ADD = insert_once(keys).on_conflict_do_nothing().returning(keys.c.id)
-# Every request begins with this, so it reads no more than is needed.
-_SPEAKER = select(
-    keys.c.organization_id, keys.c.id, keys.c.scopes, keys.c.expires
-).where(keys.c.digest == bindparam("digest"), keys.c.revoked.is_(None))
-_LIST = (
-    select(*_shown)
-    .where(keys.c.organization_id == bindparam("organization_id"))
-    .order_by(keys.c.created)
-)
-_COUNT_LIVE = select(func.count()).where(
-    keys.c.organization_id == bindparam("organization_id"),
-    keys.c.revoked.is_(None),
-    or_(keys.c.expires.is_(None), keys.c.expires > bindparam("now")),
-)
-_REVOKE = (
-    update(keys)
-    .where(
-        keys.c.organization_id == bindparam("of"),
-        keys.c.id == bindparam("key_id"),
-        keys.c.revoked.is_(None),
-    )
-    .values(revoked=bindparam("now"))
-    .returning(keys.c.id)
-)
-_USED = (
-    update(keys)
-    .where(
-        keys.c.id == bindparam("key_id"),
-        or_(keys.c.last_used.is_(None), keys.c.last_used < bindparam("used")),
-    )
-    .values(last_used=bindparam("used"))
-)
+from leyden.storage.written import keys as sql
 
 
 class Keys:
@@ -58,7 +20,7 @@ class Keys:
     async def add(self, key: ApiKey, *, digest: bytes) -> None:
         """Keep a new key under its digest; Taken when its id is in use."""
         if not await self._run(
-            _ADD,
+            sql.ADD,
             id=key.id,
             organization_id=key.organization_id,
             name=key.name,
@@ -74,27 +36,27 @@ class Keys:
 
     async def speaker(self, digest: bytes, *, now: datetime) -> Principal | None:
         """Give on whose behalf the key with this digest speaks, if it is a live one."""
-        for speaker in await self._run(_SPEAKER, digest=digest):
+        for speaker in await self._run(sql.SPEAKER, digest=digest):
             principal = _principal(*speaker)
             return None if principal.has_ended(now) else principal
         return None
 
     async def list_(self, organization_id: str) -> list[ApiKey]:
         """Give an organization's keys, oldest first, the revoked ones too."""
-        rows = await self._run(_LIST, organization_id=organization_id)
+        rows = await self._run(sql.LIST, organization_id=organization_id)
         return [_key(row) for row in rows]
 
     async def count_live(self, organization_id: str, *, now: datetime) -> int:
         """Count the keys that open something."""
         rows = await self._run(
-            _COUNT_LIVE, organization_id=organization_id, now=to_us(now)
+            sql.COUNT_LIVE, organization_id=organization_id, now=to_us(now)
         )
         return int(rows[0][0])
 
     async def revoke(self, organization_id: str, key_id: str, *, now: datetime) -> None:
         """End a live key of this organization; NotFound when there is none such."""
         if not await self._run(
-            _REVOKE, of=organization_id, key_id=key_id, now=to_us(now)
+            sql.REVOKE, of=organization_id, key_id=key_id, now=to_us(now)
         ):
             raise NotFound
 
@@ -102,7 +64,7 @@ class Keys:
         """Note when each of these keys was last used; a later use is not undone."""
         # In one order, so that servers that note the same keys never lock crosswise.
         await self._run.many(
-            _USED,
+            sql.USED,
             [{"key_id": key_id, "used": to_us(at[key_id])} for key_id in sorted(at)],
         )
 

@@ -3,27 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import bindparam, insert, select
-
 from leyden.domain.tickets import Lease
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Run
-from leyden.storage.tables_money import leases
-from leyden.storage.words import is_among, written_words
-
-_COLUMNS = (
-    "order_id",
-    "channel_point",
-    "premium",
-    "execution_fee",
-    "chain_fee",
-    "self_chan_balance",
-)
-_ADD = insert(leases).values({name: bindparam(name) for name in ("at", *_COLUMNS)})
-_OF_ORDERS = select(*(leases.c[name] for name in _COLUMNS)).where(
-    is_among(leases.c.order_id, "order_ids")
-)
+from leyden.storage.words import written_words
+from leyden.storage.written import leases as sql
 
 
 class Leases:
@@ -35,7 +20,7 @@ class Leases:
     async def add(self, made: Sequence[tuple[str, Lease]], *, at: datetime) -> None:
         """Keep what tickets became, each order's once."""
         await self._run.many(
-            _ADD,
+            sql.ADD,
             [
                 {
                     "order_id": order_id,
@@ -52,7 +37,7 @@ class Leases:
 
     async def of_orders(self, order_ids: Iterable[str]) -> dict[str, Lease]:
         """Give the leases of these orders, those that have one."""
-        rows = await self._run(_OF_ORDERS, order_ids=written_words(order_ids))
+        rows = await self._run(sql.OF_ORDERS, order_ids=written_words(order_ids))
         return {
             order_id: Lease(
                 channel_point=channel_point,

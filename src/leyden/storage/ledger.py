@@ -9,97 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import BigInteger, bindparam, func, or_, select, union_all, update
-from sqlalchemy.dialects.postgresql import insert
-
 from leyden.domain.ledger import Entry, What
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.errors import Stale, Violated
 from leyden.storage.statements import Row, Run, Value
-from leyden.storage.tables_money import balances, entries
-from leyden.storage.words import is_among, written_words
+from leyden.storage.words import written_words
+from leyden.storage.written import ledger as sql
 
 _BELOW_ZERO = ("owed:", "receivable:")
 _KEPT = ("credit:", "held:", *_BELOW_ZERO)
-
-_entry = insert(entries).values(
-    {
-        name: bindparam(name)
-        for name in (
-            "key",
-            "at",
-            "what",
-            "source",
-            "target",
-            "sats",
-            "organization_id",
-            "order_id",
-            "actor",
-            "note",
-        )
-    }
-)
-_POST = _entry  # finding one of them there is a bug
-_ADD = _entry.on_conflict_do_nothing(index_elements=["key"]).returning(entries.c.id)
-_new = insert(balances).values(place=bindparam("place"), sats=bindparam("change"))
-_RAISE = _new.on_conflict_do_update(
-    index_elements=["place"], set_={"sats": balances.c.sats + _new.excluded.sats}
-)
-# A debt is paid back at most to nothing.
-_REPAY = (
-    update(balances)
-    .where(
-        balances.c.place == bindparam("at_place"),
-        balances.c.sats <= -bindparam("by", type_=BigInteger),
-    )
-    .values(sats=balances.c.sats + bindparam("by", type_=BigInteger))
-    .returning(balances.c.sats)
-)
-_LOWER = (
-    update(balances)
-    .where(
-        balances.c.place == bindparam("at_place"),
-        or_(
-            bindparam("below_zero", type_=BigInteger) == 1,
-            balances.c.sats >= bindparam("by", type_=BigInteger),
-        ),
-    )
-    .values(sats=balances.c.sats - bindparam("by", type_=BigInteger))
-    .returning(balances.c.sats)
-)
-# Only below what is there by a bug: whoever lowers it has locked what it is held for.
-_RELEASE = (
-    update(balances)
-    .where(balances.c.place == bindparam("at_place"))
-    .values(sats=balances.c.sats - bindparam("by", type_=BigInteger))
-)
-_BALANCE = select(balances.c.sats).where(balances.c.place == bindparam("place"))
-
-_BALANCES = select(balances).where(is_among(balances.c.place, "places"))
-_both_sides = union_all(
-    select(entries.c.target.label("place"), entries.c.sats),
-    select(entries.c.source.label("place"), (-entries.c.sats).label("sats")),
-).subquery()
-_SUMS = select(_both_sides.c.place, func.sum(_both_sides.c.sats)).group_by(
-    _both_sides.c.place
-)
-_KEPT_BALANCES = select(balances)
-_OF_ORDER = (
-    select(entries)
-    .where(entries.c.order_id == bindparam("order_id"))
-    .order_by(entries.c.id)
-)
-_FIND = select(entries).where(entries.c.key == bindparam("key"))
-_PAGE = (
-    select(entries)
-    .where(
-        entries.c.organization_id == bindparam("organization_id"),
-        entries.c.id < bindparam("before"),
-    )
-    .order_by(entries.c.id.desc())
-    .limit(bindparam("most", type_=BigInteger))
-)
 _NEWEST = 2**63 - 1
 
 
@@ -143,7 +62,7 @@ class Ledger:
 
         Of what they take from a `held` place the caller has locked the order.
         """
-        await self._run.many(_POST, [_row(entry, at) for entry in written])
+        await self._run.many(sql.POST, [_row(entry, at) for entry in written])
         changes: Counter[str] = Counter()
         for entry in written:
             changes[entry.source] -= entry.sats
@@ -163,55 +82,55 @@ class Ledger:
                 others.append((place, change))
         for place, change in others:
             await self._change(place, change)
-        await self._run.many(_RAISE, raised)
-        if await self._run.many(_RELEASE, released) != len(released):
+        await self._run.many(sql.RAISE, raised)
+        if await self._run.many(sql.RELEASE, released) != len(released):
             raise Violated("an order is to let go of what it never held")
 
     async def _add(self, entry: Entry, at: datetime) -> bool:
-        return bool(await self._run(_ADD, **_row(entry, at)))
+        return bool(await self._run(sql.ADD, **_row(entry, at)))
 
     async def _change(self, place: str, change: int) -> None:
         below_zero = place.startswith(_BELOW_ZERO)
         if change < 0:
             lowered = await self._run(
-                _LOWER, at_place=place, by=-change, below_zero=int(below_zero)
+                sql.LOWER, at_place=place, by=-change, below_zero=int(below_zero)
             )
             if lowered:
                 return
             if not below_zero:
                 raise Stale(f"{place} has not the {-change} sat that are to be taken")
         elif below_zero:
-            if not await self._run(_REPAY, at_place=place, by=change):
+            if not await self._run(sql.REPAY, at_place=place, by=change):
                 raise Stale(f"{place} is less than the {change} sat that repay it")
             return
-        await self._run(_RAISE, place=place, change=change)
+        await self._run(sql.RAISE, place=place, change=change)
 
     async def balances(self, places: Iterable[str]) -> dict[str, Sats]:
         """Give what is in each of these places, as far as there is anything."""
-        rows = await self._run(_BALANCES, places=written_words(places))
+        rows = await self._run(sql.BALANCES, places=written_words(places))
         return {place: Sats(sats) for place, sats in rows}
 
     async def balance(self, place: str) -> Sats:
         """Give what is in a place that is kept as a row."""
-        rows = await self._run(_BALANCE, place=place)
+        rows = await self._run(sql.BALANCE, place=place)
         return Sats(rows[0][0]) if rows else Sats(0)
 
     async def sums(self) -> dict[str, Sats]:
         """Add up every entry, place by place."""
-        return {place: Sats(int(sats)) for place, sats in await self._run(_SUMS)}
+        return {place: Sats(int(sats)) for place, sats in await self._run(sql.SUMS)}
 
     async def kept_balances(self) -> dict[str, Sats]:
         """Give every balance that is kept as a row."""
-        return {place: Sats(sats) for place, sats in await self._run(_KEPT_BALANCES)}
+        return {place: Sats(sats) for place, sats in await self._run(sql.KEPT_BALANCES)}
 
     async def of_order(self, order_id: str) -> list[Written]:
         """Give every entry about an order, the first one first."""
-        rows = await self._run(_OF_ORDER, order_id=order_id)
+        rows = await self._run(sql.OF_ORDER, order_id=order_id)
         return [_written(row) for row in rows]
 
     async def find(self, key: str) -> Written | None:
         """Give the entry with this key, if it was written."""
-        rows = await self._run(_FIND, key=key)
+        rows = await self._run(sql.FIND, key=key)
         return _written(rows[0]) if rows else None
 
     async def page(
@@ -219,7 +138,7 @@ class Ledger:
     ) -> list[Written]:
         """Give an organization's entries, newest first, from before a number on."""
         rows = await self._run(
-            _PAGE,
+            sql.PAGE,
             organization_id=organization_id,
             before=_NEWEST if before is None else before,
             most=most,

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import bindparam, func, select, update
-from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import (
@@ -23,85 +21,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.domain.versions import Version
 from leyden.errors import NotFound, Stale
 from leyden.storage.statements import Row, Run, Value
-from leyden.storage.tables_nodes import commands, nodes, outfits
-
-_MUTABLE = (
-    "version",
-    "status",
-    "wanted",
-    "revision",
-    "process",
-    "launched",
-    "host",
-    "launched_at",
-    "crashes",
-    "due",
-    "purchased_type",
-    "purchase_status",
-    "expires",
-    "settings",
-)
-
-_ADD = insert_once(nodes).on_conflict_do_nothing().returning(nodes.c.id)
-_GET = select(nodes).where(nodes.c.id == bindparam("node_id"))
-_LOCK = _GET.with_for_update()
-_LISTED = (
-    nodes.c.id,
-    nodes.c.name,
-    nodes.c.status,
-    nodes.c.expires,
-    nodes.c.created,
-    nodes.c.type,
-    nodes.c.purchased_type,
-    nodes.c.purchase_status,
-    nodes.c.api_endpoint,
-    nodes.c.network,
-    nodes.c.version,
-    nodes.c.edition,
-)
-# A deleted node is gone for its owner as soon as its lnd has ended.
-_in_sight = (nodes.c.wanted != "deleted") | (nodes.c.process != "")
-_LIST = (
-    select(*_LISTED)
-    .where(nodes.c.organization_id == bindparam("organization_id"), _in_sight)
-    .order_by(nodes.c.created, nodes.c.id)
-)
-_STAMPS = _LIST.with_only_columns(nodes.c.id, nodes.c.edition)
-# Secrets and commands change without the node's row: each is new when it is written.
-_STAMP = (
-    select(
-        nodes.c.id,
-        nodes.c.edition,
-        outfits.c.sealed_settings,
-        outfits.c.webhook_secret,
-        select(func.max(commands.c.id))
-        .where(commands.c.node_id == nodes.c.id)
-        .scalar_subquery(),
-    )
-    .join(outfits, outfits.c.node_id == nodes.c.id)
-    .where(
-        nodes.c.id == bindparam("node_id"),
-        nodes.c.organization_id == bindparam("organization_id"),
-        _in_sight,
-    )
-)
-_BY_NAME = select(nodes.c.id).where(
-    nodes.c.organization_id == bindparam("organization_id"),
-    nodes.c.name == bindparam("name"),
-    nodes.c.wanted != "deleted",
-)
-_BY_SLOT = select(nodes.c.id).where(nodes.c.slot == bindparam("slot"))
-_WHAT_IS_LEFT = select(nodes).where(nodes.c.slot.is_not(None)).order_by(nodes.c.id)
-_EDITIONS = select(nodes.c.id, nodes.c.edition).where(
-    nodes.c.slot.is_not(None), nodes.c.wanted != "deleted"
-)
-_SAVE = (
-    update(nodes)
-    .where(nodes.c.id == bindparam("node_id"), nodes.c.edition == bindparam("was"))
-    .values({name: bindparam(name) for name in _MUTABLE} | {"edition": bindparam("is")})
-    .returning(nodes.c.id)
-)
-_VACATE = update(nodes).where(nodes.c.id == bindparam("node_id")).values(slot=None)
+from leyden.storage.written import nodes as sql
 
 _write = msgspec.json.Encoder().encode
 _read = msgspec.json.Decoder(NodeSettings).decode
@@ -117,7 +37,7 @@ class Nodes:
         """Keep a new node; False when its id, name, endpoint or slot is in use."""
         return bool(
             await self._run(
-                _ADD,
+                sql.ADD,
                 id=node.id,
                 organization_id=node.organization_id,
                 name=node.name,
@@ -133,7 +53,7 @@ class Nodes:
 
     async def find(self, node_id: str) -> Node | None:
         """Give the node, if there is one, or was."""
-        rows = await self._run(_GET, node_id=node_id)
+        rows = await self._run(sql.GET, node_id=node_id)
         return _node(rows[0]) if rows else None
 
     async def get(self, node_id: str) -> Node:
@@ -144,7 +64,7 @@ class Nodes:
 
     async def lock(self, node_id: str) -> Node:
         """Give the node, and let nobody else decide about it until the commit."""
-        if not (rows := await self._run(_LOCK, node_id=node_id)):
+        if not (rows := await self._run(sql.LOCK, node_id=node_id)):
             raise NotFound
         return _node(rows[0])
 
@@ -152,41 +72,43 @@ class Nodes:
         """Give an organization's nodes, oldest first, as lists show them."""
         return [
             _listed(row)
-            for row in await self._run(_LIST, organization_id=organization_id)
+            for row in await self._run(sql.LIST, organization_id=organization_id)
         ]
 
     async def stamps(self, organization_id: str) -> list[Stamp]:
         """Give the stamps of what `list_` gives, in that order."""
-        return await self._run(_STAMPS, organization_id=organization_id)
+        return await self._run(sql.STAMPS, organization_id=organization_id)
 
     async def stamp(self, organization_id: str, node_id: str) -> Stamp:
         """Give the stamp of all that one node shows; NotFound when it is not theirs."""
-        rows = await self._run(_STAMP, organization_id=organization_id, node_id=node_id)
+        rows = await self._run(
+            sql.STAMP, organization_id=organization_id, node_id=node_id
+        )
         if not rows:
             raise NotFound
         return rows[0]
 
     async def find_by_name(self, organization_id: str, name: str) -> str | None:
         """Give the id of the organization's node of this name."""
-        rows = await self._run(_BY_NAME, organization_id=organization_id, name=name)
+        rows = await self._run(sql.BY_NAME, organization_id=organization_id, name=name)
         return rows[0][0] if rows else None
 
     async def is_free(self, slot: int) -> bool:
         """Tell whether no node has this slot."""
-        return not await self._run(_BY_SLOT, slot=slot)
+        return not await self._run(sql.BY_SLOT, slot=slot)
 
     async def all_(self) -> list[Node]:
         """Give every node of which something is left."""
-        return [_node(row) for row in await self._run(_WHAT_IS_LEFT)]
+        return [_node(row) for row in await self._run(sql.WHAT_IS_LEFT)]
 
     async def editions(self) -> dict[str, int]:
         """Give the edition of each node that should be there, by id."""
-        return dict(await self._run(_EDITIONS))
+        return dict(await self._run(sql.EDITIONS))
 
     async def save(self, before: Node, after: Node) -> None:
         """Write what may change; Stale when the node has changed since it was read."""
         if not await self._run(
-            _SAVE,
+            sql.SAVE,
             node_id=before.id,
             was=before.edition,
             **{"is": before.edition + 1},
@@ -196,7 +118,7 @@ class Nodes:
 
     async def vacate(self, node_id: str) -> None:
         """Give the slot back: nothing is left of the node."""
-        await self._run(_VACATE, node_id=node_id)
+        await self._run(sql.VACATE, node_id=node_id)
 
 
 def _mutable(node: Node) -> Mapping[str, Value]:

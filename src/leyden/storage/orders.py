@@ -3,18 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import (
-    BigInteger,
-    bindparam,
-    func,
-    insert,
-    literal_column,
-    select,
-    tuple_,
-    update,
-)
-from sqlalchemy.dialects.postgresql import insert as insert_once
-
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, NodeTier, Quote
@@ -22,108 +10,9 @@ from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
 from leyden.storage.statements import Row, Run, Value
-from leyden.storage.tables_money import moves, orders
-from leyden.storage.words import is_among, written_words
+from leyden.storage.words import written_words
+from leyden.storage.written import orders as sql
 
-_MUTABLE = (
-    "status",
-    "credit_refund",
-    "paid_at",
-    "invoice_state",
-    "accepted",
-    "offered",
-    "ticket_ref",
-    "sealed_ticket",
-    "order_nonce",
-)
-
-_ADD = insert_once(orders).on_conflict_do_nothing().returning(orders.c.id)
-_GET = select(orders).where(orders.c.id == bindparam("order_id"))
-_LOCK = _GET.with_for_update()
-_GET_MANY = select(orders).where(is_among(orders.c.id, "order_ids"))
-_LOCK_MANY = (
-    select(orders)
-    .where(is_among(orders.c.id, "order_ids"))
-    # Always in the order of their ids, so that no two wait for each other.
-    .order_by(orders.c.id)
-    .with_for_update()
-)
-_PAID_TO = select(orders).where(is_among(orders.c.onchain_address, "addresses"))
-_INVOICED = select(orders.c.payment_hash, orders.c.id, orders.c.invoice_state).where(
-    is_among(orders.c.payment_hash, "hashes")
-)
-_SAVE = (
-    update(orders)
-    .where(orders.c.id == bindparam("order_id"), orders.c.status == bindparam("was"))
-    .values({name: bindparam(name) for name in _MUTABLE})
-)
-_MOVED = insert(moves).values(
-    order_id=bindparam("order_id"),
-    at=bindparam("at"),
-    before=bindparam("before"),
-    after=bindparam("after"),
-)
-_MOVES = (
-    select(moves.c.before, moves.c.after)
-    .where(moves.c.order_id == bindparam("order_id"))
-    .order_by(moves.c.id)
-)
-_TIMELINE = (
-    select(moves.c.after, moves.c.at)
-    .where(moves.c.order_id == bindparam("order_id"))
-    .order_by(moves.c.id)
-)
-_PAGE = (
-    select(orders)
-    .where(
-        orders.c.organization_id == bindparam("organization_id"),
-        tuple_(orders.c.created, orders.c.id)
-        < tuple_(
-            bindparam("created", type_=BigInteger),
-            bindparam("id", type_=orders.c.id.type),
-        ),
-    )
-    .order_by(orders.c.created.desc(), orders.c.id.desc())
-    .limit(bindparam("most", type_=BigInteger))
-)
-# Spelled out, so that the index on just the open orders is used.
-_IN_STATUS = {
-    status: select(orders)
-    .where(
-        orders.c.status == literal_column(f"'{status}'"),
-        orders.c.id > bindparam("after"),
-    )
-    .order_by(orders.c.id)
-    .limit(bindparam("most", type_=BigInteger))
-    for status in Status
-}
-_TICKETED_SINCE = (
-    select(orders)
-    .where(
-        orders.c.status == literal_column("'created'"),
-        orders.c.paid_at > bindparam("since", type_=BigInteger),
-    )
-    .order_by(orders.c.id)
-    .limit(bindparam("most", type_=BigInteger))
-)
-_ALL = (
-    select(orders)
-    .where(orders.c.id > bindparam("after"))
-    .order_by(orders.c.id)
-    .limit(bindparam("most", type_=BigInteger))
-)
-_MAY_TAKE = func.coalesce(
-    func.sum(orders.c.pool_fee + orders.c.self_chan_balance), literal_column("0")
-)
-_CREATED_TAKE = select(_MAY_TAKE).where(orders.c.status == literal_column("'created'"))
-_CREATING_TAKE = select(_MAY_TAKE).where(
-    orders.c.status == literal_column("'creating'"),
-    tuple_(orders.c.paid_at, orders.c.id)
-    < tuple_(
-        bindparam("paid_at", type_=BigInteger),
-        bindparam("id", type_=orders.c.id.type),
-    ),
-)
 _NEVER = 2**63 - 1
 
 
@@ -139,7 +28,7 @@ class Orders:
         channel = quote.channel
         return bool(
             await self._run(
-                _ADD,
+                sql.ADD,
                 id=order.id,
                 organization_id=order.organization_id,
                 created=to_us(order.created),
@@ -165,7 +54,7 @@ class Orders:
 
     async def find(self, order_id: str) -> Order | None:
         """Give the order, if there is one."""
-        rows = await self._run(_GET, order_id=order_id)
+        rows = await self._run(sql.GET, order_id=order_id)
         return _order(rows[0]) if rows else None
 
     async def get(self, order_id: str) -> Order:
@@ -176,23 +65,23 @@ class Orders:
 
     async def lock(self, order_id: str) -> Order:
         """Give the order, and let nobody else decide about it until the commit."""
-        if not (rows := await self._run(_LOCK, order_id=order_id)):
+        if not (rows := await self._run(sql.LOCK, order_id=order_id)):
             raise NotFound
         return _order(rows[0])
 
     async def get_many(self, order_ids: Iterable[str]) -> list[Order]:
         """Give these orders, those that there are."""
-        rows = await self._run(_GET_MANY, order_ids=written_words(order_ids))
+        rows = await self._run(sql.GET_MANY, order_ids=written_words(order_ids))
         return [_order(row) for row in rows]
 
     async def lock_many(self, order_ids: Iterable[str]) -> list[Order]:
         """Give these orders, locked until the commit; those that there are."""
-        rows = await self._run(_LOCK_MANY, order_ids=written_words(order_ids))
+        rows = await self._run(sql.LOCK_MANY, order_ids=written_words(order_ids))
         return [_order(row) for row in rows]
 
     async def paid_to(self, addresses: Iterable[str]) -> dict[str, Order]:
         """Give the orders that these addresses belong to, by address."""
-        rows = await self._run(_PAID_TO, addresses=written_words(addresses))
+        rows = await self._run(sql.PAID_TO, addresses=written_words(addresses))
         found = [_order(row) for row in rows]
         return {order.onchain_address: order for order in found}
 
@@ -200,13 +89,13 @@ class Orders:
         self, hashes: Iterable[str]
     ) -> dict[str, tuple[str, InvoiceState]]:
         """Give the ids of the orders with these payment hashes, and what we know."""
-        rows = await self._run(_INVOICED, hashes=written_words(hashes))
+        rows = await self._run(sql.INVOICED, hashes=written_words(hashes))
         return {hash_: (id_, InvoiceState(state)) for hash_, id_, state in rows}
 
     async def save(self, changed: Sequence[tuple[Order, Order]]) -> None:
         """Write what may change of each; Stale when one has moved since it was read."""
         touched = await self._run.many(
-            _SAVE,
+            sql.SAVE,
             [
                 {"order_id": before.id, "was": before.status, **_mutable(after)}
                 for before, after in changed
@@ -221,7 +110,7 @@ class Orders:
         """Keep the moves that orders made."""
         now = to_us(at)
         await self._run.many(
-            _MOVED,
+            sql.MOVED,
             [
                 {"order_id": order_id, "at": now, "before": before, "after": after}
                 for order_id, before, after in made
@@ -230,12 +119,12 @@ class Orders:
 
     async def moves(self, order_id: str) -> list[tuple[Status, Status]]:
         """Give each move the order made, the first one first."""
-        rows = await self._run(_MOVES, order_id=order_id)
+        rows = await self._run(sql.MOVES, order_id=order_id)
         return [(Status(before), Status(after)) for before, after in rows]
 
     async def timeline(self, order_id: str) -> list[tuple[Status, datetime]]:
         """Give where each move led the order, and when, the first one first."""
-        rows = await self._run(_TIMELINE, order_id=order_id)
+        rows = await self._run(sql.TIMELINE, order_id=order_id)
         return [(Status(after), from_us(at)) for after, at in rows]
 
     async def page(
@@ -248,7 +137,7 @@ class Orders:
         """Give an organization's orders, newest first, from before a place on."""
         created, id_ = (to_us(before[0]), before[1]) if before else (_NEVER, "")
         rows = await self._run(
-            _PAGE,
+            sql.PAGE,
             organization_id=organization_id,
             created=created,
             id=id_,
@@ -260,12 +149,12 @@ class Orders:
         self, status: Status, *, after: str = "", most: int = 500
     ) -> list[Order]:
         """Give orders that stand there, in the order of their ids."""
-        rows = await self._run(_IN_STATUS[status], after=after, most=most)
+        rows = await self._run(sql.IN_STATUS[status], after=after, most=most)
         return [_order(row) for row in rows]
 
     async def ticketed_since(self, since: datetime, *, most: int = 500) -> list[Order]:
         """Give orders with a ticket that nobody registered, paid after that."""
-        rows = await self._run(_TICKETED_SINCE, since=to_us(since), most=most)
+        rows = await self._run(sql.TICKETED_SINCE, since=to_us(since), most=most)
         return [_order(row) for row in rows]
 
     async def outstanding(self, *, before: Order | None = None) -> Sats:
@@ -277,13 +166,13 @@ class Orders:
         paid_at, id_ = _NEVER, ""
         if before is not None and before.paid_at is not None:
             paid_at, id_ = to_us(before.paid_at), before.id
-        created = await self._run(_CREATED_TAKE)
-        creating = await self._run(_CREATING_TAKE, paid_at=paid_at, id=id_)
+        created = await self._run(sql.CREATED_TAKE)
+        creating = await self._run(sql.CREATING_TAKE, paid_at=paid_at, id=id_)
         return Sats(int(created[0][0]) + int(creating[0][0]))
 
     async def all_(self, *, after: str = "", most: int = 500) -> list[Order]:
         """Give orders of every kind, in the order of their ids."""
-        return [_order(row) for row in await self._run(_ALL, after=after, most=most)]
+        return [_order(row) for row in await self._run(sql.ALL, after=after, most=most)]
 
 
 def _mutable(order: Order) -> Mapping[str, Value]:

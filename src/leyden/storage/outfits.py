@@ -3,32 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import bindparam, insert, select, update
-
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables_nodes import outfits
-
-_ADD = insert(outfits)
-_GET = select(outfits).where(outfits.c.node_id == bindparam("node_id"))
-_here = outfits.c.node_id == bindparam("of_node")
-_SET_SETTINGS = update(outfits).where(_here).values(sealed_settings=bindparam("sealed"))
-_SET_WEBHOOK_SECRET = (
-    update(outfits).where(_here).values(webhook_secret=bindparam("sealed"))
-)
-_SET_CERTIFICATE = (
-    update(outfits)
-    .where(_here)
-    .values(
-        certificate=bindparam("chain"),
-        certificate_until=bindparam("until"),
-        key=bindparam("sealed"),
-    )
-)
-_ENDINGS = select(outfits.c.node_id, outfits.c.certificate_until).where(
-    outfits.c.certificate_until < bindparam("before")
-)
+from leyden.storage.written import outfits as sql
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +30,7 @@ class Outfits:
     async def add(self, outfit: SealedOutfit) -> None:
         """Keep the outfit of a new node."""
         await self._run(
-            _ADD,
+            sql.ADD,
             node_id=outfit.node_id,
             sealed_settings=outfit.settings,
             webhook_secret=outfit.webhook_secret,
@@ -63,24 +41,24 @@ class Outfits:
 
     async def get(self, node_id: str) -> SealedOutfit:
         """Give the outfit of a node, or NotFound."""
-        if not (rows := await self._run(_GET, node_id=node_id)):
+        if not (rows := await self._run(sql.GET, node_id=node_id)):
             raise NotFound
         return _outfit(rows[0])
 
     async def set_settings(self, node_id: str, sealed: bytes) -> None:
         """Keep other secret settings."""
-        await self._run(_SET_SETTINGS, of_node=node_id, sealed=sealed)
+        await self._run(sql.SET_SETTINGS, of_node=node_id, sealed=sealed)
 
     async def set_webhook_secret(self, node_id: str, sealed: bytes) -> None:
         """Keep another webhook secret."""
-        await self._run(_SET_WEBHOOK_SECRET, of_node=node_id, sealed=sealed)
+        await self._run(sql.SET_WEBHOOK_SECRET, of_node=node_id, sealed=sealed)
 
     async def set_certificate(
         self, node_id: str, *, chain: bytes, until: datetime, key: bytes
     ) -> None:
         """Keep another certificate with its sealed key."""
         await self._run(
-            _SET_CERTIFICATE,
+            sql.SET_CERTIFICATE,
             of_node=node_id,
             chain=chain,
             until=to_us(until),
@@ -89,7 +67,7 @@ class Outfits:
 
     async def endings(self, *, before: datetime) -> dict[str, datetime]:
         """Give when certificates end that do so before, by node id."""
-        rows = await self._run(_ENDINGS, before=to_us(before))
+        rows = await self._run(sql.ENDINGS, before=to_us(before))
         return {node_id: from_us(until) for node_id, until in rows}
 
 

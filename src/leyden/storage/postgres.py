@@ -13,13 +13,11 @@ import psycopg
 import structlog
 from psycopg import AsyncConnection, errors
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from sqlalchemy import ClauseElement
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from leyden.errors import DatabaseAway, Stale, Violated
 from leyden.storage.columns import Columns
 from leyden.storage.nouns import Nouns
-from leyden.storage.statements import Compiled, Row, Value, Wake
+from leyden.storage.statements import Row, Statement, Value, Wake
 
 _POOL_SIZE = 16
 _WAIT_FOR_CONNECTION_S = 4.0
@@ -54,21 +52,20 @@ def _translating() -> Iterator[None]:
 class _Statements:
     """Runs statements on one connection."""
 
-    def __init__(
-        self, connection: AsyncConnection[Any], compiled: Compiled, columns: Columns
-    ) -> None:
+    def __init__(self, connection: AsyncConnection[Any], columns: Columns) -> None:
         self._connection = connection
-        self._compiled = compiled
         self._columns = columns
         self.woken: set[str] = set()
 
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         with _translating():
-            cursor = await self._connection.execute(*self._compiled(statement, values))
+            cursor = await self._connection.execute(
+                statement.postgresql, statement.given(values)
+            )
             return await cursor.fetchall() if cursor.description else []
 
     async def many(
-        self, statement: ClauseElement, values: Sequence[Mapping[str, Value]]
+        self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
         if not values:
             return 0
@@ -86,22 +83,20 @@ class _Reading:
     def __init__(
         self,
         pool: AsyncConnectionPool[AsyncConnection[Any]],
-        compiled: Compiled,
         columns: Columns,
     ) -> None:
         self._pool = pool
-        self._compiled = compiled
         self._columns = columns
 
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         with _translating():
             async with self._pool.connection() as connection:
-                run = _Statements(connection, self._compiled, self._columns)
+                run = _Statements(connection, self._columns)
                 return await run(statement, **values)
 
     async def many(
         self,
-        statement: ClauseElement,  # noqa: ARG002  the protocol's
+        statement: Statement,  # noqa: ARG002  the protocol's
         values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
     ) -> int:
         raise RuntimeError("the reader only reads")
@@ -120,9 +115,8 @@ class PostgresDatabase:
     ) -> None:
         self._url = url
         self._pool = pool
-        dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-        self._compiled, self._columns = Compiled(dialect), Columns(dialect)
-        self.reader = Nouns(_Reading(pool, self._compiled, self._columns))
+        self._columns = Columns()
+        self.reader = Nouns(_Reading(pool, self._columns))
         self._listeners: list[Wake] = []
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
 
@@ -157,7 +151,7 @@ class PostgresDatabase:
                 self._pool.connection() as connection,
                 connection.transaction(),
             ):
-                run = _Statements(connection, self._compiled, self._columns)
+                run = _Statements(connection, self._columns)
                 yield Nouns(run)
                 if run.woken:
                     kinds = "\n".join(sorted(run.woken))

@@ -2,34 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select
-from sqlalchemy.dialects.postgresql import insert
-
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Run
-from leyden.storage.tables_money import quotes
-
-_PRICES = (
-    "rate_bps",
-    "rate_fixed",
-    "service_fee",
-    "pool_fee",
-    "self_chan_balance_fee",
-)
-_new = insert(quotes).values(
-    {name: bindparam(name) for name in ("organization_id", "wish", "quoted", *_PRICES)}
-)
-_KEEP = _new.on_conflict_do_update(
-    index_elements=["organization_id", "wish"],
-    set_={name: _new.excluded[name] for name in ("quoted", *_PRICES)},
-)
-_FIND = select(quotes.c.quoted, *(quotes.c[name] for name in _PRICES)).where(
-    quotes.c.organization_id == bindparam("organization_id"),
-    quotes.c.wish == bindparam("wish"),
-)
-_FORGET = delete(quotes).where(quotes.c.quoted <= bindparam("until"))
+from leyden.storage.written import quotes as sql
 
 
 class Quotes:
@@ -43,7 +20,7 @@ class Quotes:
     ) -> None:
         """Keep the quote in place of the one before it."""
         await self._run(
-            _KEEP,
+            sql.KEEP,
             organization_id=organization_id,
             wish=_wish(quote.channel),
             quoted=to_us(quoted),
@@ -60,7 +37,7 @@ class Quotes:
         """Give what was quoted after `since` for this very wish, and when."""
         # The time is compared here, so that the same question is asked each time.
         rows = await self._run(
-            _FIND, organization_id=organization_id, wish=_wish(channel)
+            sql.FIND, organization_id=organization_id, wish=_wish(channel)
         )
         if not rows or rows[0][0] <= to_us(since):
             return None
@@ -77,7 +54,7 @@ class Quotes:
 
     async def forget(self, *, until: datetime) -> None:
         """Drop quotes that nobody can use any more."""
-        await self._run(_FORGET, until=to_us(until))
+        await self._run(sql.FORGET, until=to_us(until))
 
 
 def _wish(channel: Channel) -> str:

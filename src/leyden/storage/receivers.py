@@ -4,57 +4,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import bindparam, delete, select
-from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.deliveries import Pause
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables_nodes import nodes, outfits
-from leyden.storage.tables_webhooks import receivers
-
-# One look for all that a delivery takes; most receivers have no row of their own.
-_GET = (
-    select(
-        nodes.c.api_endpoint,
-        nodes.c.settings,
-        outfits.c.webhook_secret,
-        receivers.c.sealed_old_secret,
-        receivers.c.old_secret_until,
-        receivers.c.failing_since,
-        receivers.c.pause,
-    )
-    .select_from(nodes)
-    .join(outfits, outfits.c.node_id == nodes.c.id)
-    .outerjoin(receivers, receivers.c.node_id == nodes.c.id)
-    .where(nodes.c.id == bindparam("node_id"))
-)
-_health = insert_once(receivers).values(
-    node_id=bindparam("node_id"),
-    failing_since=bindparam("failing_since"),
-    pause=bindparam("pause"),
-)
-_SET_HEALTH = _health.on_conflict_do_update(
-    index_elements=["node_id"],
-    set_={
-        "failing_since": _health.excluded.failing_since,
-        "pause": _health.excluded.pause,
-    },
-)
-_old = insert_once(receivers).values(
-    node_id=bindparam("node_id"),
-    sealed_old_secret=bindparam("sealed"),
-    old_secret_until=bindparam("until"),
-)
-_KEEP_OLD_SECRET = _old.on_conflict_do_update(
-    index_elements=["node_id"],
-    set_={
-        "sealed_old_secret": _old.excluded.sealed_old_secret,
-        "old_secret_until": _old.excluded.old_secret_until,
-    },
-)
-_FORGET = delete(receivers).where(receivers.c.node_id == bindparam("node_id"))
+from leyden.storage.written import receivers as sql
 
 
 class _Settings(msgspec.Struct):
@@ -86,7 +41,7 @@ class Receivers:
 
     async def find(self, node_id: str) -> Receiver | None:
         """Give a node's receiver, if there is such a node."""
-        rows = await self._run(_GET, node_id=node_id)
+        rows = await self._run(sql.GET, node_id=node_id)
         return _receiver(node_id, rows[0]) if rows else None
 
     async def get(self, node_id: str) -> Receiver:
@@ -100,7 +55,7 @@ class Receivers:
     ) -> None:
         """Note how the receiver is doing."""
         await self._run(
-            _SET_HEALTH,
+            sql.SET_HEALTH,
             node_id=node_id,
             failing_since=to_us(failing_since) if failing_since else None,
             pause=pause,
@@ -111,12 +66,12 @@ class Receivers:
     ) -> None:
         """Keep the secret that another has replaced."""
         await self._run(
-            _KEEP_OLD_SECRET, node_id=node_id, sealed=sealed, until=to_us(until)
+            sql.KEEP_OLD_SECRET, node_id=node_id, sealed=sealed, until=to_us(until)
         )
 
     async def forget(self, node_id: str) -> None:
         """Remember nothing of a node's receiver."""
-        await self._run(_FORGET, node_id=node_id)
+        await self._run(sql.FORGET, node_id=node_id)
 
 
 def _receiver(node_id: str, row: Row) -> Receiver:

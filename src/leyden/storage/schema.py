@@ -87,6 +87,12 @@ def _present(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
+def newest() -> str:
+    """Give the version that this program has."""
+    with _config() as config:
+        return _newest(config)
+
+
 def _newest(config: Config) -> str:
     return ScriptDirectory.from_config(config).get_current_head() or ""
 

@@ -20,13 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
-
 from leyden.errors import DatabaseAway
 from leyden.storage.nouns import Nouns
 from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_statements import Statements, translated
-from leyden.storage.statements import Compiled, Wake
+from leyden.storage.statements import Wake
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
@@ -63,12 +61,11 @@ class _Transaction:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        compiled: Compiled,
         turns: "asyncio.Queue[_Turn | None]",
         wake: Callable[[set[str]], None],
     ) -> None:
         self._execute = connection.execute
-        self._run = Statements(connection, compiled)
+        self._run = Statements(connection)
         self._turns = turns
         self._wake = wake
 
@@ -131,10 +128,9 @@ class SqliteDatabase:
     is_alone = True
 
     def __init__(self, path: Path) -> None:
-        self._compiled = Compiled(SQLiteDialect_pysqlite(paramstyle="named"))
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
-        self._reads = Reads(self._reading, self._compiled)
+        self._reads = Reads(self._reading)
         self.reader = Nouns(self._reads)
         self.edition = self._reads.edition
         self._writing = connect(path)
@@ -149,7 +145,7 @@ class SqliteDatabase:
 
     def transaction(self) -> "_Transaction":
         """Wait for a turn, run the block, return once it is on disk."""
-        return _Transaction(self._writing, self._compiled, self._turns, self._wake)
+        return _Transaction(self._writing, self._turns, self._wake)
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:

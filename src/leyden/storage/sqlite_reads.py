@@ -10,10 +10,8 @@ two reads it costs little more than not remembering.
 import asyncio
 import sqlite3
 
-from sqlalchemy import ClauseElement
-
 from leyden.storage.sqlite_statements import Statements, translated
-from leyden.storage.statements import Compiled, Row, Value
+from leyden.storage.statements import Row, Statement, Value
 
 # Points and short lists: what is asked for again and again.
 _MOST_ROWS = 64
@@ -23,8 +21,8 @@ _MOST_READS = 4_096
 class Reads(Statements):
     """Runs reading statements on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection, compiled: Compiled) -> None:
-        super().__init__(connection, compiled)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
         self._known: dict[tuple[object, ...], list[Row]] = {}
         self._version = -1
         self._edition = 0
@@ -36,7 +34,7 @@ class Reads(Statements):
             self._look()
         return self._edition
 
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         """Give the rows as of now, from memory if nothing was committed since."""
         if not self._looked:
             self._look()

@@ -3,10 +3,8 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ClauseElement
-
 from leyden.errors import DatabaseAway, Violated
-from leyden.storage.statements import Compiled, Row, Value
+from leyden.storage.statements import Row, Statement, Value
 
 # The primary result codes that pass by themselves, or once there is room again.
 _AWAY = {
@@ -22,30 +20,28 @@ _AWAY = {
 class Statements:
     """Runs statements on one connection."""
 
-    def __init__(self, connection: sqlite3.Connection, compiled: Compiled) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._compiled = compiled
         self.woken: set[str] = set()
 
-    async def __call__(self, statement: ClauseElement, **values: Value) -> list[Row]:
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         """Run it once, here on the event loop: a hop to a thread costs more."""
         try:
             return self._connection.execute(
-                *self._compiled(statement, values)
+                statement.sqlite, statement.given(values)
             ).fetchall()
         except sqlite3.Error as error:
             raise translated(error) from error
 
     async def many(
-        self, statement: ClauseElement, values: Sequence[Mapping[str, Value]]
+        self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
         """Run it for each set of values; give how many rows it touched."""
         if not values:
             return 0
-        sql, _ = self._compiled(statement, values[0])
-        rows = [self._compiled(statement, each)[1] for each in values]
+        rows = [statement.given(each) for each in values]
         try:
-            return self._connection.executemany(sql, rows).rowcount
+            return self._connection.executemany(statement.sqlite, rows).rowcount
         except sqlite3.Error as error:
             raise translated(error) from error
 

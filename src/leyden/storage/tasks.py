@@ -10,99 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import BigInteger, bindparam, case, delete, select, tuple_, update
-from sqlalchemy.dialects.postgresql import insert
-
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
 from leyden.storage.statements import Run
-from leyden.storage.tables import tasks
-
-_new = insert(tasks).values(
-    kind=bindparam("kind"),
-    key=bindparam("key"),
-    due=bindparam("due"),
-    lease=0,
-    fence=0,
-    asked=0,
-    attempts=0,
-)
-_PUT = _new.on_conflict_do_update(
-    index_elements=["kind", "key"],
-    set_={
-        "due": case(
-            (tasks.c.due > _new.excluded.due, _new.excluded.due), else_=tasks.c.due
-        ),
-        "asked": tasks.c.asked + 1,
-    },
-)
-
-_ready = (
-    select(tasks.c.kind, tasks.c.key)
-    .where(
-        tasks.c.kind == bindparam("kind"),
-        tasks.c.due <= bindparam("now"),
-        tasks.c.lease <= bindparam("now"),
-    )
-    .order_by(tasks.c.due)
-    .limit(bindparam("most", type_=BigInteger))
-    .with_for_update(skip_locked=True)
-)
-_CLAIM = (
-    update(tasks)
-    .where(
-        tuple_(tasks.c.kind, tasks.c.key).in_(_ready),
-        tasks.c.lease <= bindparam("now"),
-    )
-    .values(
-        lease=bindparam("until"),
-        fence=tasks.c.fence + 1,
-        attempts=tasks.c.attempts + 1,
-    )
-    .returning(
-        tasks.c.kind,
-        tasks.c.key,
-        tasks.c.fence,
-        tasks.c.asked,
-        tasks.c.attempts,
-        tasks.c.due,
-    )
-)
-
-_NEXT = (
-    select(tasks.c.due)
-    .where(tasks.c.kind == bindparam("kind"), tasks.c.lease <= bindparam("now"))
-    .order_by(tasks.c.due)
-    .limit(1)
-)
-
-_held = (
-    tasks.c.kind == bindparam("task_kind"),
-    tasks.c.key == bindparam("task_key"),
-    tasks.c.fence == bindparam("held_fence"),
-)
-_CHECK = select(tasks.c.fence).where(*_held).with_for_update()
-_END_ONE_OF_MANY = delete(tasks).where(*_held, tasks.c.asked == bindparam("seen"))
-_END = _END_ONE_OF_MANY.returning(tasks.c.key)
-_FREE = update(tasks).where(*_held).values(lease=0, attempts=0)
-_FREE_ALL = update(tasks).where(tasks.c.lease > 0).values(lease=0)
-_AGAIN = (
-    update(tasks)
-    .where(*_held)
-    .values(
-        lease=0,
-        # Whoever put it while it ran wants it now, whatever this run would rather.
-        due=case(
-            (tasks.c.asked == bindparam("seen"), bindparam("next_due")),
-            else_=tasks.c.due,
-        ),
-        attempts=bindparam("next_attempts"),
-    )
-    .returning(tasks.c.key)
-)
-_EXTEND = (
-    update(tasks).where(*_held).values(lease=bindparam("until")).returning(tasks.c.key)
-)
+from leyden.storage.written import tasks as sql
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,14 +45,14 @@ class Tasks:
 
     async def put(self, kind: str, key: str, *, due: datetime) -> None:
         """Make the task due then, or earlier if it was; workers hear on commit."""
-        await self._run(_PUT, kind=kind, key=key, due=to_us(due))
+        await self._run(sql.PUT, kind=kind, key=key, due=to_us(due))
         self._run.wake(kind)
 
     async def put_many(self, kind: str, keys: Sequence[str], *, due: datetime) -> None:
         """Make all of these tasks due then, or earlier if they were."""
         at = to_us(due)
         await self._run.many(
-            _PUT, [{"kind": kind, "key": key, "due": at} for key in keys]
+            sql.PUT, [{"kind": kind, "key": key, "due": at} for key in keys]
         )
         if keys:
             self._run.wake(kind)
@@ -151,7 +62,7 @@ class Tasks:
     ) -> list[Claim]:
         """Take what is due and nobody's, the most overdue first."""
         rows = await self._run(
-            _CLAIM, kind=kind, now=to_us(now), until=to_us(until), most=most
+            sql.CLAIM, kind=kind, now=to_us(now), until=to_us(until), most=most
         )
         claims = [
             Claim(
@@ -168,18 +79,18 @@ class Tasks:
 
     async def next_due(self, kind: str, *, now: datetime) -> datetime | None:
         """Say when there is next something to claim."""
-        rows = await self._run(_NEXT, kind=kind, now=to_us(now))
+        rows = await self._run(sql.NEXT, kind=kind, now=to_us(now))
         return from_us(rows[0][0]) if rows else None
 
     async def check(self, claim: Claim) -> None:
         """Go on only if the task is still ours; on PostgreSQL this locks the row."""
-        if not await self._run(_CHECK, **claim.held):
+        if not await self._run(sql.CHECK, **claim.held):
             raise Stale(f"{claim.kind} {claim.key}: someone else has it now")
 
     async def end(self, claim: Claim) -> None:
         """Take the task off, unless it was put again meanwhile: then it runs again."""
-        if not await self._run(_END, **claim.held, seen=claim.asked):
-            await self._run(_FREE, **claim.held)
+        if not await self._run(sql.END, **claim.held, seen=claim.asked):
+            await self._run(sql.FREE, **claim.held)
             self._run.wake(claim.kind)
 
     async def end_all(self, claims: Sequence[Claim]) -> None:
@@ -187,7 +98,7 @@ class Tasks:
         # Always in the order of their keys, so that no two wait for each other.
         ordered = sorted(claims, key=lambda claim: claim.key)
         ended = await self._run.many(
-            _END_ONE_OF_MANY, [{**each.held, "seen": each.asked} for each in ordered]
+            sql.END_ONE_OF_MANY, [{**each.held, "seen": each.asked} for each in ordered]
         )
         if ended != len(claims):
             raise Stale("someone else has one of these tasks, or wants it done again")
@@ -195,7 +106,7 @@ class Tasks:
     async def again(self, claim: Claim, *, due: datetime, attempts: int) -> None:
         """Let it run again then, or at once if it was put meanwhile."""
         if not await self._run(
-            _AGAIN,
+            sql.AGAIN,
             **claim.held,
             seen=claim.asked,
             next_due=to_us(due),
@@ -209,8 +120,8 @@ class Tasks:
 
         Who held them was killed, and need not be waited for.
         """
-        await self._run(_FREE_ALL)
+        await self._run(sql.FREE_ALL)
 
     async def extend(self, claim: Claim, *, until: datetime) -> bool:
         """Hold it longer; False when it is no longer ours."""
-        return bool(await self._run(_EXTEND, **claim.held, until=to_us(until)))
+        return bool(await self._run(sql.EXTEND, **claim.held, until=to_us(until)))

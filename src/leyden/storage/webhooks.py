@@ -3,90 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import (
-    BigInteger,
-    bindparam,
-    delete,
-    exists,
-    literal_column,
-    select,
-    update,
-)
-from sqlalchemy.dialects.postgresql import insert as insert_once
-
 from leyden.domain.deliveries import State, Waiting
 from leyden.domain.times import from_us, to_us
 from leyden.domain.webhooks import Type
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
-from leyden.storage.tables import tasks
-from leyden.storage.tables_webhooks import events, receivers
-
-# Written out, not bound: only so do the partial indexes serve these statements.
-_pending = events.c.state == literal_column("'pending'")
-_here = events.c.node_id == bindparam("of")
-
-_new = insert_once(events).values(
-    {
-        column.name: bindparam(column.name)
-        for column in events.c
-        if column.name != "position"
-    }
-)
-_ADD = _new.on_conflict_do_nothing(
-    index_elements=["node_id", "told_once"], index_where=events.c.told_once.is_not(None)
-).returning(events.c.position)
-_SUPERSEDE = (
-    update(events)
-    .where(_here, _pending, events.c.type == literal_column("'status'"))
-    .values(state=literal_column("'superseded'"))
-)
-_HURRY = (
-    update(events)
-    .where(_here, _pending, events.c.due > bindparam("now"))
-    .values(due=bindparam("now"))
-)
-_GIVE_UP = (
-    update(events)
-    .where(_here, _pending, events.c.created < bindparam("before"))
-    .values(state=literal_column("'failed'"))
-)
-_GIVE_ALL_UP = (
-    update(events).where(_here, _pending).values(state=literal_column("'failed'"))
-)
-_PENDING = (
-    select(events)
-    .where(events.c.node_id == bindparam("node_id"), _pending)
-    .order_by(events.c.position)
-    .limit(bindparam("most", type_=BigInteger))
-)
-_LAST_ERROR = (
-    select(events.c.created)
-    .where(
-        events.c.node_id == bindparam("node_id"),
-        events.c.type == literal_column("'error'"),
-    )
-    .order_by(events.c.position.desc())
-    .limit(1)
-)
-_GET = select(events).where(
-    events.c.node_id == bindparam("node_id"), events.c.id == bindparam("event_id")
-)
-# What waits while nothing is due that would send it, nor its receiver paused.
-_STRANDED = (
-    select(events.c.node_id)
-    .distinct()
-    .where(
-        _pending,
-        ~exists().where(
-            tasks.c.kind == bindparam("kind"), tasks.c.key == events.c.node_id
-        ),
-        ~exists().where(
-            receivers.c.node_id == events.c.node_id, receivers.c.pause.is_not(None)
-        ),
-    )
-)
-_FORGET = delete(events).where(events.c.node_id == bindparam("node_id"))
+from leyden.storage.written import webhooks as sql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +55,7 @@ class Webhooks:
     ) -> bool:
         """Keep a new event; False when the node has been told this already."""
         rows = await self._run(
-            _ADD,
+            sql.ADD,
             id=event_id,
             node_id=node_id,
             type=kind,
@@ -150,44 +72,44 @@ class Webhooks:
 
     async def supersede_status(self, node_id: str) -> None:
         """Drop the status that still waits: a newer one is about to be told."""
-        await self._run(_SUPERSEDE, of=node_id)
+        await self._run(sql.SUPERSEDE, of=node_id)
 
     async def hurry(self, node_id: str, *, now: datetime) -> None:
         """Make everything that waits for this receiver due."""
-        await self._run(_HURRY, of=node_id, now=to_us(now))
+        await self._run(sql.HURRY, of=node_id, now=to_us(now))
 
     async def give_up(self, node_id: str, *, before: datetime) -> None:
         """End the waiting of what was announced before then."""
-        await self._run(_GIVE_UP, of=node_id, before=to_us(before))
+        await self._run(sql.GIVE_UP, of=node_id, before=to_us(before))
 
     async def give_all_up(self, node_id: str) -> None:
         """End the waiting of whatever waits."""
-        await self._run(_GIVE_ALL_UP, of=node_id)
+        await self._run(sql.GIVE_ALL_UP, of=node_id)
 
     async def pending(self, node_id: str, *, most: int = 20) -> list[KeptEvent]:
         """Give the first events that wait, in the order in which they happened."""
-        rows = await self._run(_PENDING, node_id=node_id, most=most)
+        rows = await self._run(sql.PENDING, node_id=node_id, most=most)
         return [read_event(row) for row in rows]
 
     async def last_error(self, node_id: str) -> datetime | None:
         """Say when an `error` was last announced."""
-        rows = await self._run(_LAST_ERROR, node_id=node_id)
+        rows = await self._run(sql.LAST_ERROR, node_id=node_id)
         return from_us(rows[0][0]) if rows else None
 
     async def get(self, node_id: str, event_id: str) -> KeptEvent:
         """Give one event of this node, or NotFound."""
-        rows = await self._run(_GET, node_id=node_id, event_id=event_id)
+        rows = await self._run(sql.GET, node_id=node_id, event_id=event_id)
         if not rows:
             raise NotFound
         return read_event(rows[0])
 
     async def stranded(self, kind: str) -> list[str]:
         """Name the nodes whose events wait although no task of this kind is put."""
-        return [node_id for (node_id,) in await self._run(_STRANDED, kind=kind)]
+        return [node_id for (node_id,) in await self._run(sql.STRANDED, kind=kind)]
 
     async def forget(self, node_id: str) -> None:
         """Forget all that was ever told of a node."""
-        await self._run(_FORGET, node_id=node_id)
+        await self._run(sql.FORGET, node_id=node_id)
 
 
 def read_event(row: Row) -> KeptEvent:

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from leyden.storage.tables import metadata
+from leyden.storage.every_table import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,0 +1,11 @@
+"""All tables there are, whatever of them a program has imported."""
+
+from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
+    tables_money,
+    tables_nodes,
+    tables_people,
+    tables_webhooks,
+)
+from leyden.storage.tables import metadata
+
+__all__ = ["metadata"]

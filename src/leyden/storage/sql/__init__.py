@@ -1,0 +1,1 @@
+"""Statements as we write them, with SQLAlchemy; the program runs `written`."""
