@@ -7,9 +7,10 @@ from sqlalchemy import select
 from leyden.errors import SetupError
 from leyden.services import rotation
 from leyden.services.fitting_keys import keep_check
+from leyden.storage.every_table import metadata
 from leyden.storage.schema import connected, migrate
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
-from leyden.storage.tables import answers, metadata
+from leyden.storage.tables import answers
 
 SEED = b"abandon ability able about above absent"
 
