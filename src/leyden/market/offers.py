@@ -24,6 +24,9 @@ _TIERS = {
 _UNIT = 100_000  # satoshis: the smallest channel there is
 _ORDER_VERSION = 5  # what poold's own command line sends
 _SOLD_OUT_FOR_S = 60
+# Tickets that wait for their order: beyond these the oldest are forgotten, for some
+# orders end without asking for theirs.
+_MOST_UNSEEN = 1_000
 
 
 class Offers:
@@ -44,6 +47,7 @@ class Offers:
         self._trader_key = ""  # of the account as it was last seen
         # Tickets that there was no room for yet, by order, with their account's key.
         self._unseen: dict[str, tuple[str, Ticket]] = {}
+        self._begun: dict[str, asyncio.Task[None]] = {}
 
     async def room(self, quote: Quote, order_id: str | None = None) -> AuctionAccount:
         """Give the account, if it can take this beside what is outstanding."""
@@ -64,6 +68,20 @@ class Offers:
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         return account
 
+    def begin(self, order_id: str, quote: Quote) -> None:
+        """Make a ticket meanwhile, for `make` to find."""
+
+        def over(task: asyncio.Task[None]) -> None:
+            del self._begun[order_id]
+            if not task.cancelled() and (error := task.exception()):
+                # Whoever makes the ticket tries again, and tells.
+                log.info("not begun", order=order_id, why=str(error))
+
+        if order_id not in self._begun:
+            task = asyncio.create_task(self._prepare(order_id, quote))
+            self._begun[order_id] = task
+            task.add_done_callback(over)
+
     async def make(self, order_id: str, quote: Quote) -> Ticket:
         """Make a ticket, and make sure that there is room for it, both at once.
 
@@ -72,7 +90,7 @@ class Offers:
         """
         account, prepared = await asyncio.gather(
             self.room(quote, order_id),
-            self._prepare(order_id, quote),
+            self._begun.get(order_id) or self._prepare(order_id, quote),
             return_exceptions=True,
         )
         if isinstance(account, BaseException):
@@ -102,6 +120,8 @@ class Offers:
         told = await self._poold.call("OfferSidecar", asked)
         made = Ticket(ref=ref_of(told.ticket), text=told.ticket)
         self._unseen[order_id] = (key, made)
+        if len(self._unseen) > _MOST_UNSEEN:
+            del self._unseen[next(iter(self._unseen))]
 
     def _bid(self, trader_key: str, quote: Quote) -> trader.Bid:
         channel = quote.channel

@@ -84,6 +84,10 @@ class PoolMarket:
             raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
         await self._offers.room(quote)
 
+    def begin(self, order_id: str, quote: Quote) -> None:
+        """Start on the order's ticket while its payment is written down."""
+        self._offers.begin(order_id, quote)
+
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Make the order's ticket, one order after the other; find it if it is made.
 

@@ -7,7 +7,7 @@ from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
-from leyden.market.base import Account, Market
+from leyden.market.base import Account, Ahead, Market
 from leyden.payments.base import Payments, Till
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -61,6 +61,7 @@ class Shop:
     market: Market
     clock: Clock
     account: Account | None = None  # where the market buys from one
+    ahead: Ahead | None = None  # where the market may begin before a payment is booked
     till: Till | None = None  # for whoever runs the shop
     rules: Rules = field(default_factory=Rules)
 
