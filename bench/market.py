@@ -17,7 +17,8 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -37,11 +38,11 @@ from leyden.market.stubs import trader_pb2 as trader
 from leyden.payments.fake import FakePayments
 from leyden.services import orders, settlement
 from leyden.services.book import OrderBook
-from leyden.services.shop import EVERYTHING, TICKETS, Rules, Shop
+from leyden.services.shop import EVERYTHING, TICKET, TICKETS, Rules, Shop
 from leyden.storage.database import open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Worker
+from leyden.tasks import Lane, Work, Worker
 from tests.contracts.markets import reached
 from tests.devnet.bazaar import Bazaar
 
@@ -63,6 +64,7 @@ class Bench:
     account: bytes
     bazaar: Bazaar
     priced: Quote
+    made: dict[str, asyncio.Event] = field(default_factory=dict)
 
     async def created(self) -> Order:
         """Make an order that waits for its payment."""
@@ -76,6 +78,23 @@ class Bench:
         self.payments.pay(request)
         invoice = self.payments.invoices[order.payment_hash]
         await settlement.payment_seen(self.shop, invoice, now=utc_now())
+
+    async def ticketed(self, order: Order) -> Order:
+        """Wait until its ticket is kept; a look every millisecond would see it late."""
+        await self.made.setdefault(order.id, asyncio.Event()).wait()
+        return await self.until(order, Status.CREATED)
+
+    def lanes(self) -> list[Lane]:
+        """Give the shop's lanes; they tell of each ticket that is done."""
+        return [
+            replace(each, run=partial(self._run, each))
+            for each in shop_lanes(self.shop)
+        ]
+
+    async def _run(self, lane: Lane, work: Work) -> None:
+        await lane.run(work)
+        if lane.kind == TICKET:
+            self.made.setdefault(work.key, asyncio.Event()).set()
 
     async def until(self, order: Order, status: Status) -> Order:
         """Wait until our database says so."""
@@ -111,7 +130,7 @@ async def paid_to_ticket(bench: Bench, rounds: int, report: Report) -> None:
         began = time.perf_counter()
         if order is not None:
             await bench.pay(order)
-            await bench.until(order, Status.CREATED)
+            await bench.ticketed(order)
         else:
             await bench.bare_ticket()
         figures.add(name, time.perf_counter() - began)
@@ -127,7 +146,7 @@ async def registered_to_submitted(bench: Bench, rounds: int, report: Report) -> 
         if name == "ours":
             order = await bench.created()
             await bench.pay(order)
-            order = await bench.until(order, Status.CREATED)
+            order = await bench.ticketed(order)
             text = orders.open_ticket(bench.shop, order)
         else:
             text, id_ = await bench.bare_ticket()
@@ -199,9 +218,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
     async with database.transaction() as tx:
         await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=utc_now()))
         await tx.tasks.put(TICKETS, EVERYTHING, due=utc_now())
-    working = asyncio.create_task(
-        Worker(database, shop_lanes(shop), clock=utc_now).run()
-    )
+    working = asyncio.create_task(Worker(database, bench.lanes(), clock=utc_now).run())
     try:
         await paid_to_ticket(bench, rounds, report)
         await registered_to_submitted(bench, rounds, report)

@@ -1,6 +1,6 @@
 """All that can be remembered, noun by noun; the same for reading and for writing."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from leyden.storage.accounts import Accounts
@@ -81,3 +81,8 @@ class Nouns:
     sessions = _noun(Sessions)
     tasks = _noun(Tasks)
     webhooks = _noun(Webhooks)
+
+
+# Claims tasks in the transaction that makes them due, if it likes; gives what is to be
+# called once that is committed.
+Take = Callable[[Nouns], Awaitable[Callable[[], None]]]

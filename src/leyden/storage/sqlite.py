@@ -13,7 +13,7 @@ hundreds).
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from leyden.errors import DatabaseAway
-from leyden.storage.nouns import Nouns
+from leyden.storage.nouns import Nouns, Take
 from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_statements import Statements, translated
 from leyden.storage.statements import Wake
@@ -53,6 +53,8 @@ class _Turn:
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
     durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    # What was claimed in it begins once it is durable, even if nobody waits for that.
+    begin: list[Callable[[], None]] = field(default_factory=list)
 
 
 class _Transaction:
@@ -63,11 +65,13 @@ class _Transaction:
         connection: sqlite3.Connection,
         turns: "asyncio.Queue[_Turn | None]",
         wake: Callable[[set[str]], None],
+        takers: Mapping[str, Take],
     ) -> None:
         self._execute = connection.execute
         self._run = Statements(connection)
         self._turns = turns
         self._wake = wake
+        self._takers = takers
 
     async def __aenter__(self) -> Nouns:
         if _inside.get():
@@ -94,7 +98,7 @@ class _Transaction:
         landed = False
         try:
             if error is None:
-                landed = self._release()
+                landed = await self._release()
             else:
                 self._roll_back()
         except sqlite3.Error as failure:
@@ -109,10 +113,12 @@ class _Transaction:
             if self._run.woken:
                 self._wake(self._run.woken)
 
-    def _release(self) -> bool:
+    async def _release(self) -> bool:
         try:
+            for kind in self._run.woken & self._takers.keys():
+                self._turn.begin.append(await self._takers[kind](Nouns(self._run)))
             self._execute("RELEASE step")
-        except sqlite3.Error:
+        except BaseException:
             self._roll_back()
             raise
         return True
@@ -138,14 +144,19 @@ class SqliteDatabase:
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
         self._writer = asyncio.create_task(self._write(), name="sqlite writer")
         self._listeners: list[Wake] = []
+        self._takers: dict[str, Take] = {}
 
     def listen(self, wake: Wake) -> None:
         """Call `wake` after each commit of this process that made tasks due."""
         self._listeners.append(wake)
 
+    def hand(self, kind: str, take: Take) -> None:
+        """Let `take` claim tasks of a kind in the transaction that makes them due."""
+        self._takers[kind] = take
+
     def transaction(self) -> "_Transaction":
         """Wait for a turn, run the block, return once it is on disk."""
-        return _Transaction(self._writing, self._turns, self._wake)
+        return _Transaction(self._writing, self._turns, self._wake, self._takers)
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:
@@ -196,6 +207,8 @@ class SqliteDatabase:
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)
+                for begin in turn.begin:
+                    begin()
 
     async def _in_thread(self, sql: str) -> None:
         loop = asyncio.get_running_loop()
