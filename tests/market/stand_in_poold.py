@@ -139,7 +139,7 @@ class StandIn(grpc.GenericRpcHandler):
             offer_lease_duration_blocks=bid.lease_duration_blocks,
             offer_sign_pubkey=bid.details.trader_key,
             offer_auto=request.auto_negotiate,
-            order_bid_nonce=bytes([number]) * 32,
+            order_bid_nonce=number.to_bytes(32, "big"),
             encoded_ticket=written(number.to_bytes(8, "big")),
         )
         self.tickets[made.encoded_ticket] = made

@@ -17,6 +17,7 @@ from leyden.domain.payments import Invoice, PaymentRequest, Sighting
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
+from leyden.market.base import Ahead
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.services import credit, expiry, orders, settlement, sweep, tickets
@@ -65,6 +66,7 @@ class Till:
     sealer: Sealer
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
+    ahead: Ahead | None = None
     rules: Rules = field(default_factory=Rules)
     now: datetime = NOW
     told: list[Sighting] = field(default_factory=list)
@@ -79,6 +81,7 @@ class Till:
             sealer=self.sealer,
             payments=self.payments,
             market=self.market,
+            ahead=self.ahead,
             clock=lambda: self.now,
             rules=self.rules,
         )
