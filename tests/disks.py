@@ -23,6 +23,11 @@ def small_disk(folder: Path, *, mib: int) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+def set_read_only(disk: Path) -> None:
+    """Let nothing be written any more to a disk that was mounted here."""
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+
 def fill(disk: Path) -> Path:
     """Fill the disk to its last byte; removing the file that is given makes room."""
     ballast = disk / "ballast"

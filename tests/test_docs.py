@@ -87,7 +87,9 @@ def parse(words: list[str]) -> None:
         if found is None:
             raise click.UsageError(f"there is no command {name}")
         command = found
-        context = click.Context(command, parent=context, info_name=name)
+        context = click.Context(
+            command, parent=context, info_name=name, **command.context_settings
+        )
     command.make_parser(context).parse_args(words)
 
 

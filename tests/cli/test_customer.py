@@ -102,7 +102,7 @@ def test_the_list_is_for_people_and_for_machines(typed: Typed, pier: str) -> Non
     assert pier in {each["node_name"] for each in listed}
     table = typed("nodes", "list").stdout
     assert table.split()[:2] == ["name", "status"]
-    assert "waiting_init" in table
+    assert any(line.startswith(f"{pier}  ") for line in table.splitlines())
 
 
 @pytest.mark.usefixtures("here")

@@ -1,5 +1,6 @@
 import asyncio
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from leyden import app, settings
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
 from leyden.services import accounts
+from leyden.services import sign_in as signing_in
 from tests.cli.conftest import Typed, told
 
 
@@ -24,6 +26,32 @@ def authenticate(key: str) -> str:
             return who.organization_id
 
     return asyncio.run(run())
+
+
+def sign_in(email: str, password: str) -> None:
+    async def run() -> None:
+        async with app.opened(settings.load(os.environ)) as platform:
+            await signing_in.sign_in(
+                platform,
+                email,
+                password,
+                address="192.0.2.7",
+                browser="a phone",
+                now=platform.clock(),
+            )
+
+    asyncio.run(run())
+
+
+def put_task(kind: str, *, due: datetime) -> None:
+    async def run() -> None:
+        async with (
+            app.opened(settings.load(os.environ)) as platform,
+            platform.database.transaction() as tx,
+        ):
+            await tx.tasks.put(kind, "", due=due)
+
+    asyncio.run(run())
 
 
 def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> None:
@@ -77,25 +105,132 @@ def test_people_get_tables(migrated: Typed) -> None:
     ("words", "reason"),
     [
         (("org", "create", ""), "name: must have 1 to 50 characters"),
-        (("key", "list", "--organization", "none"), None),
-        (("key", "create", "--organization", "x", "--name", "y"), "not found"),
-        (("key", "revoke", "x", "--organization", "y"), "not found"),
+        (("key", "list", "--organization", "none"), "no organization 'none'"),
         (
-            ("key", "create", "--organization", "x", "--name", "y", "--scope", "root"),
+            ("key", "create", "--organization", "x", "--name", "y"),
+            "there is no organization 'x'; see `leyden org list`",
+        ),
+        (("key", "revoke", "x", "--organization", "Pier"), "not found"),
+        (("account", "show", "--organization", "x"), "there is no organization 'x'"),
+        (
+            ("key", "create", "--organization", "Pier", "--name", "y", "--scope", "a"),
             "scope: must be one or more of: node, flow",
+        ),
+        (("user", "sign-out", "bo@example.org"), "there is no user bo@example.org"),
+        (
+            ("team", "remove", "bo@example.org", "--organization", "Pier"),
+            "bo@example.org is not in it; see `leyden team list`",
+        ),
+        (
+            ("team", "withdraw", "bo@example.org", "--organization", "Pier"),
+            "bo@example.org is not invited; see `leyden team list`",
         ),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    migrated: Typed, words: tuple[str, ...], reason: str | None
+    migrated: Typed, words: tuple[str, ...], reason: str
 ) -> None:
+    migrated("org", "create", "Pier")
     result = migrated(*words)
-    if reason is None:
-        assert result.exit_code == 0
-        return
-    assert result.exit_code == (4 if reason == "not found" else 2)
-    assert result.stderr == f"leyden: {reason}\n" or reason in result.stderr
+    there = reason.startswith(("name", "scope"))
+    assert result.exit_code == (2 if there else 4)
+    assert reason in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_an_organization_is_named_as_people_do_or_by_its_id(migrated: Typed) -> None:
+    team = told(migrated("org", "create", "Harbour Light", "--json"))
+    shown = [
+        told(migrated("account", "show", "--organization", word, "--json"))
+        for word in ("Harbour Light", team["organization_id"])
+    ]
+    assert (
+        shown[0]
+        == shown[1]
+        == {
+            "organization_id": team["organization_id"],
+            "name": "Harbour Light",
+            "credit": 0,
+            "owed": 0,
+            "may_owe": None,
+        }
+    )
+
+
+def test_somebody_is_invited_given_a_role_and_taken_out(
+    migrated: Typed, tmp_path: Path
+) -> None:
+    migrated("org", "create", "Pier")
+    (tmp_path / "password").write_text("a long enough one\n")
+    of = ("--organization", "Pier")
+    for email, role in (("ada@example.org", "owner"), ("bo@example.org", "viewer")):
+        migrated(
+            *("user", "create", email, *of, "--role", role),
+            *("--password-file", str(tmp_path / "password")),
+        )
+    asked = told(
+        migrated("team", "invite", "cy@example.org", *of, "--role", "billing", "--json")
+    )
+    assert "/app/invitation?word=" in asked["link"]
+    assert migrated("team", "role", "bo@example.org", "admin", *of).exit_code == 0
+    listed = told(migrated("team", "list", *of, "--json"))["team"]
+    assert [(each["email"], each["role"]) for each in listed] == [
+        ("ada@example.org", "owner"),
+        ("bo@example.org", "admin"),
+        ("cy@example.org", "billing"),
+    ]
+    assert migrated("team", "withdraw", "cy@example.org", *of).exit_code == 0
+    assert migrated("team", "remove", "Bo@example.org", *of).exit_code == 0
+    last = migrated("team", "remove", "ada@example.org", *of)
+    assert last.exit_code == 5
+    assert "it is the last owner" in last.stderr
+    left = told(migrated("team", "list", *of, "--json"))["team"]
+    assert [each["email"] for each in left] == ["ada@example.org"]
+
+
+def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> None:
+    migrated("org", "create", "Pier")
+    (tmp_path / "password").write_text("a long enough one\n")
+    migrated(
+        *("user", "create", "ada@example.org", "--organization", "Pier"),
+        *("--password-file", str(tmp_path / "password")),
+    )
+    sign_in("ada@example.org", "a long enough one")
+    sessions = ("user", "sessions", "ada@example.org", "--json")
+    (one,) = told(migrated(*sessions))["sessions"]
+    assert (one["address"], one["browser"]) == ("192.0.2.7", "a phone")
+    assert migrated("user", "sign-out", "ada@example.org").exit_code == 0
+    assert told(migrated(*sessions))["sessions"] == []
+    (last, *_) = told(migrated("audit", "--json"))["audit"]
+    assert last["action"] == "user signed out"
+
+
+def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
+    seen = told(migrated("overview", "--json"))
+    assert (seen["alarms"], seen["nodes"], seen["orders"]) == ([], {}, {})
+    assert "nothing is amiss" in migrated("overview").stdout
+    assert told(migrated("fleet", "--json"))["ailing"] == []
+    assert told(migrated("orders", "--json")) == {"orders": []}
+    assert told(migrated("till", "--json"))["treasury"] is None
+    assert "no order needs you" in migrated("orders").stdout
+    assert "those that need you" in migrated("fleet").stdout
+    assert "no channels are sold here" in migrated("till").stdout
+
+
+def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:
+    late = datetime.now(UTC) - timedelta(hours=1)
+    put_task("upkeep", due=late)
+    result = migrated("overview")
+    assert result.exit_code == 1
+    assert "upkeep: nothing has been done for a while" in result.stdout
+
+
+def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
+    assert "none yet" in migrated("coupon", "list").stdout
+    migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")
+    (one,) = told(migrated("coupon", "list", "--json"))["coupons"]
+    assert (one["amount"], one["note"]) == (21_000, "spring fair")
+    assert "spring fair" in migrated("coupon", "list").stdout
 
 
 def test_two_of_one_name_are_refused(migrated: Typed) -> None:
@@ -114,10 +249,12 @@ def test_a_short_password_is_refused(migrated: Typed, tmp_path: Path) -> None:
     assert "at least 10 characters" in refused.stderr
 
 
-def test_without_a_schema_the_next_step_is_told(typed: Typed) -> None:
+def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) -> None:
     refused = typed("org", "list")
     assert refused.exit_code == 1
-    assert "run `leyden migrate` first" in refused.stderr
+    assert "nothing is installed" in refused.stderr
+    assert "`leyden migrate` makes it" in refused.stderr
+    assert not (tmp_path / "home").exists()
 
 
 def test_twenty_live_keys_are_enough(migrated: Typed) -> None:

@@ -31,8 +31,19 @@ def test_an_older_program_refuses_a_newer_schema(database_url: str) -> None:
 
 
 def test_an_empty_database_has_to_be_migrated_first(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="run `leyden migrate` first"):
+    with pytest.raises(SetupError, match=r"nothing is installed in .*new\.db: `leyden"):
         first_look.check(f"sqlite:///{tmp_path}/new.db")
+    assert not (tmp_path / "new.db").exists()
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(SetupError, match="nothing is installed in this database"):
+        first_look.check(f"sqlite:///{tmp_path}/empty.db")
+
+
+def test_an_older_schema_has_to_be_migrated_first(database_url: str) -> None:
+    with schema.connected(database_url) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    with pytest.raises(SetupError, match="older schema; run `leyden migrate` first"):
+        first_look.check(database_url)
 
 
 def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:

@@ -30,7 +30,12 @@ _CHECKS: dict[str, Sequence[str]] = {
 @click.command()
 @click.option("--write", is_flag=True, help="First write down changed SQL statements.")
 def check(*, write: bool) -> None:
-    """Run the linters, the type checker and the test of the arrows."""
+    """Run the linters, the type checker and the test of the arrows.
+
+    \b
+    leyden check
+    leyden check --write
+    """
     _from_a_clone()
     if write:
         subprocess.run(_ours((*_CHECKS["written"], "--write")), cwd=_ROOT, check=False)
@@ -59,9 +64,9 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     """Run the tests; ARGUMENTS go to pytest.
 
     \b
-    leyden test                          everything but the long ones
-    leyden test --long                   the long ones too
-    leyden test tests/api -k whitelist   some
+    leyden test                          # everything but the long ones
+    leyden test --long                   # the long ones too
+    leyden test tests/api -k whitelist   # some
     """
     _from_a_clone()
     if not arguments:
@@ -97,7 +102,12 @@ def _test_auctioneer() -> int:
 @click.argument("name", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(name: str | None, arguments: tuple[str, ...]) -> None:
-    """Run one benchmark of bench/, or list them."""
+    """Run one benchmark of bench/, or list them.
+
+    \b
+    leyden bench
+    leyden bench boot
+    """
     _from_a_clone()
     known = {
         path.stem: path

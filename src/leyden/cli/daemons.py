@@ -23,7 +23,11 @@ def daemons() -> None:
 @daemons.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List the programs, and where those that are built lie."""
+    """List the programs, and where those that are built lie.
+
+    \b
+    leyden daemons list
+    """
     rows = [_shown(tools, program) for tools, program in _all()]
     if as_json:
         print_json({"daemons": rows})

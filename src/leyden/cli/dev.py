@@ -4,6 +4,7 @@ import asyncio
 import functools
 import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,11 @@ def fund(
 @_home
 @as_json
 def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
-    """Say how high the chain is, and how its nodes and its market are doing."""
+    """Say how high the chain is, and how its nodes and its market are doing.
+
+    \b
+    leyden dev status --wait
+    """
     place = _place(home)
     if wait:
         asyncio.run(stories.market_opens(place))
@@ -118,7 +123,11 @@ def register(ticket: str, home: Path | None, *, as_json: bool) -> None:
 @_home
 @as_json
 def asks(home: Path | None, *, as_json: bool) -> None:
-    """List the channels that are for sale in the auction."""
+    """List the channels that are for sale in the auction.
+
+    \b
+    leyden dev asks
+    """
     rows = asyncio.run(trading.asks(_place(home)))
     if as_json:
         print_json({"asks": rows})
@@ -158,7 +167,11 @@ def send(address: str, sats: int, home: Path | None, *, as_json: bool) -> None:
 @_home
 @as_json
 def tick(home: Path | None, *, as_json: bool) -> None:
-    """Let the auction match now, and say what came of it."""
+    """Let the auction match now, and say what came of it.
+
+    \b
+    leyden dev tick
+    """
     _tell(asyncio.run(trading.tick(_place(home))), as_json=as_json)
 
 
@@ -221,7 +234,7 @@ def _tell(fields: dict[str, Any], *, as_json: bool) -> None:
 @dev.command()
 @_home
 def env(home: Path | None) -> None:
-    """Print what a shell needs to call the API.
+    """Print what a shell needs to call the API, and to find `leyden` itself.
 
     \b
     eval "$(leyden dev env)"
@@ -231,8 +244,14 @@ def env(home: Path | None) -> None:
         raise SetupError("there is nothing here yet; `leyden up` makes it")
     for variable, field in _VARIABLES.items():
         print(f"export {variable}={shlex.quote(str(kept.get(field, '')))}")
+    gate = kept.get("gateway", {})
+    if gate:
+        print(f"export LEYDEN_GATEWAY={gate['host']}:{gate['rest_port']}")
+    if shutil.which("leyden") is None and (_CLONE / "leyden").is_file():
+        print(f'export PATH={shlex.quote(str(_CLONE))}:"$PATH"')
 
 
+_CLONE = Path(__file__).parents[3]
 _VARIABLES = {
     "LEYDEN_URL": "base_url",
     "LEYDEN_KEY": "api_key",

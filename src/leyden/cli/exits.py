@@ -1,8 +1,18 @@
 """What a command's exit code says, for scripts; docs/cli.md has the same table."""
 
+import errno
+
 from leyden.errors import CannotOpen, LeydenError, NodeAway, NodeRefused
 
 FAILED = 1
+# What no command can do anything about: said in a line, for it is no fault of ours.
+OF_THE_MACHINE = frozenset(
+    {
+        *(errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.ENOSPC, errno.EDQUOT, errno.EMFILE),
+        *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG),
+    }
+)
 TOOK_TOO_LONG = 7
 CODES: dict[int, str] = {
     0: "done",

@@ -27,14 +27,19 @@ _HEADINGS = {
         "secrets": "leyden.cli.setup",
     },
     "The operator": {
-        "org": "leyden.cli.operator",
-        "user": "leyden.cli.operator",
-        "key": "leyden.cli.operator",
-        "audit": "leyden.cli.operator",
-        "coupon": "leyden.cli.money",
-        "account": "leyden.cli.money",
-        "verify": "leyden.cli.money",
-        "pool": "leyden.cli.pool",
+        "overview": "leyden.cli.operator.oversight",
+        "fleet": "leyden.cli.operator.oversight",
+        "orders": "leyden.cli.operator.oversight",
+        "till": "leyden.cli.operator.till",
+        "org": "leyden.cli.operator.organizations",
+        "team": "leyden.cli.operator.team",
+        "user": "leyden.cli.operator.people",
+        "key": "leyden.cli.operator.keys",
+        "coupon": "leyden.cli.operator.coupons",
+        "account": "leyden.cli.operator.money",
+        "verify": "leyden.cli.operator.money",
+        "pool": "leyden.cli.operator.pool",
+        "audit": "leyden.cli.operator.audit",
     },
     "The customer": {
         "nodes": "leyden.cli.customer.nodes",
@@ -99,3 +104,10 @@ def main() -> None:
     except LeydenError as error:
         print(f"leyden: {error}", file=sys.stderr)
         sys.exit(exits.code(error))
+    except OSError as error:
+        if error.errno not in exits.OF_THE_MACHINE:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        words = f"{place}{error.strerror}; see `leyden doctor`"
+        print(f"leyden: {words}", file=sys.stderr)
+        sys.exit(exits.FAILED)

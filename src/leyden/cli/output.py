@@ -3,23 +3,19 @@
 import asyncio
 import getpass
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from leyden import settings as knobs
+from leyden.cli import tables
 
 if TYPE_CHECKING:
     from leyden.services.platform import Platform
 
 Result = TypeVar("Result")
-
-_WIDE = 10_000  # in a file or a pipe lines are as long as they have to be
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -50,30 +46,53 @@ def print_json(value: object) -> None:
 
 def print_fields(fields: Mapping[str, Any]) -> None:
     """Print one thing, a field a line."""
-    width = max(map(len, fields))
-    for name, value in fields.items():
-        print(f"{name:<{width}}  {_shown(value)}")
+    print(*tables.fields(_row(fields)), sep="\n")
 
 
-def print_rows(rows: Iterable[Mapping[str, Any]], *, empty: str) -> None:
-    """Print many things, a row each; say what to do when there is none."""
-    rows = list(rows)
-    if not rows:
+def print_rows(
+    rows: Iterable[Mapping[str, Any]], *, empty: str, spare: Sequence[str] = ()
+) -> None:
+    """Print many things, a row each; say what to do when there is none.
+
+    `spare` names the columns that a narrow terminal does without, first to last.
+    """
+    shown = [_row(row) for row in rows]
+    if not shown:
         print(empty)
         return
-    table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(rows[0]):
-        # The first is what one copies into the next command.
-        table.add_column(name, overflow="fold", no_wrap=place == 0)
-    for row in rows:
-        table.add_row(*(Text(_shown(value)) for value in row.values()))
-    console = Console()
-    console.print(table, width=None if console.is_terminal else _WIDE)
+    print(*tables.drawn(shown, room=tables.room(), spare=spare), sep="\n")
+
+
+def print_one(fields: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print one thing, for a machine or for a person."""
+    if as_json:
+        print_json(fields)
+    else:
+        print_fields(fields)
+
+
+def print_list(
+    name: str,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    as_json: bool,
+    empty: str,
+    spare: Sequence[str] = (),
+) -> None:
+    """Print many things: one object with all of them under `name`, or a table."""
+    if as_json:
+        print_json({name: list(rows)})
+    else:
+        print_rows(rows, empty=empty, spare=spare)
 
 
 def plain(text: str) -> str:
     """Give a text without what a terminal would take for a command."""
     return "".join(each if each.isprintable() or each == "\t" else "?" for each in text)
+
+
+def _row(fields: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _shown(value) for name, value in fields.items()}
 
 
 def _shown(value: object) -> str:

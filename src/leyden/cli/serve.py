@@ -21,6 +21,9 @@ def serve() -> None:
 
     On PostgreSQL run as many as you like, and `leyden worker` beside them. On SQLite
     there is one process, and it does the worker's part as well.
+
+    \b
+    leyden serve
     """
     given = _configured()
     alone = given.database.startswith("sqlite:")
@@ -33,7 +36,11 @@ def serve() -> None:
 
 @click.command()
 def worker() -> None:
-    """Do what runs by itself: nodes, payments, webhooks. Any number on PostgreSQL."""
+    """Do what runs by itself: nodes, payments, webhooks. Any number on PostgreSQL.
+
+    \b
+    leyden worker
+    """
     given = _configured()
     if given.database.startswith("sqlite:"):
         raise click.UsageError("on SQLite `leyden serve` does the worker's part too")
@@ -45,6 +52,9 @@ def gateway() -> None:
     """Let callers in to nodes, on a machine of its own: an Envoy that asks the API.
 
     It goes on when this command ends, with the routes it has.
+
+    \b
+    leyden gateway
     """
     given = _configured()
     with app.only_one(given):

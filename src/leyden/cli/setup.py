@@ -23,6 +23,10 @@ def config(*, as_json: bool, markdown: bool) -> None:
 
     Values come from LEYDEN_<NAME>, from LEYDEN_<NAME>_FILE, or from leyden.toml in the
     home folder.
+
+    \b
+    leyden config
+    leyden config --json
     """
     values = settings.load(os.environ)
     rows = [
@@ -55,6 +59,9 @@ def migrate() -> None:
     """Make the schema and the keys of a new installation, or bring them up to date.
 
     Safe to repeat, and to interrupt: a migration is done whole or not at all.
+
+    \b
+    leyden migrate
     """
     newest = app.migrate(settings.load(os.environ))
     print(f"the schema is at {newest}")
@@ -71,6 +78,9 @@ def rotate() -> None:
 
     Interrupted, it goes on where it was. Running servers read the new key when they
     first meet it. Back the file of keys up afterwards.
+
+    \b
+    leyden secrets rotate
     """
     from leyden.services import rotation  # noqa: PLC0415  with all of SQLAlchemy
 
@@ -85,6 +95,9 @@ def doctor(*, as_json: bool) -> None:
     """Look for what this machine lacks, and say the command that mends it.
 
     Exit 1 when something is missing without which `leyden up` cannot work.
+
+    \b
+    leyden doctor
     """
     findings = list(examine(settings.load(os.environ), os.environ))
     if as_json:

@@ -47,6 +47,10 @@ def up(home: Path | None, *, detach: bool) -> None:
     The first time it builds lnd, btcd, Pool and an auction from source, which takes
     minutes; after that it takes seconds and needs no network. Ctrl-C or `leyden down`
     stops it; the nodes it made go on, and are found again.
+
+    \b
+    leyden up
+    leyden up --detach
     """
     given = _settings(home)
     if detach:
@@ -85,7 +89,12 @@ def up(home: Path | None, *, detach: bool) -> None:
 @_home
 @click.option("--nodes", is_flag=True, help="Stop the nodes too, and their chain.")
 def down(home: Path | None, *, nodes: bool) -> None:
-    """Stop the platform; nodes go on unless told otherwise."""
+    """Stop the platform; nodes go on unless told otherwise.
+
+    \b
+    leyden down
+    leyden down --nodes
+    """
     given = _settings(home)
     pid = app.holder(given)
     if pid is None:
@@ -103,7 +112,11 @@ def down(home: Path | None, *, nodes: bool) -> None:
 @_home
 @as_json
 def status(home: Path | None, *, as_json: bool) -> None:
-    """Say what runs and what does not; exit 1 when the platform is not up."""
+    """Say what runs and what does not; exit 1 when the platform is not up.
+
+    \b
+    leyden status
+    """
     given = _settings(home)
     found = _status(given)
     if as_json:

@@ -10,9 +10,13 @@ from leyden.settings import Settings
 def what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:
     """Give what is said then; every line can be typed as it stands."""
     leyden = "leyden" if shutil.which("leyden") else "./leyden"
-    team, login = kept["organization_id"], kept["dashboard_login"]
+    login = kept["dashboard_login"]
     opens = "; the market opens soon" if given.devnet_market else ""
-    play = "scenario first-channel" if given.devnet_market else "mine 6"
+    play, plays = (
+        ("scenario first-channel", "an order, paid, and its channel")
+        if given.devnet_market
+        else ("mine 6", "six blocks")
+    )
     return f"""
 everything is up ({seconds:.1f} s){opens}
 
@@ -21,17 +25,20 @@ everything is up ({seconds:.1f} s){opens}
   password    {login["password"]}
 
   eval "$({leyden} dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION and _CA
-
-  curl -H "X-SERVICE-AUTH: $LEYDEN_KEY" {api_url(given)}/organizations/{team}/nodes
+  nodes=$LEYDEN_URL/organizations/$LEYDEN_ORGANIZATION/nodes
+  curl -H "X-SERVICE-AUTH: $LEYDEN_KEY" "$nodes"
   curl {api_url(given)}/health/ready
   curl {api_url(given)}/openapi.json
 
   API page    {api_url(given)}/docs
   API key     in {given.home_path / first_run.FILE}, field api_key
-  node names  curl and browsers find NAME.{given.nodes_domain}; for other programs add
-              to /etc/hosts: {given.gateway_host} NAME.{given.nodes_domain}
+  node names  curl and browsers find NAME.{given.nodes_domain};
+              for other programs add to /etc/hosts:
+              {given.gateway_host} NAME.{given.nodes_domain}
 
-  {leyden} status    {leyden} logs -f    {leyden} dev {play}    {leyden} down
+  {leyden} nodes create "first light" --wait    a node, here at the terminal
+  {leyden} dev {play:<27}    {plays}
+  {leyden} status    {leyden} logs -f    {leyden} down
 """
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
-from typing import Final
+from typing import Final, Protocol
 
 from leyden.domain.accounts import Organization, Person, Role
 
@@ -62,6 +62,15 @@ class Belonging:
     def may(self, right: Right) -> bool:
         """Tell whether they may do this there."""
         return right in RIGHTS[self.role]
+
+
+class Acting(Protocol):
+    """Whoever does something: at a browser, or at the installation's own machine."""
+
+    @property
+    def actor(self) -> str:
+        """Name them in the audit table."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

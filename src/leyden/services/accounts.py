@@ -93,7 +93,7 @@ async def readmit(
 
     Without their authenticator and passkeys, unless they have those still.
     """
-    person = await _known(platform, email)
+    person = await known(platform, email)
     digest = await passwords.digest(password)
     async with platform.database.transaction() as tx:
         await tx.accounts.set_password(person.id, digest)
@@ -114,7 +114,7 @@ async def set_operator(
     platform: Platform, email: str, *, operator: bool, actor: str
 ) -> Person:
     """Let a person run this installation, or no longer; twice is the same as once."""
-    person = await _known(platform, email)
+    person = await known(platform, email)
     now = platform.clock()
     async with platform.database.transaction() as tx:
         if operator:
@@ -130,7 +130,22 @@ async def set_operator(
     return person
 
 
-async def _known(platform: Platform, email: str) -> Person:
+async def sign_out(platform: Platform, email: str, *, actor: str) -> Person:
+    """End all of a person's sessions; nothing else of theirs changes."""
+    person = await known(platform, email)
+    async with platform.database.transaction() as tx:
+        await tx.sessions.end_others(person.id, but="")
+        await tx.audit.add(
+            at=platform.clock(),
+            actor=actor,
+            action="user signed out",
+            subject=person.id,
+        )
+    return person
+
+
+async def known(platform: Platform, email: str) -> Person:
+    """Give who signs in with this address; NotFound says where to look."""
     found = await platform.database.reader.accounts.find_person(check_email(email))
     if found is None:
         raise NotFound(f"there is no user {email}; see `leyden user list`")

@@ -4,7 +4,7 @@ import secrets
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
-from leyden.domain.sign_in import Belonging, SignedIn
+from leyden.domain.sign_in import Acting, Belonging
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
 from leyden.services import passwords
 from leyden.services.platform import Platform
@@ -31,7 +31,7 @@ async def invitations(
 
 async def invite(
     platform: Platform,
-    by: SignedIn,
+    by: Acting,
     place: Belonging,
     *,
     email: str,
@@ -74,7 +74,7 @@ async def invite(
 
 async def withdraw(
     platform: Platform,
-    by: SignedIn,
+    by: Acting,
     organization_id: str,
     invitation_id: str,
     *,
@@ -130,7 +130,7 @@ async def enrol(
 
 async def set_role(
     platform: Platform,
-    by: SignedIn,
+    by: Acting,
     place: Belonging,
     user_id: str,
     role: Role,
@@ -164,7 +164,7 @@ async def set_role(
 
 async def remove(
     platform: Platform,
-    by: SignedIn,
+    by: Acting,
     place: Belonging,
     user_id: str,
     *,

@@ -21,13 +21,17 @@ from leyden.errors import SetupError
 
 # Any number, as long as every program that migrates this database takes the same.
 _MIGRATION_LOCK = 8_735_142_609
+_NOTHING = (
+    "nothing is installed in {}: `leyden migrate` makes it, or `leyden up` with a "
+    "private chain"
+)
 
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """Open one connection, in one transaction that nobody else writes beside."""
     if url.startswith("sqlite:///"):
-        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(Path(url.removeprefix("sqlite:///")).parent)
     else:
         _, _, rest = url.partition("://")
         url = f"postgresql+psycopg://{rest}"
@@ -49,6 +53,13 @@ def connected(url: str) -> Iterator[Connection]:
         engine.dispose()
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(f"{folder}: cannot be made: {error.strerror}") from None
+
+
 def migrate(url: str) -> str:
     """Bring the database to this program's schema; give its version.
 
@@ -63,9 +74,15 @@ def migrate(url: str) -> str:
 
 def check(url: str) -> None:
     """Refuse a database whose schema is older or newer than this program's."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.exists():
+        raise SetupError(_NOTHING.format(file))  # looking makes no folder, no file
     with _config() as config, connected(url) as connection:
         _refuse_newer(connection, config)
-        if _present(connection) != _newest(config):
+        present = _present(connection)
+        if present is None:
+            raise SetupError(_NOTHING.format("this database"))
+        if present != _newest(config):
             raise SetupError(
                 "the database has an older schema; run `leyden migrate` first"
             )

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from leyden.errors import DatabaseAway
+from leyden.errors import DatabaseAway, SetupError
 from leyden.storage.nouns import Nouns, Take
 from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_statements import Statements, translated
@@ -37,7 +37,11 @@ def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connec
     connection = sqlite3.connect(
         path, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
-    connection.execute("PRAGMA journal_mode=WAL")
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise SetupError(f"{path}: cannot be opened: {error}") from None
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     # What a savepoint would go back to is kept here, and not in a temporary file that

@@ -14,7 +14,11 @@ from leyden.cli.output import as_json, print_fields, print_json, print_rows
 @as_json
 @speaking
 def coupons(session: Session, *, as_json: bool) -> None:
-    """List the coupons of your organization, used and unused."""
+    """List the coupons of your organization, used and unused.
+
+    \b
+    leyden flow coupons
+    """
     found = session.client.flow.coupons()
     if as_json:
         print_json({"coupons": found})
@@ -24,7 +28,7 @@ def coupons(session: Session, *, as_json: bool) -> None:
             {"coupon": each.order_id, "amount": each.amount, "claimed": each.claimed}
             for each in found
         ),
-        empty="none",
+        empty="none; whoever runs the platform issues them",
     )
 
 
@@ -33,7 +37,11 @@ def coupons(session: Session, *, as_json: bool) -> None:
 @as_json
 @speaking
 def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
-    """Turn a coupon into credit."""
+    """Turn a coupon into credit.
+
+    \b
+    leyden flow redeem COUPON
+    """
     done = session.client.flow.redeem(coupon)
     if as_json:
         print_json(done)
@@ -45,7 +53,11 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
 @as_json
 @speaking
 def balance(session: Session, *, as_json: bool) -> None:
-    """Show what may be spent, and the same less what is owed."""
+    """Show what may be spent, and the same less what is owed.
+
+    \b
+    leyden flow balance
+    """
     found = session.client.flow.balance()
     if as_json:
         print_json(found)

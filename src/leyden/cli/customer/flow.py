@@ -1,13 +1,14 @@
 """`leyden flow`: pricing channels, ordering them, and the money for it."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
 import click
 import msgspec
 
+from leyden.cli import exits
 from leyden.cli.customer import credit
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session, speaking
@@ -16,10 +17,12 @@ from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.client.flow import Order, Quote
 
+# An order that has come further has been here: waiting ends, too.
+_WAY = ("waiting_payment", "creating", "created", "submitted", "filled")
 _ENDED = ("expired", "failed", "cancelled", "filled")
-_TICKETED = ("created", "submitted")
 _NEXT = {
-    "waiting_payment": "pay the invoice or the address; see leyden flow status {id}",
+    "waiting_payment": "pay the invoice, or the address; then "
+    "leyden flow status {id} --wait created",
     "creating": "it is paid for, and the ticket is being made",
     "created": "register it with your own poold: pool sidecar register {ticket}",
     "submitted": "the auction looks for a seller; minutes to hours",
@@ -28,6 +31,12 @@ _NEXT = {
     "failed": "no ticket could be made; what was paid becomes credit: "
     "leyden flow cancel {id}",
     "cancelled": "it was given up; see `leyden flow balance`",
+}
+# What invoices of a private chain begin with, and who plays the customer there.
+_PRIVATE = "lnsb"
+_PLAYED = {
+    "waiting_payment": "leyden dev pay {order.lightning_invoice}",
+    "created": "leyden dev register {ticket}",
 }
 _within = click.option(
     "--within",
@@ -132,20 +141,31 @@ def order(
     leyden flow order 2000000 --wait
     """
     made = session.client.flow.create(capacity, key=idempotency_key, **_wish(options))
-    if wait and made.status not in _TICKETED:
+    if (wait or qr) and made.status == "waiting_payment":
         _how_to_pay(made, qr=qr)
-        made = _until(session, made.order_id, (*_TICKETED, *_ENDED), within_s)
-    elif qr and not as_json:
-        _how_to_pay(made, qr=qr)
-    _tell(made, as_json=as_json)
+    if wait:
+        _wait_for(session, made.order_id, ["created"], within_s, as_json=as_json)
+    else:
+        _tell(made, as_json=as_json)
 
 
 @flow.command()
-@click.option("-n", "most", type=click.IntRange(1, 1_000_000), default=50)
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, 1_000_000),
+    default=50,
+    show_default=True,
+    help="How many at the most.",
+)
 @as_json
 @speaking
 def orders(session: Session, *, most: int, as_json: bool) -> None:
-    """List orders, newest first."""
+    """List orders, newest first.
+
+    \b
+    leyden flow orders -n 500
+    """
     found = list(islice(session.client.flow.orders(), most))
     if as_json:
         print_json({"orders": found})
@@ -163,6 +183,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
             for each in found
         ),
         empty="none yet; see what one costs: leyden flow quote 2000000",
+        spare=("due", "created"),
     )
 
 
@@ -173,6 +194,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
     "wanted",
     type=click.Choice([*_NEXT]),
     multiple=True,
+    metavar="STATUS",
     help="Return when it has come to this; as often as needed.",
 )
 @_within
@@ -188,15 +210,15 @@ def status(
 ) -> None:
     """Show an order as it stands, with what to do next.
 
+    With --wait the exit code is 5 when it ends otherwise.
+
     \b
     leyden flow status ORDER --wait filled
     """
-    found = (
-        _until(session, order_id, (*wanted, *_ENDED), within_s)
-        if wanted
-        else session.client.flow.status(order_id)
-    )
-    _tell(found, as_json=as_json)
+    if wanted:
+        _wait_for(session, order_id, wanted, within_s, as_json=as_json)
+    else:
+        _tell(session.client.flow.status(order_id), as_json=as_json)
 
 
 @flow.command()
@@ -205,7 +227,12 @@ def status(
 @as_json
 @speaking
 def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None:
-    """Give an order up; what was paid, and the credit that was used, become credit."""
+    """Give an order up; what was paid, and the credit that was used, become credit.
+
+    \b
+    leyden flow cancel ORDER
+    leyden flow cancel ORDER --yes
+    """
     if not yes:
         found = session.client.flow.status(order_id)
         back = found.credit_used + (found.total_fee if found.paid else 0)
@@ -222,19 +249,36 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         print(f"{given_up.status}; {given_up.credit_refund} sat became credit")
 
 
-def _until(
-    session: Session, order_id: str, statuses: tuple[str, ...], within_s: int
-) -> Order:
+def _wait_for(
+    session: Session,
+    order_id: str,
+    wanted: Sequence[str],
+    within_s: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Show an order once it has come to one of these, or further; 5 when it cannot."""
+    further = {
+        later
+        for each in wanted
+        for later in (_WAY[_WAY.index(each) :] if each in _WAY else (each,))
+    }
     with waiting("the order") as told:
-        return session.client.flow.wait(
+        found = session.client.flow.wait(
             order_id,
-            statuses,
+            (*further, *_ENDED),
             within_s=within_s,
             told=lambda seen: told(
                 f"{seen.status}, {seen.amount_due} sat to pay"
                 if seen.status == "waiting_payment"
                 else seen.status
             ),
+        )
+    _tell(found, as_json=as_json)
+    if found.status not in further:
+        raise exits.Refusal(
+            f"the order is {found.status}: it will not come to {', '.join(wanted)}",
+            status=409,
         )
 
 
@@ -258,6 +302,9 @@ def _tell(order: Order, *, as_json: bool) -> None:
     next_step = _NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
     if next_step:
         print(f"next: {next_step}")
+    if order.lightning_invoice.startswith(_PRIVATE) and order.status in _PLAYED:
+        played = _PLAYED[order.status]
+        print(f"on this private chain: {played.format(order=order, ticket=ticket)}")
 
 
 def _priced(quote: Quote) -> dict[str, Any]:

@@ -25,7 +25,11 @@ from leyden.errors import SetupError
 def start(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Start a node that is stopped or failed; its wallet is locked then."""
+    """Start a node that is stopped or failed; its wallet is locked then.
+
+    \b
+    leyden nodes start pier --wait
+    """
     node_item = session.client.nodes.start(session.node(node).node_id)
     asked(session, node_item, UP if wait else (), within_s, as_json=as_json)
 
@@ -39,7 +43,11 @@ def start(
 def stop(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Stop a node gracefully, and keep it stopped."""
+    """Stop a node gracefully, and keep it stopped.
+
+    \b
+    leyden nodes stop pier --wait
+    """
     node_item = session.client.nodes.stop(session.node(node).node_id)
     asked(session, node_item, ("stopped",) if wait else (), within_s, as_json=as_json)
 
@@ -53,7 +61,11 @@ def stop(
 def restart(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Stop a node and start it again; its wallet is locked then."""
+    """Stop a node and start it again; its wallet is locked then.
+
+    \b
+    leyden nodes restart pier --wait
+    """
     node_item = session.client.nodes.restart(session.node(node).node_id)
     asked(session, node_item, UP if wait else (), within_s, as_json=as_json)
 
@@ -74,7 +86,11 @@ def update(
     within_s: int,
     as_json: bool,
 ) -> None:
-    """Bring a node to a newer lnd. There is no way back; its wallet is locked then."""
+    """Bring a node to a newer lnd. There is no way back; its wallet is locked then.
+
+    \b
+    leyden nodes update pier --wait
+    """
     node_id = session.node(node).node_id
     told = session.client.nodes.update(node_id, version)
     if wait:
@@ -91,7 +107,11 @@ def update(
 @as_json
 @speaking
 def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
-    """Delete a node: its name is gone at once, its data within days."""
+    """Delete a node: its name is gone at once, its data within days.
+
+    \b
+    leyden nodes delete pier
+    """
     found = session.node(node)
     if not yes:
         typed = click.prompt("Type the name of the node to delete it", err=True)

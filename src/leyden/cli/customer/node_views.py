@@ -14,14 +14,25 @@ from leyden.cli.output import as_json, plain, print_fields, print_json, print_ro
 
 @click.command()
 @node_argument
-@click.option("-n", "lines", type=click.IntRange(1, 1_000), default=100)
+@click.option(
+    "-n",
+    "lines",
+    type=click.IntRange(1, 1_000),
+    default=100,
+    show_default=True,
+    help="How many lines.",
+)
 @click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
 @as_json
 @speaking
 def logs(
     session: Session, node: str, *, lines: int, follow: bool, as_json: bool
 ) -> None:
-    """Show the end of lnd's log."""
+    """Show the end of lnd's log.
+
+    \b
+    leyden nodes logs pier -f
+    """
     node_id = session.node(node).node_id
     found = session.client.nodes.log(node_id, lines)
     if as_json:
@@ -52,7 +63,11 @@ def added(before: list[str], now: list[str]) -> list[str]:
 @as_json
 @speaking
 def connect(session: Session, node: str, *, as_json: bool) -> None:
-    """Show how to reach a node, with commands that are ready to use."""
+    """Show how to reach a node, with commands that are ready to use.
+
+    \b
+    leyden nodes connect pier
+    """
     way = session.client.nodes.connect(session.node(node).node_id)
     if as_json:
         print_json(way)
@@ -68,12 +83,14 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
     name = shlex.quote(node)
     host, port = way.hosts_line.split()[0], way.rest_url.rpartition(":")[2]
     print(f"""
-its certificate:
+first its certificate, and a macaroon:
   leyden nodes cert {name} --out node.pem
-with a macaroon (leyden node bake {name} mine --preset read-only --out mine.macaroon):
-  lncli --rpcserver={way.grpc_address} --tlscertpath=node.pem \\
-    --macaroonpath=mine.macaroon getinfo
-  curl --cacert node.pem --resolve {way.api_endpoint}:{port}:{host} \\
+  leyden node bake {name} mine --preset read-only --out mine.macaroon
+then:
+  lncli --rpcserver={way.grpc_address} \\
+    --tlscertpath=node.pem --macaroonpath=mine.macaroon getinfo
+  curl --cacert node.pem \\
+    --resolve {way.api_endpoint}:{port}:{host} \\
     -H "Grpc-Metadata-macaroon: $(xxd -p -c 9999 mine.macaroon)" \\
     {way.rest_url}/v1/getinfo""")
 
@@ -83,7 +100,11 @@ with a macaroon (leyden node bake {name} mine --preset read-only --out mine.maca
 @as_json
 @speaking
 def metrics(session: Session, node: str, *, as_json: bool) -> None:
-    """Show what a node takes, and what went to and from it."""
+    """Show what a node takes, and what went to and from it.
+
+    \b
+    leyden nodes metrics pier
+    """
     found = session.client.nodes.metrics(session.node(node).node_id)
     if as_json:
         print_json(found)
@@ -102,7 +123,11 @@ def metrics(session: Session, node: str, *, as_json: bool) -> None:
 def cert(
     session: Session, node: str, *, renew: bool, out: Path | None, as_json: bool
 ) -> None:
-    """Show the certificate that a client has to trust, up to its root, as PEM."""
+    """Show the certificate that a client has to trust, up to its root, as PEM.
+
+    \b
+    leyden nodes cert pier --out pier.pem
+    """
     node_id = session.node(node).node_id
     pem = (
         session.client.nodes.renew_certificate(node_id)
@@ -121,7 +146,11 @@ def cert(
 @as_json
 @speaking
 def versions(session: Session, *, as_json: bool) -> None:
-    """List the versions of lnd on offer, and what one gives up by taking each."""
+    """List the versions of lnd on offer, and what one gives up by taking each.
+
+    \b
+    leyden nodes versions
+    """
     found = session.client.nodes.versions()
     if as_json:
         print_json(found)

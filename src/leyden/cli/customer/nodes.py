@@ -49,7 +49,11 @@ for each in (
 @as_json
 @speaking
 def list_(session: Session, *, as_json: bool) -> None:
-    """List all nodes, oldest first."""
+    """List all nodes, oldest first.
+
+    \b
+    leyden nodes list
+    """
     found = session.client.nodes.list_()
     if as_json:
         print_json({"nodes": found})
@@ -66,6 +70,7 @@ def list_(session: Session, *, as_json: bool) -> None:
             for each in found
         ),
         empty='none yet; make one: leyden nodes create "harbour light" --wait',
+        spare=("endpoint", "network"),
     )
     if any(each.update_available for each in found):
         print("* there is a newer lnd: leyden nodes update NODE")
@@ -73,7 +78,13 @@ def list_(session: Session, *, as_json: bool) -> None:
 
 @nodes.command()
 @click.argument("name")
-@click.option("--network", type=click.Choice(["testnet", "mainnet"]), default="testnet")
+@click.option(
+    "--network",
+    type=click.Choice(["testnet", "mainnet"]),
+    default="testnet",
+    show_default=True,
+    help="Which chain it is on; on a private platform testnet is the private one.",
+)
 @click.option(
     "--type",
     "type_",
@@ -143,7 +154,11 @@ def create(
 @as_json
 @speaking
 def show(session: Session, node: str, *, as_json: bool) -> None:
-    """Show a node with its settings and what was asked of it."""
+    """Show a node with its settings and what was asked of it.
+
+    \b
+    leyden nodes show pier
+    """
     found = session.client.nodes.get(session.node(node).node_id)
     if as_json:
         print_json(found)

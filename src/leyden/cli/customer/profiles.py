@@ -158,7 +158,11 @@ def use(name: str) -> None:
 @profile.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List the platforms that are known here; never their keys."""
+    """List the platforms that are known here; never their keys.
+
+    \b
+    leyden profile list
+    """
     kept = load()
     rows = [
         {
@@ -178,7 +182,11 @@ def list_(*, as_json: bool) -> None:
 @profile.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Forget the platform NAME and its key here; the key itself stays good."""
+    """Forget the platform NAME and its key here; the key itself stays good.
+
+    \b
+    leyden profile remove work
+    """
     find(name)
     kept = load()
     left = {each: one for each, one in kept.profiles.items() if each != name}

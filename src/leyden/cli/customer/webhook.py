@@ -10,7 +10,13 @@ import msgspec
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.session import Session, speaking
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.output import (
+    as_json,
+    print_fields,
+    print_json,
+    print_one,
+    print_rows,
+)
 from leyden.client.webhooks import Delivery
 
 
@@ -28,6 +34,9 @@ def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noq
     """Tell URL of the node's states from now on; "" tells nobody.
 
     Shows the secret that URL has to check. lnd is not restarted.
+
+    \b
+    leyden nodes webhook set pier https://example.org/leyden
     """
     found = session.client.nodes.change_settings(
         session.node(node).node_id, webhook=url
@@ -36,7 +45,29 @@ def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noq
         "webhook": found.settings.webhook,
         "webhook_secret": found.settings.webhook_secret,
     }
-    _tell(shown, as_json=as_json)
+    print_one(shown, as_json=as_json)
+
+
+@webhook.command()
+@node_argument
+@as_json
+@speaking
+def show(session: Session, node: str, *, as_json: bool) -> None:
+    """Show who is told, the secret to check, and whether it is taken.
+
+    \b
+    leyden nodes webhook show pier
+    """
+    found = session.client.nodes.get(session.node(node).node_id)
+    page = session.client.webhooks.page(found.node_id, limit=1)
+    print_one(
+        {
+            "webhook": found.settings.webhook,
+            "webhook_secret": found.settings.webhook_secret,
+            **msgspec.structs.asdict(page.receiver),
+        },
+        as_json=as_json,
+    )
 
 
 @webhook.command()
@@ -44,17 +75,32 @@ def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noq
 @as_json
 @speaking
 def test(session: Session, node: str, *, as_json: bool) -> None:
-    """Send the node's present status now, and show what came back."""
+    """Send the node's present status now, and show what came back.
+
+    \b
+    leyden nodes webhook test pier
+    """
     _one(session.client.webhooks.test(session.node(node).node_id), as_json=as_json)
 
 
 @webhook.command()
 @node_argument
-@click.option("-n", "most", type=click.IntRange(1, 10_000), default=20)
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    show_default=True,
+    help="How many at the most.",
+)
 @as_json
 @speaking
 def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None:
-    """List what was sent, newest first."""
+    """List what was sent, newest first.
+
+    \b
+    leyden nodes webhook deliveries pier -n 50
+    """
     node_id = session.node(node).node_id
     page = session.client.webhooks.page(node_id, limit=1)
     found = list(islice(session.client.webhooks.deliveries(node_id), most))
@@ -63,7 +109,9 @@ def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None
         return
     print_fields(msgspec.structs.asdict(page.receiver))
     print()
-    print_rows(map(_row, found), empty="nothing was sent yet")
+    print_rows(
+        map(_row, found), empty="nothing was sent yet", spare=("created", "attempts")
+    )
 
 
 @webhook.command()
@@ -72,7 +120,11 @@ def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None
 @as_json
 @speaking
 def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -> None:
-    """Send an event once more, now."""
+    """Send an event once more, now.
+
+    \b
+    leyden nodes webhook redeliver pier DELIVERY_ID
+    """
     node_id = session.node(node).node_id
     _one(session.client.webhooks.redeliver(node_id, delivery_id), as_json=as_json)
 
@@ -82,9 +134,13 @@ def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -
 @as_json
 @speaking
 def rotate(session: Session, node: str, *, as_json: bool) -> None:
-    """Make a new secret; the old one signs beside it for a day."""
+    """Make a new secret; the old one signs beside it for a day.
+
+    \b
+    leyden nodes webhook rotate pier
+    """
     made = session.client.webhooks.rotate_secret(session.node(node).node_id)
-    _tell(msgspec.structs.asdict(made), as_json=as_json)
+    print_one(msgspec.structs.asdict(made), as_json=as_json)
 
 
 def _one(delivery: Delivery, *, as_json: bool) -> None:
@@ -111,10 +167,3 @@ def _row(delivery: Delivery) -> dict[str, Any]:
 
 def _words(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {value}" for name, value in pairs)
-
-
-def _tell(shown: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(shown)
-    else:
-        print_fields(shown)

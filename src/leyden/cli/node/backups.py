@@ -88,7 +88,11 @@ def backup(
 def seed(
     session: Session, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
-    """Open the seed that is kept, and show it."""
+    """Open the seed that is kept, and show it.
+
+    \b
+    leyden node seed pier
+    """
     found = session.node(node)
     value = session.client.backups.seed(found.node_id).seed
     kept = Backup(node_id=found.node_id, kind="seed", value=value)
@@ -162,6 +166,9 @@ def reseal(
 
     For what `leyden node password` could not finish, and for what another program
     sealed: it becomes JWE.
+
+    \b
+    leyden node reseal pier
     """
     found = session.node(node)
     before = wallet_password(password_file)

@@ -122,7 +122,11 @@ def macaroons(
     macaroon_file: Path | None,
     as_json: bool,
 ) -> None:
-    """List macaroons by root key: what is kept, and what the node knows of."""
+    """List macaroons by root key: what is kept, and what the node knows of.
+
+    \b
+    leyden node macaroons pier
+    """
     found = session.node(node)
     password = wallet_password(password_file)
     rows = _kept(session, found, password)

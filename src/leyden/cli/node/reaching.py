@@ -56,9 +56,12 @@ def macaroon_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def wallet_password(file: Path | None, *, twice: bool = False) -> str:
     """Give the wallet's password; asked for twice when it is a new one."""
-    return asked_for(
-        "Wallet password", file=file, variable="LEYDEN_WALLET_PASSWORD", twice=twice
+    what = (
+        f"New wallet password ({SHORTEST_PASSWORD} characters or more)"
+        if twice
+        else "Wallet password"
     )
+    return asked_for(what, file=file, variable="LEYDEN_WALLET_PASSWORD", twice=twice)
 
 
 def new_password(file: Path | None, *, what: str = "New password") -> str:

@@ -36,16 +36,21 @@ def written_down(words: Sequence[str]) -> None:
         _hide()
         places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
         try:
-            typed = [click.prompt(f"Word {at + 1}", err=True) for at in places]
+            wrong = [
+                str(at + 1)
+                for at in places
+                if click.prompt(f"Word {at + 1}", err=True).strip().lower() != words[at]
+            ]
         except click.Abort:
             raise Malformed(
                 "no words were typed, and no wallet was made; where nobody is at the "
                 "terminal, --unattended keeps the seed sealed and shows it later"
             ) from None
-        right = [words[at] for at in places]
-        if [each.strip().lower() for each in typed] == right:
+        if not wrong:
             return
-        click.echo("That is not right; here they are once more.", err=True)
+        click.echo(
+            f"Not right: word {', '.join(wrong)}. Here they are once more.", err=True
+        )
     raise Malformed("the words were not written down; no wallet was made")
 
 

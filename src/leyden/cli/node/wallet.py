@@ -90,6 +90,10 @@ def unlock(
     """Open the wallet of a node that was started again.
 
     `leyden unlocker` does so whenever the node asks for it.
+
+    \b
+    leyden node unlock pier
+    leyden node unlock pier --password-file pier.password
     """
     found = session.node(node)
     with reached(session, found) as lnd:

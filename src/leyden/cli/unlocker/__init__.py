@@ -38,7 +38,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--connect", default="", help="HOST:PORT of the gateway, if not API:8080."
 )
-@click.option("--listen", default="127.0.0.1:9911", show_default=True)
+@click.option(
+    "--listen",
+    default="127.0.0.1:9911",
+    show_default=True,
+    help="HOST:PORT on which it waits for events.",
+)
 @click.option("--tls-certificate", type=_FILE, help="A PEM chain to serve with.")
 @click.option("--tls-key", type=_FILE, help="The PEM key that belongs to it.")
 @click.option(

@@ -11,7 +11,7 @@ import click
 from leyden import app, settings
 from leyden.app.pool import account_of
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.cli.output import as_json, print_one
 from leyden.devnet import installation
 from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
 from leyden.domain.units import EVERY_SAT, Sats
@@ -87,6 +87,9 @@ def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
     """Let the account live for so many days from now.
 
     It is renewed by itself some days before it ends (pool_renew_days).
+
+    \b
+    leyden pool renew --days 90
     """
 
     async def renewed(account: PoolAccount, given: Settings) -> AuctionAccount:
@@ -101,7 +104,11 @@ def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
 @pool.command()
 @as_json
 def status(*, as_json: bool) -> None:
-    """Say what is in the account, what of it is free, and for how long it lives."""
+    """Say what is in the account, what of it is free, and for how long it lives.
+
+    \b
+    leyden pool status
+    """
 
     async def looked(account: PoolAccount, given: Settings) -> dict[str, Any]:
         async with app.opened(given) as platform:
@@ -115,7 +122,7 @@ def status(*, as_json: bool) -> None:
             "alarm": standing.alarm(low=Sats(given.pool_low_sats)) or None,
         }
 
-    _print(_on_account(looked), as_json=as_json)
+    print_one(_on_account(looked), as_json=as_json)
 
 
 def _on_account(
@@ -124,7 +131,9 @@ def _on_account(
     async def run() -> Any:
         given = installation.as_running(settings.load(os.environ))
         if given.market != "pool":
-            raise SetupError("market: only pool has an account; see docs/operating.md")
+            raise SetupError(
+                "market: is not pool, so there is no account; see docs/channels.md"
+            )
         account = account_of(given)
         try:
             return await step(account, given)
@@ -141,11 +150,4 @@ def _fields(account: AuctionAccount) -> dict[str, Any]:
 
 
 def _tell(account: AuctionAccount, *, as_json: bool) -> None:
-    _print(_fields(account), as_json=as_json)
-
-
-def _print(fields: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(fields)
-    else:
-        print_fields(fields)
+    print_one(_fields(account), as_json=as_json)

@@ -1,0 +1,121 @@
+"""`leyden coupon`: credit in an envelope, opened once."""
+
+from datetime import timedelta
+
+import click
+
+from leyden.cli.groups import Group
+from leyden.cli.operator.whose import found
+from leyden.cli.output import (
+    as_json,
+    on_platform,
+    operator,
+    print_json,
+    print_list,
+    print_rows,
+)
+from leyden.domain.coupons import Coupon
+from leyden.domain.times import to_iso
+from leyden.services import credit
+from leyden.services.platform import Platform
+
+_MOST_COUPONS = 10_000
+
+
+@click.group(cls=Group)
+def coupon() -> None:
+    """Issue coupons, and list them: credit in an envelope, opened once."""
+
+
+@coupon.command()
+@click.option("--amount", type=int, required=True, help="Satoshis each.")
+@click.option("--organization", help="Only for this one: its name, or its id.")
+@click.option(
+    "--count", type=int, default=1, show_default=True, help="How many of them."
+)
+@click.option("--days", type=click.IntRange(1, 3650), help="Days until they expire.")
+@click.option("--note", default="", help="What they are for; only you see it.")
+@as_json
+def create(
+    amount: int,
+    organization: str | None,
+    count: int,
+    days: int | None,
+    note: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Make coupons; whoever has the id of one can claim it.
+
+    \b
+    leyden coupon create --amount 21000 --count 3 --note "spring fair"
+    """
+
+    async def issue(platform: Platform) -> list[Coupon]:
+        now = platform.clock()
+        of = await found(platform, organization) if organization else None
+        return await credit.issue_coupons(
+            platform.database,
+            sats=amount,
+            count=count,
+            organization_id=of.id if of else None,
+            expires=now + timedelta(days=days) if days else None,
+            note=note,
+            actor=operator(),
+            now=now,
+        )
+
+    rows = [
+        {
+            "coupon": each.id,
+            "amount": each.sats,
+            "organization_id": each.organization_id,
+            "expires": to_iso(each.expires) if each.expires else None,
+        }
+        for each in on_platform(issue)
+    ]
+    if as_json:
+        print_json({**rows[0], "coupons": rows})
+    else:
+        print_rows(rows, empty="", spare=("organization_id", "expires"))
+
+
+@coupon.command("list")
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, _MOST_COUPONS),
+    default=200,
+    show_default=True,
+    help="How many at the most.",
+)
+@as_json
+def list_(most: int, *, as_json: bool) -> None:
+    """List all coupons, used and unused, with their notes.
+
+    \b
+    leyden coupon list
+    """
+
+    async def look(platform: Platform) -> list[Coupon]:
+        return await platform.database.reader.coupons.all_(after="", most=most)
+
+    print_list(
+        "coupons",
+        (
+            {
+                "coupon": each.id,
+                "amount": each.sats,
+                "claimed": to_iso(each.claimed_at) if each.claimed_at else None,
+                "note": each.note,
+                "created": to_iso(each.created),
+                "expires": to_iso(each.expires) if each.expires else None,
+                "organization_id": each.organization_id,
+                "claimed_by": each.claimed_by,
+            }
+            for each in on_platform(look)
+        ),
+        as_json=as_json,
+        empty="none yet; see: leyden coupon create --help",
+        spare=("claimed_by", "organization_id", "created", "expires", "claimed"),
+    )

@@ -1,0 +1,101 @@
+"""`leyden key`: API keys of any organization."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from leyden.cli.groups import Group
+from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.output import as_json, operator, print_list, print_one
+from leyden.domain.accounts import ApiKey
+from leyden.domain.times import to_iso
+from leyden.services import accounts
+
+
+@click.group(cls=Group)
+def key() -> None:
+    """Make, list and revoke API keys."""
+
+
+@key.command()
+@organization_option
+@click.option("--name", required=True, help="What the key is for.")
+@click.option("--scope", default="node,flow", help="node, flow, or both (default).")
+@click.option("--days", type=click.IntRange(1, 3650), help="Days until it expires.")
+@as_json
+def create(
+    organization: str, name: str, scope: str, days: int | None, *, as_json: bool
+) -> None:
+    """Make an API key; it is shown this once.
+
+    \b
+    leyden key create --organization "Harbour Light" --name backend --scope node
+    """
+    expires = datetime.now(UTC) + timedelta(days=days) if days else None
+    made, text = on_organization(
+        organization,
+        lambda platform, of: accounts.create_key(
+            platform,
+            of.id,
+            name=name,
+            scopes=scope.split(","),
+            expires=expires,
+            actor=operator(),
+        ),
+    )
+    print_one({"api_key": text, **_shown(made)}, as_json=as_json)
+
+
+@key.command("list")
+@organization_option
+@as_json
+def list_(organization: str, *, as_json: bool) -> None:
+    """List an organization's keys; never the keys themselves.
+
+    \b
+    leyden key list --organization "Harbour Light"
+    """
+    found = on_organization(
+        organization,
+        lambda platform, of: platform.database.reader.keys.list_(of.id),
+    )
+    print_list(
+        "keys",
+        map(_shown, found),
+        as_json=as_json,
+        empty="none yet; see: leyden key create --help",
+        spare=("organization_id", "created", "begins", "expires", "last_used"),
+    )
+
+
+@key.command()
+@click.argument("key_id")
+@organization_option
+def revoke(key_id: str, organization: str) -> None:
+    """End a key, at once and everywhere.
+
+    \b
+    leyden key revoke KEY_ID --organization "Harbour Light"
+    """
+    on_organization(
+        organization,
+        lambda platform, of: accounts.revoke_key(
+            platform, of.id, key_id, actor=operator()
+        ),
+    )
+    print("revoked")
+
+
+def _shown(key: ApiKey) -> dict[str, Any]:
+    return {
+        "key_id": key.id,
+        "organization_id": key.organization_id,
+        "name": key.name,
+        "begins": key.hint,
+        "scopes": sorted(key.scopes),
+        "created": to_iso(key.created),
+        "expires": to_iso(key.expires) if key.expires else None,
+        "last_used": to_iso(key.last_used) if key.last_used else None,
+        "revoked": to_iso(key.revoked) if key.revoked else None,
+    }

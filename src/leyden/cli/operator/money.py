@@ -1,0 +1,157 @@
+"""The operator's side of money: corporate accounts, corrections, the proof."""
+
+import sys
+import uuid
+
+import click
+
+from leyden.app.shop import open_for_payments, shop_of
+from leyden.cli.groups import Group
+from leyden.cli.operator.running import on_running
+from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.output import as_json, operator, print_json, print_one
+from leyden.domain.accounts import Organization
+from leyden.services import credit, oversight
+from leyden.services import verify as verification
+from leyden.services.credit import Balance, Correction
+from leyden.services.platform import Platform
+from leyden.services.verify import Broken
+
+
+@click.group(cls=Group)
+def account() -> None:
+    """Let organizations pay later, and set their money right."""
+
+
+@account.command("open")
+@organization_option
+@click.option("--limit", type=int, required=True, help="Satoshis it may owe at most.")
+def account_open(organization: str, limit: int) -> None:
+    """Make it a corporate account: orders are not paid, but added to what it owes.
+
+    \b
+    leyden account open --organization "Harbour Light" --limit 5000000
+    """
+    _set_limit(organization, limit)
+    print(f"orders are on account, up to {limit} sat")
+
+
+@account.command("close")
+@organization_option
+def account_close(organization: str) -> None:
+    """Let it pay for each order again; what it owes stays owed.
+
+    \b
+    leyden account close --organization "Harbour Light"
+    """
+    _set_limit(organization, None)
+    print("orders are paid one by one again")
+
+
+@account.command("correct")
+@organization_option
+@click.option(
+    "--kind",
+    type=click.Choice([each.value for each in Correction]),
+    required=True,
+    help="credit gives, debit takes; refund and settled note what was paid elsewhere.",
+)
+@click.option("--amount", type=int, required=True, help="Satoshis.")
+@click.option("--reason", required=True, help="Kept in the ledger with your name.")
+@click.option("--key", help="Typing it again with the same key changes nothing more.")
+@as_json
+def account_correct(
+    organization: str,
+    kind: str,
+    amount: int,
+    reason: str,
+    key: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Set an organization's money right, as an entry in the ledger.
+
+    \b
+    leyden account correct --organization "Harbour Light" --kind credit \\
+        --amount 500 --reason "channel closed early"
+    """
+
+    async def correct(platform: Platform, of: Organization) -> Balance:
+        return await credit.correct(
+            platform.database,
+            of.id,
+            Correction(kind),
+            sats=amount,
+            reason=reason,
+            actor=operator(),
+            key=key or str(uuid.uuid4()),
+            now=platform.clock(),
+        )
+
+    balance = on_organization(organization, correct)
+    print_one({"credit": balance.credit, "owed": balance.owed}, as_json=as_json)
+
+
+@account.command("show")
+@organization_option
+@as_json
+def account_show(organization: str, *, as_json: bool) -> None:
+    """Show what an organization has and owes, and how much it may owe.
+
+    \b
+    leyden account show --organization "Harbour Light"
+    """
+    seen = on_organization(
+        organization, lambda platform, of: oversight.account(platform, of.id)
+    )
+    shown = {
+        "organization_id": seen.organization.id,
+        "name": seen.organization.name,
+        "credit": seen.balance.credit,
+        "owed": seen.balance.owed,
+        "may_owe": seen.most_owed,
+    }
+    print_one(shown, as_json=as_json)
+
+
+@click.command()
+@click.option("--treasury/--no-treasury", default=True, help="Its books as well.")
+@as_json
+def verify(*, treasury: bool, as_json: bool) -> None:
+    """Prove the books: every rule about money, against the treasury's lnd too.
+
+    Changes nothing. Exit 1 when a rule is broken, with the rule and the place.
+
+    \b
+    leyden verify
+    leyden verify --no-treasury
+    """
+
+    async def prove(platform: Platform) -> list[Broken]:
+        shop = shop_of(platform) if treasury else None
+        if shop is None:
+            return await verification.verify(platform.database)
+        async with open_for_payments(shop, listening=False):
+            return await verification.verify(platform.database, shop.payments)
+
+    broken = on_running(prove)
+    if as_json:
+        print_json({"broken": [{"rule": b.rule, "where": b.where} for b in broken]})
+    else:
+        for each in broken:
+            print(each)
+        print("the books are right" if not broken else f"{len(broken)} rules broken")
+    sys.exit(int(bool(broken)))
+
+
+def _set_limit(organization: str, limit: int | None) -> None:
+    on_organization(
+        organization,
+        lambda platform, of: credit.open_account(
+            platform.database,
+            of.id,
+            most_owed=limit,
+            actor=operator(),
+            now=platform.clock(),
+        ),
+    )

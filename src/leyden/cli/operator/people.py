@@ -1,0 +1,193 @@
+"""`leyden user`: who signs in at the dashboard."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leyden.cli.groups import Group
+from leyden.cli.operator.whose import found, organization_option
+from leyden.cli.output import as_json, on_platform, operator, print_list, print_one
+from leyden.cli.secrets import asked_for
+from leyden.domain.accounts import Role
+from leyden.domain.sign_in import Session
+from leyden.domain.times import to_iso
+from leyden.services import accounts
+from leyden.services.platform import Platform
+
+_password_option = click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file that holds the password; else LEYDEN_NEW_PASSWORD, or you are asked.",
+)
+
+
+@click.group(cls=Group)
+def user() -> None:
+    """Make and list the people who sign in; let them in again, sign them out."""
+
+
+@user.command()
+@click.argument("email")
+@organization_option
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=Role.OWNER.value,
+    show_default=True,
+    help="What they are in it.",
+)
+@_password_option
+@as_json
+def create(
+    email: str,
+    organization: str,
+    role: str,
+    password_file: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a user who belongs to an organization.
+
+    Who has an address here already is invited to another one: `leyden team invite`.
+
+    \b
+    leyden user create ada@example.org --organization "Harbour Light" --role admin
+    """
+    password = _password(password_file)
+
+    async def step(platform: Platform) -> dict[str, Any]:
+        of = await found(platform, organization)
+        made = await accounts.create_user(
+            platform,
+            email,
+            password=password,
+            organization_id=of.id,
+            role=Role(role),
+            actor=operator(),
+        )
+        return {
+            "user_id": made.id,
+            "email": made.email,
+            "organization_id": of.id,
+            "role": role,
+            "created": to_iso(made.created),
+        }
+
+    print_one(on_platform(step), as_json=as_json)
+
+
+@user.command("list")
+@as_json
+def list_(*, as_json: bool) -> None:
+    """List everyone who can sign in.
+
+    \b
+    leyden user list
+    """
+    people = on_platform(lambda platform: platform.database.reader.accounts.people())
+    print_list(
+        "users",
+        (
+            {"user_id": each.id, "email": each.email, "created": to_iso(each.created)}
+            for each in people
+        ),
+        as_json=as_json,
+        empty="none yet; see: leyden user create --help",
+        spare=("created",),
+    )
+
+
+@user.command()
+@click.argument("email")
+@_password_option
+@click.option(
+    "--keep-authenticator", is_flag=True, help="Their second factors open still."
+)
+def readmit(
+    email: str, password_file: Path | None, *, keep_authenticator: bool
+) -> None:
+    """Let a user in again who has lost the password, or the authenticator.
+
+    They get the new password, and are signed out everywhere.
+
+    \b
+    leyden user readmit ada@example.org
+    """
+    password = _password(password_file)
+    on_platform(
+        lambda platform: accounts.readmit(
+            platform,
+            email,
+            password=password,
+            keep_authenticator=keep_authenticator,
+            actor=operator(),
+        )
+    )
+    print("may sign in again")
+
+
+@user.command("operator")
+@click.argument("email")
+@click.option("--end", is_flag=True, help="Let them run it no longer.")
+def operator_(email: str, *, end: bool) -> None:
+    """Let a user run this installation from the dashboard.
+
+    \b
+    leyden user operator ada@example.org
+    leyden user operator ada@example.org --end
+    """
+    on_platform(
+        lambda platform: accounts.set_operator(
+            platform, email, operator=not end, actor=operator()
+        )
+    )
+    print("runs this installation no longer" if end else "runs this installation")
+
+
+@user.command()
+@click.argument("email")
+@as_json
+def sessions(email: str, *, as_json: bool) -> None:
+    """List the browsers a user is signed in with, the latest used first.
+
+    \b
+    leyden user sessions ada@example.org
+    """
+
+    async def step(platform: Platform) -> list[Session]:
+        person = await accounts.known(platform, email)
+        return await platform.database.reader.sessions.list_(person.id)
+
+    print_list(
+        "sessions",
+        (
+            {
+                "seen": to_iso(each.seen),
+                "address": each.address,
+                "browser": each.browser,
+                "created": to_iso(each.created),
+                "expires": to_iso(each.expires),
+            }
+            for each in on_platform(step)
+        ),
+        as_json=as_json,
+        empty="signed in nowhere",
+        spare=("expires", "created"),
+    )
+
+
+@user.command("sign-out")
+@click.argument("email")
+def sign_out(email: str) -> None:
+    """Sign a user out everywhere; the password is as it was.
+
+    \b
+    leyden user sign-out ada@example.org
+    """
+    on_platform(lambda platform: accounts.sign_out(platform, email, actor=operator()))
+    print("signed out everywhere")
+
+
+def _password(file: Path | None) -> str:
+    return asked_for("Password", file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)

@@ -1,0 +1,205 @@
+"""`leyden team`: who is in an organization, and as what."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import click
+
+from leyden.app import doors
+from leyden.cli.groups import Group
+from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.output import as_json, operator, print_list, print_one
+from leyden.domain.accounts import Organization, Role
+from leyden.domain.sign_in import Belonging
+from leyden.domain.times import to_iso
+from leyden.errors import NotFound
+from leyden.services import team as teams
+from leyden.services.platform import Platform
+
+Result = TypeVar("Result")
+
+_ROLES = click.Choice([role.value for role in Role])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Typing:
+    """Whoever types: they may do what an owner may, in every organization."""
+
+    actor: str
+
+
+@click.group(cls=Group)
+def team() -> None:
+    """Say who is in an organization: invite, give roles, take out."""
+
+
+@team.command("list")
+@organization_option
+@as_json
+def list_(organization: str, *, as_json: bool) -> None:
+    """List who is in it, and who is invited.
+
+    \b
+    leyden team list --organization "Harbour Light"
+    """
+
+    async def step(platform: Platform, of: Organization) -> list[dict[str, Any]]:
+        members = await teams.members(platform, of.id)
+        invited = await teams.invitations(platform, of.id, now=platform.clock())
+        return [
+            *(
+                {
+                    "email": each.person.email,
+                    "role": each.role,
+                    "since": to_iso(each.since),
+                    "invited_until": None,
+                }
+                for each in members
+            ),
+            *(
+                {
+                    "email": each.email,
+                    "role": each.role,
+                    "since": None,
+                    "invited_until": to_iso(each.expires),
+                }
+                for each in invited
+            ),
+        ]
+
+    print_list(
+        "team",
+        on_organization(organization, step),
+        as_json=as_json,
+        empty="nobody; see: leyden team invite --help",
+    )
+
+
+@team.command()
+@click.argument("email")
+@organization_option
+@click.option(
+    "--role",
+    type=_ROLES,
+    metavar="ROLE",
+    default="developer",
+    show_default=True,
+    help=f"What they will be: {', '.join(Role)}.",
+)
+@as_json
+def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
+    """Keep a place for EMAIL, and show the link to give them, this once.
+
+    \b
+    leyden team invite bo@example.org --organization Harbour --role billing
+    """
+
+    async def step(platform: Platform, of: Organization) -> dict[str, Any]:
+        made, word = await teams.invite(
+            platform,
+            _Typing(actor=operator()),
+            _as_owner(of),
+            email=email,
+            role=Role(role),
+            now=platform.clock(),
+        )
+        origin = doors.origins(platform.settings)[0]
+        return {
+            "email": made.email,
+            "role": made.role,
+            "invited_until": to_iso(made.expires),
+            "link": f"{origin}/app/invitation?{urlencode({'word': word})}",
+        }
+
+    print_one(on_organization(organization, step), as_json=as_json)
+
+
+@team.command()
+@click.argument("email")
+@organization_option
+def withdraw(email: str, organization: str) -> None:
+    """End the invitation of EMAIL.
+
+    \b
+    leyden team withdraw bo@example.org --organization "Harbour Light"
+    """
+
+    async def step(platform: Platform, of: Organization) -> None:
+        now = platform.clock()
+        for each in await teams.invitations(platform, of.id, now=now):
+            if each.email == email.lower():
+                await teams.withdraw(
+                    platform, _Typing(actor=operator()), of.id, each.id, now=now
+                )
+                return
+        raise NotFound(f"{email} is not invited; see `leyden team list`")
+
+    on_organization(organization, step)
+    print("withdrawn")
+
+
+@team.command()
+@click.argument("email")
+@click.argument("role", metavar="ROLE", type=_ROLES)
+@organization_option
+def role(email: str, role: str, organization: str) -> None:
+    """Give EMAIL another role: owner, admin, developer, billing, viewer.
+
+    An owner remains.
+
+    \b
+    leyden team role bo@example.org admin --organization "Harbour Light"
+    """
+    _on_member(
+        organization,
+        email,
+        lambda platform, of, user_id: teams.set_role(
+            platform,
+            _Typing(actor=operator()),
+            of,
+            user_id,
+            Role(role),
+            now=platform.clock(),
+        ),
+    )
+    print(f"{email} is {role} now")
+
+
+@team.command()
+@click.argument("email")
+@organization_option
+def remove(email: str, organization: str) -> None:
+    """Take EMAIL out of it, at once; an owner remains.
+
+    \b
+    leyden team remove bo@example.org --organization "Harbour Light"
+    """
+    _on_member(
+        organization,
+        email,
+        lambda platform, of, user_id: teams.remove(
+            platform, _Typing(actor=operator()), of, user_id, now=platform.clock()
+        ),
+    )
+    print(f"{email} is not in it any more")
+
+
+def _on_member(
+    organization: str,
+    email: str,
+    change: Callable[[Platform, Belonging, str], Awaitable[None]],
+) -> None:
+    async def step(platform: Platform, of: Organization) -> None:
+        for each in await teams.members(platform, of.id):
+            if each.person.email == email.lower():
+                await change(platform, _as_owner(of), each.person.id)
+                return
+        raise NotFound(f"{email} is not in it; see `leyden team list`")
+
+    on_organization(organization, step)
+
+
+def _as_owner(organization: Organization) -> Belonging:
+    return Belonging(organization=organization, role=Role.OWNER)

@@ -1,0 +1,71 @@
+"""`leyden till`: the treasury, the account at the auction, what tickets may take."""
+
+from dataclasses import asdict
+
+import click
+
+from leyden.app.shop import open_for_payments, shop_of
+from leyden.cli.operator.oversight import order_shown
+from leyden.cli.operator.running import on_running
+from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.services import purse
+from leyden.services.platform import Platform
+from leyden.services.purse import Purse
+
+
+@click.command()
+@as_json
+def till(*, as_json: bool) -> None:
+    """Show what is in the treasury and at the auction, and the tickets outstanding.
+
+    \b
+    leyden till
+    """
+    found = on_running(_looked)
+    if found is None:
+        if as_json:
+            print_json({"treasury": None, "auction": None, "tickets": []})
+        else:
+            print("no channels are sold here; see docs/operating.md, the treasury")
+        return
+    holdings = asdict(found.holdings) if found.holdings else None
+    standing = found.standing
+    auction = standing and {
+        "state": standing.account.state,
+        "sats": standing.account.sats,
+        "available": standing.account.available,
+        "outstanding": standing.outstanding,
+        "free": standing.free,
+        "blocks_left": standing.lasts,
+    }
+    if as_json:
+        print_json(
+            {
+                "alarm": found.alarm or None,
+                "treasury": holdings,
+                "auction": auction,
+                "outstanding": found.outstanding,
+                "tickets": [order_shown(each) for each in found.tickets],
+            }
+        )
+        return
+    if found.alarm:
+        print(f"{found.alarm}\n")
+    print("treasury")
+    print_fields(holdings or {"away": found.no_holdings})
+    print("\naccount at the auction")
+    print_fields(auction or {"none": found.no_standing})
+    print("\ntickets outstanding")
+    print_rows(
+        map(order_shown, found.tickets),
+        empty="none",
+        spare=("organization_id", "fee", "capacity"),
+    )
+
+
+async def _looked(platform: Platform) -> Purse | None:
+    shop = shop_of(platform)
+    if shop is None:
+        return None
+    async with open_for_payments(shop, listening=False):
+        return await purse.look(shop)

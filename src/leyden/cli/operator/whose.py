@@ -1,0 +1,39 @@
+"""Which organization a command is about: named as people do, or by its id."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from leyden.cli.output import on_platform
+from leyden.domain.accounts import Organization
+from leyden.errors import Conflict, NotFound
+from leyden.services.platform import Platform
+
+Result = TypeVar("Result")
+
+organization_option = click.option(
+    "--organization", "organization", required=True, help="Its name, or its id."
+)
+
+
+def on_organization(
+    word: str, step: Callable[[Platform, Organization], Awaitable[Result]]
+) -> Result:
+    """Run one step about the organization that is meant."""
+
+    async def run(platform: Platform) -> Result:
+        return await step(platform, await found(platform, word))
+
+    return on_platform(run)
+
+
+async def found(platform: Platform, word: str) -> Organization:
+    """Give the organization of this id or name."""
+    everybody = await platform.database.reader.accounts.list_()
+    meant = [each for each in everybody if word in {each.id, each.name}]
+    if not meant:
+        raise NotFound(f"there is no organization {word!r}; see `leyden org list`")
+    if len(meant) > 1:
+        raise Conflict(f"{word!r} is more than one organization: give the id")
+    return meant[0]

@@ -1,0 +1,67 @@
+"""What every command says of itself: a sentence, an example that can be typed."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from leyden.cli.main import leyden
+from tests.test_docs import parse
+
+
+def every(
+    command: click.Command, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Walk the parser: each command with the words that lead to it."""
+    if not isinstance(command, click.Group):
+        yield " ".join(words), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from every(found, (*words, name))
+
+
+COMMANDS = dict(every(leyden))
+
+
+def examples(words: str, command: click.Command) -> list[str]:
+    """Give the lines of its help that are commands."""
+    lines = (line.strip() for line in (command.help or "").splitlines())
+    text = "\n".join(lines).replace("\\\n", " ")
+    return re.findall(
+        rf"^(?:eval \"\$\(|\$\()?(leyden {words}\b.*)$", text, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_shows_how_it_is_typed(words: str) -> None:
+    shown = examples(words, COMMANDS[words])
+    assert shown, f"leyden {words}: --help has no example"
+    for line in shown:
+        typed = shlex.split(line.partition(")")[0], comments=True)
+        typed = typed[1 : typed.index(">")] if ">" in typed else typed[1:]
+        try:
+            parse(typed)
+        except click.ClickException as error:
+            pytest.fail(f"{line}: {error.format_message()}")
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_option_says_what_it_is_for(words: str) -> None:
+    silent = [
+        option.opts[0]
+        for option in COMMANDS[words].params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert not silent
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_sentence_fits_a_terminal(words: str) -> None:
+    command = COMMANDS[words]
+    context = click.Context(command, info_name=f"leyden {words}", terminal_width=80)
+    assert max(map(len, command.get_help(context).splitlines())) <= 80
