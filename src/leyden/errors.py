@@ -18,10 +18,12 @@ LeydenError
 │   ├── DatabaseAway
 │   ├── NodeAway
 │   ├── TreasuryAway
+│   ├── AuthorityAway            whoever issues certificates
 │   └── MarketAway
 │       └── SoldOut              the auction is there, our money in it is not
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
 ├── MarketRefused           the auction said no to a call; its own reason
+├── AuthorityRefused        who issues certificates said no; its own reason
 ├── CannotOpen              a sealed backup stays shut: damaged, or of something else
 │   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
@@ -143,6 +145,10 @@ class TreasuryAway(Away):
     """The treasury is away, so nothing can be paid; try again in a moment."""
 
 
+class AuthorityAway(Away):
+    """The certificate authority is away; it is asked again."""
+
+
 class MarketAway(Away):
     """The auction is away; try again in a moment."""
 
@@ -163,6 +169,16 @@ class SoldOut(MarketAway):
 
 class MarketRefused(LeydenError):
     """The auction refused the call."""
+
+
+class AuthorityRefused(LeydenError):
+    """The certificate authority refused."""
+
+    def __init__(
+        self, message: str = "", *, kind: str, retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self.kind = kind
 
 
 class CannotOpen(LeydenError):

@@ -4,10 +4,19 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-from leyden.services import courier, expiry, reconciler, sweep, tickets, upkeep
+from leyden.services import (
+    courier,
+    expiry,
+    issuance,
+    reconciler,
+    sweep,
+    tickets,
+    upkeep,
+)
 from leyden.services.due import Due
-from leyden.services.fleet import HOUSEKEEPING, NODE, ROUTES, Fleet
+from leyden.services.fleet import CERTIFICATES, HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
+from leyden.services.issuance import Issuance
 from leyden.services.platform import Platform
 from leyden.services.routes import Routes
 from leyden.services.samples import SAMPLING
@@ -31,6 +40,7 @@ STANDING: tuple[str, ...] = ("forget answers",)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
+STANDING_FOR_NAMES = (CERTIFICATES,)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
@@ -63,6 +73,8 @@ def lanes(platform: Platform) -> list[Lane]:
         found.append(Lane(kind=courier.FORGETTING, run=forget, at_once=1))
     if platform.shop is not None:
         found += shop_lanes(platform.shop)
+    if platform.issuance is not None:
+        found += issuance_lanes(platform.issuance)
     return found
 
 
@@ -88,6 +100,15 @@ def shop_lanes(shop: Shop) -> list[Lane]:
     ]
 
 
+def issuance_lanes(given: Issuance) -> list[Lane]:
+    """Give the kinds of tasks that certificates from elsewhere take."""
+    return [
+        Lane(kind=CERTIFICATES, run=partial(issuance.look, given), at_once=1),
+        # Few: an authority counts its callers, and nobody waits for a certificate.
+        Lane(kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), at_once=2),
+    ]
+
+
 async def put_standing(platform: Platform) -> None:
     """Make sure that each standing task is in the queue, and let it run once now."""
     now = platform.clock()
@@ -98,6 +119,8 @@ async def put_standing(platform: Platform) -> None:
             standing += STANDING_AT_THE_AUCTION
     if platform.fleet is not None:
         standing += STANDING_IN_THE_FLEET
+    if platform.issuance is not None:
+        standing += STANDING_FOR_NAMES
     async with platform.database.transaction() as tx:
         for kind in standing:
             await tx.tasks.put(kind, "all", due=now)

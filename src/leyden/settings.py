@@ -115,6 +115,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     node_data_kept_s: Seconds = 604_800
     """How long the data of a deleted node is kept."""
 
+    # Certificates from an authority that browsers and clients trust already
+    acme_directory: str = ""
+    """The URL of an ACME directory: who issues certificates; empty is us alone."""
+    acme_email: str = ""
+    """Where that authority may write to; empty is nowhere."""
+    acme_authorities: str = ""
+    """A PEM file of authorities to trust beside the system's for it and its chains."""
+    acme_port: Port = 80
+    """The port at gateway_host on which it looks for answers; 0 is the API's alone."""
+    acme_binding_id: str = ""
+    """The id of an account there is with it already; empty where it asks for none."""
+    acme_binding_secret: str = ""
+    """The secret of that account, base64url."""
+    acme_api_name: str = ""
+    """The name for which the API gets a certificate from it; empty is none."""
+
     # Chains
     testnet_chain: Literal["", "simnet", "regtest", "testnet4", "signet", "testnet"] = (
         ""
@@ -319,7 +335,19 @@ def load(environment: Mapping[str, str]) -> Settings:
     settings = Settings(**values)  # type: ignore[arg-type]
     if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
         raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
+    _check_acme(settings)
     return settings
+
+
+def _check_acme(given: Settings) -> None:
+    if given.acme_directory and not given.acme_directory.startswith("https://"):
+        raise SetupError("acme_directory: must be an https:// URL")
+    if given.acme_api_name and not given.acme_directory:
+        raise SetupError("acme_api_name: needs acme_directory")
+    if given.acme_api_name and given.api_tls_certificate:
+        raise SetupError("acme_api_name, api_tls_certificate: set one of them")
+    if bool(given.acme_binding_id) != bool(given.acme_binding_secret):
+        raise SetupError("acme_binding_id, acme_binding_secret: set both or neither")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -31,6 +31,10 @@ from leyden.settings import Settings, load
             ("https://api.example",),
         ),
         (
+            {"acme_api_name": "api.example", "acme_directory": "https://a.example"},
+            ("https://api.example:8000",),
+        ),
+        (
             {"dashboard_origins": "https://a.example/, https://b.example:8443"},
             ("https://a.example", "https://b.example:8443"),
         ),

@@ -7,6 +7,7 @@ from string import Template
 import msgspec
 
 from leyden.api.app import Api, Receive, Scope, Send
+from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.openapi import document, refusals
 from leyden.api.operations import Operation
@@ -62,8 +63,10 @@ class Public:
         *,
         version: str,
         gateways: Gateways | None = None,
+        challenges: Challenges | None = None,
     ) -> None:
         self._platform = platform
+        self._challenges = challenges
         self._gateways = gateways
         self._api = api
         described = document(api.table, version=version)
@@ -82,6 +85,9 @@ class Public:
         """Answer one request."""
         if self._gateways is not None and scope["path"] == PATH:
             await self._gateways(scope, receive, send)
+            return
+        if self._challenges is not None and scope["path"].startswith(PREFIX):
+            await self._challenges(scope, receive, send)
             return
         page = self._pages.get(scope["path"])
         if page is None or scope["method"] not in {"GET", "HEAD"}:

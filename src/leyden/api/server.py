@@ -48,10 +48,8 @@ def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.sock
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """Read the chain and its key from their files; TLS 1.2 or newer, HTTP/1.1."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
+    """Read the chain and its key from their files."""
+    context = bare_tls()
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
@@ -59,6 +57,14 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
             "api_tls_certificate, api_tls_key: cannot be used: "
             f"{error.strerror or error}"
         ) from None
+    return context
+
+
+def bare_tls() -> ssl.SSLContext:
+    """Give what TLS is spoken in, still without a certificate: 1.2 or newer."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
     return context
 
 

@@ -96,9 +96,10 @@ def origins(given: Settings) -> tuple[str, ...]:
         except SetupError as error:
             raise SetupError(f"dashboard_origins: {error.message}") from None
         return named
-    scheme = "https" if given.api_tls_certificate else "http"
+    scheme = "https" if given.api_tls_certificate or given.acme_api_name else "http"
     port = "" if given.api_port == _USUAL_PORTS[scheme] else f":{given.api_port}"
-    return tuple(f"{scheme}://{host}{port}" for host in _names(given.api_host))
+    hosts = (given.acme_api_name,) if given.acme_api_name else _names(given.api_host)
+    return tuple(f"{scheme}://{host}{port}" for host in hosts)
 
 
 def _names(host: str) -> tuple[str, ...]:

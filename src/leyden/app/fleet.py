@@ -24,6 +24,7 @@ from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
 from leyden.gateway.certificates import open_or_create
 from leyden.gateway.local import LocalGateway
+from leyden.gateway.roots import Roots
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
 from leyden.lnd.options import Logs
 from leyden.lnd.trust import trusting_whenever
@@ -184,7 +185,9 @@ def _fleet(
             ),
             webhooks=allowed(given),
             data_kept=timedelta(seconds=given.node_data_kept_s),
+            issued=bool(given.acme_directory),
         ),
+        roots=Roots(given.acme_authorities),
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from leyden.api.gateways import Gateways
 from leyden.api.metrics import metrics
 from leyden.api.public import Public
 from leyden.api.server import bind, serving, tls
-from leyden.app import doors
+from leyden.app import certificates, doors
 from leyden.app.courier import courier_of, words
 from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
 from leyden.app.front import Front
@@ -81,10 +82,10 @@ async def running(
     out requests finish, leases are given back, and what was promised is on disk. Nodes
     and the gateway go on without us.
     """
-    sockets = bind(settings.api_host, settings.api_port) if api else []
-    chain = settings.api_tls_certificate
-    context = tls(chain, settings.api_tls_key) if chain else None
     async with AsyncExitStack() as stack:
+        sockets, challenged = _bound(settings, stack) if api else ([], [])
+        chain = settings.api_tls_certificate
+        context = tls(chain, settings.api_tls_key) if chain else None
         platform = await stack.enter_async_context(opened(settings))
         if binary is None:
             own = await owned(words(settings.own_binaries))
@@ -97,6 +98,10 @@ async def running(
             fleet=fleet_of(platform, binary),
             shop=shop_of(platform),
         )
+        platform = replace(
+            platform,
+            issuance=await stack.enter_async_context(certificates.issuing(platform)),
+        )
         if platform.shop is not None:
             await stack.enter_async_context(
                 open_for_payments(platform.shop, listening=loops)
@@ -106,8 +111,21 @@ async def running(
             await stack.enter_async_context(_looping(platform))
         if api:
             far = await stack.enter_async_context(_far_gateways(platform))
+            challenges = await certificates.challenges(platform)
+            if challenges is not None and challenged:
+                await stack.enter_async_context(
+                    serving(challenges, challenged, grace_s=1)
+                )
+            if platform.issuance is not None and settings.acme_api_name:
+                context = await stack.enter_async_context(
+                    certificates.own_name(platform)
+                )
             public = Public(
-                platform, Api(platform, OPERATIONS), version=VERSION, gateways=far
+                platform,
+                Api(platform, OPERATIONS),
+                version=VERSION,
+                gateways=far,
+                challenges=challenges,
             )
             site = dashboard(platform, version=VERSION, origins=doors.origins(settings))
             front = Front(pages=site, is_page=site.has, api=public)
@@ -118,6 +136,19 @@ async def running(
             if far is not None:
                 stack.callback(far.close)
         yield platform
+
+
+def _bound(
+    settings: Settings, stack: AsyncExitStack
+) -> tuple[list[socket.socket], list[socket.socket]]:
+    """Take the ports of the API, and of answers to an authority; let go at the end."""
+    sockets = bind(settings.api_host, settings.api_port)
+    for each in sockets:
+        stack.callback(each.close)
+    challenged = certificates.bind_challenges(settings)
+    for each in challenged:
+        stack.callback(each.close)
+    return sockets, challenged
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -69,22 +70,34 @@ class Authority:
     def issue(self, name: str, *, now: datetime) -> Tls:
         """Give a node a new key, and the chain that it serves."""
         key = new_key()
+        until = min(now + LEAF_LIFE, self.intermediate.not_valid_after_utc)
+        chain = self.certify(name, key.public_key(), since=now, until=until)
+        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+
+    def certify(
+        self,
+        name: str,
+        key: CertificatePublicKeyTypes,
+        *,
+        since: datetime,
+        until: datetime,
+    ) -> bytes:
+        """Vouch for whoever holds the key; give the chain."""
         certificate = _sign(
             # A common name has room for 64 characters; nobody reads it any more.
             x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]),
             key,
             issuer=self.intermediate.subject,
             issuer_key=self.key,
-            since=now,
-            until=min(now + LEAF_LIFE, self.intermediate.not_valid_after_utc),
+            since=since,
+            until=until,
             extensions=(
                 x509.BasicConstraints(ca=False, path_length=None),
                 x509.SubjectAlternativeName([x509.DNSName(name)]),
                 x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
             ),
         )
-        chain = _pem(certificate) + _pem(self.intermediate)
-        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+        return _pem(certificate) + _pem(self.intermediate)
 
     def trusted(self, chain_pem: bytes) -> bytes:
         """Give the chain with the root at its end: a CA file for clients of the node.
@@ -144,7 +157,7 @@ def _create(folder: Path, now: datetime) -> None:
     name = _authority_name("Leyden root")
     root = _sign(
         name,
-        key,
+        key.public_key(),
         issuer=name,
         issuer_key=key,
         since=now,
@@ -165,7 +178,7 @@ def _write_intermediate(
     key = new_key()
     certificate = _sign(
         _authority_name("Leyden nodes"),
-        key,
+        key.public_key(),
         issuer=root.subject,
         issuer_key=root_key,
         since=now,
@@ -177,7 +190,7 @@ def _write_intermediate(
 
 def _sign(
     subject: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
+    key: CertificatePublicKeyTypes,
     *,
     issuer: x509.Name,
     issuer_key: ec.EllipticCurvePrivateKey,
@@ -193,13 +206,13 @@ def _sign(
         .not_valid_after(until)
         .subject_name(subject)
         .issuer_name(issuer)
-        .public_key(key.public_key())
+        .public_key(key)
     )
     signs = isinstance(extensions[0], x509.BasicConstraints) and extensions[0].ca
     for extension in (
         *extensions,
         _usage(signs=signs),
-        x509.SubjectKeyIdentifier.from_public_key(key.public_key()),
+        x509.SubjectKeyIdentifier.from_public_key(key),
         x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
     ):
         critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)

@@ -64,6 +64,11 @@ def renewal_due(validity: Validity, now: datetime) -> bool:
     return validity.standing(now) is not Standing.FRESH
 
 
+def renewal_at(validity: Validity) -> datetime:
+    """Say when an authority that issues for months is asked for the next one."""
+    return validity.since + (validity.until - validity.since) * 2 / 3
+
+
 def alarms(
     endings: Mapping[str, datetime], now: datetime, *, notice: timedelta = NOTICE
 ) -> tuple[Alarm, ...]:

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from leyden.domain.nodes import Node
 from leyden.services.fleet import Fleet
-from leyden.services.nodes import certificate, get
+from leyden.services.nodes import anchor, certificate, get
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,8 +33,9 @@ async def connect(fleet: Fleet, organization_id: str, node_id: str) -> Way:
     node = await get(fleet, organization_id, node_id)
     chain = await certificate(fleet, organization_id, node_id)
     doors, name = fleet.rules.doors, node.api_endpoint
-    last = x509.load_pem_x509_certificates(chain)[-1].public_bytes(Encoding.DER)
-    told = quote(base64.urlsafe_b64encode(last).decode().rstrip("="))
+    last = x509.load_pem_x509_certificates(await anchor(fleet, node))[-1]
+    der = last.public_bytes(Encoding.DER)
+    told = quote(base64.urlsafe_b64encode(der).decode().rstrip("="))
     return Way(
         node=node,
         rest_url=f"https://{name}:{doors.rest}",

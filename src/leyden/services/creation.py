@@ -9,7 +9,7 @@ from leyden.domain import node_settings, versions
 from leyden.domain.nodes import Action, Network, Node, Type, check_name
 from leyden.errors import Malformed, Stale, Taken
 from leyden.services import outfitting
-from leyden.services.fleet import NODE, Fleet
+from leyden.services.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
 from leyden.services.housekeeping import announce_update
 from leyden.services.nodes import theirs
 from leyden.storage.nouns import Nouns
@@ -82,6 +82,8 @@ async def create(
         )
         await announce_update(fleet, tx, node, now=now)
         await tx.tasks.put(NODE, node.id, due=now)
+        if rules.issued:
+            await tx.tasks.put(CERTIFICATES, EVERYTHING, due=now)
     return node
 
 

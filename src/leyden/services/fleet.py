@@ -10,6 +10,7 @@ from leyden.domain.versions import OFFERED, Catalogue
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.gateway.base import Gateway
 from leyden.gateway.certificates import Authority
+from leyden.gateway.roots import Roots
 from leyden.runtimes.base import Homes, Runtime
 from leyden.services.starts import Starts
 from leyden.storage.database import Database
@@ -40,6 +41,7 @@ class Rules:
     webhooks: Allowed = USUAL
     data_kept: timedelta = KEPT
     look_every: timedelta = timedelta(seconds=10)
+    issued: bool = False  # whether an authority of others vouches for nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +57,12 @@ class Fleet:
     clock: Clock
     starts: Starts
     rules: Rules = field(default_factory=Rules)
+    roots: Roots = field(default_factory=Roots)
 
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.
 NODE = "node"
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"
+CERTIFICATES = "certificates"
 EVERYTHING = "all"

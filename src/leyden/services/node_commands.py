@@ -89,16 +89,18 @@ async def renew_certificate(
 ) -> Node:
     """Give a node a new certificate, and start its lnd again so that it is served.
 
-    It is one of ours, or the chain and key that were handed in.
+    It is the newest that was issued for it, or the chain and key that were handed in.
     """
     async with fleet.database.transaction() as tx:
         before = theirs(await tx.nodes.lock(node_id), organization_id)
         after = command(before, Action.SETTINGS, now=now)
-        handed_in = None
         if certificate or key:
             name = before.api_endpoint
-            handed_in = accept(certificate, key, name=name, now=now)
-        await outfitting.renew(fleet, tx, before, now=now, handed_in=handed_in)
+            tls = accept(certificate, key, name=name, now=now)
+            await tx.issued.forget(name)  # nobody else is asked for one any more
+        else:
+            tls = await outfitting.newest_certificate(fleet, tx, before, now=now)
+        await outfitting.keep_certificate(fleet, tx, before, tls)
         await _asked(tx, before, after, Action.SETTINGS, actor=actor, now=now)
     return after
 

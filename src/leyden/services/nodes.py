@@ -64,7 +64,30 @@ def theirs(node: Node | None, organization_id: str) -> Node:
 
 
 async def certificate(fleet: Fleet, organization_id: str, node_id: str) -> bytes:
-    """Give what a client needs to trust the node: its chain, up to the root, PEM."""
-    await get(fleet, organization_id, node_id)
-    sealed = await fleet.database.reader.outfits.get(node_id)
-    return fleet.authority.trusted(sealed.certificate)
+    """Give what a client needs to trust the node: its chain, up to the root, PEM.
+
+    Where an authority of others vouches for nodes, a start may change who does it: then
+    the other's root comes along, so that a file saved before goes on to work.
+    """
+    node = await get(fleet, organization_id, node_id)
+    reader = fleet.database.reader
+    chain = (await reader.outfits.get(node_id)).certificate
+    told = up_to_root(fleet, chain)
+    if not fleet.rules.issued:
+        return told
+    if not fleet.authority.issued(chain):
+        return told + fleet.authority.root_pem
+    other = await reader.issued.find(node.api_endpoint)
+    return told + (fleet.roots.above(other.chain) if other and other.chain else b"")
+
+
+async def anchor(fleet: Fleet, node: Node) -> bytes:
+    """Give the last of the node's chain, up to the root where we know it, PEM."""
+    outfit = await fleet.database.reader.outfits.get(node.id)
+    return up_to_root(fleet, outfit.certificate)
+
+
+def up_to_root(fleet: Fleet, chain: bytes) -> bytes:
+    """Give the chain with the root at its end, where we know who that is."""
+    told = fleet.authority.trusted(chain)
+    return told + fleet.roots.above(told)

@@ -10,6 +10,7 @@ from leyden.domain.nodes import Node
 from leyden.gateway.expiry import Validity, renewal_due, validity
 from leyden.lnd.home import Tls
 from leyden.runtimes.base import Outfit
+from leyden.services import issuance
 from leyden.services.fleet import Fleet
 from leyden.storage.nouns import Nouns
 from leyden.storage.outfits import SealedOutfit
@@ -66,8 +67,40 @@ def webhook_secret_purpose(node_id: str) -> str:
     return f"webhook secret of {node_id}"
 
 
-def is_renewable(fleet: Fleet, sealed: SealedOutfit, *, now: datetime) -> bool:
-    """Tell whether a start at this time should come with a new certificate.
+async def next_certificate(
+    fleet: Fleet, nouns: Nouns, node: Node, sealed: SealedOutfit, *, now: datetime
+) -> Tls | None:
+    """Give the certificate that a start at this time should come with; None: as it is.
+
+    What an authority of others has issued goes before ours, and does not wait until
+    half of its life is over: nobody knows when the next start will be.
+    """
+    issued = await _issued(fleet, nouns, node, now=now)
+    if issued is not None and issued.chain_pem != sealed.certificate:
+        return issued
+    if _is_renewable(fleet, sealed, now=now):
+        return fleet.authority.issue(node.api_endpoint, now=now)
+    return None
+
+
+async def newest_certificate(
+    fleet: Fleet, nouns: Nouns, node: Node, *, now: datetime
+) -> Tls:
+    """Give the newest certificate there is, or a new one of ours."""
+    issued = await _issued(fleet, nouns, node, now=now)
+    return issued or fleet.authority.issue(node.api_endpoint, now=now)
+
+
+async def _issued(
+    fleet: Fleet, nouns: Nouns, node: Node, *, now: datetime
+) -> Tls | None:
+    if not fleet.rules.issued:
+        return None
+    return await issuance.newest(fleet.sealer, nouns, node.api_endpoint, now=now)
+
+
+def _is_renewable(fleet: Fleet, sealed: SealedOutfit, *, now: datetime) -> bool:
+    """Tell whether a start at this time should come with a new certificate of ours.
 
     One that was handed in is its owner's to renew. But lnd replaces one that has ended
     by one that it signs itself, which nobody trusts: ours is better than that.
@@ -78,14 +111,8 @@ def is_renewable(fleet: Fleet, sealed: SealedOutfit, *, now: datetime) -> bool:
     return renewal_due(Validity(since, sealed.certificate_until), now)
 
 
-async def renew(
-    fleet: Fleet, tx: Nouns, node: Node, *, now: datetime, handed_in: Tls | None = None
-) -> None:
-    """Give the node a new certificate, ours unless one was handed in.
-
-    lnd takes it at its next start.
-    """
-    tls = handed_in or fleet.authority.issue(node.api_endpoint, now=now)
+async def keep_certificate(fleet: Fleet, tx: Nouns, node: Node, tls: Tls) -> None:
+    """Keep the certificate that the node's lnd takes at its next start."""
     await tx.outfits.set_certificate(
         node.id,
         chain=tls.chain_pem,

@@ -8,6 +8,7 @@ import msgspec
 from leyden.domain.times import Clock
 from leyden.services.courier import Courier
 from leyden.services.fleet import Fleet
+from leyden.services.issuance import Issuance
 from leyden.services.remembered import Remembered
 from leyden.services.samples import Samples
 from leyden.services.shop import Shop
@@ -27,6 +28,7 @@ class Platform:
     shop: Shop | None = None  # where no channels are sold
     fleet: Fleet | None = None  # where no nodes are run
     courier: Courier | None = None  # where nobody is told of anything
+    issuance: Issuance | None = None  # where we alone vouch for our names
     # Answers as they were last sent, by what they are made of. Rendering a node takes
     # ten times what it takes to see that it has not changed.
     rendered: Remembered[msgspec.Raw] = field(default_factory=Remembered)

@@ -90,13 +90,14 @@ async def _start(fleet: Fleet, work: Due, node: Node) -> None:
 
 
 async def _outfit(fleet: Fleet, work: Due, node: Node) -> Outfit:
-    """Open what the node is started with; a certificate past half its life is new."""
-    now = fleet.clock()
-    sealed = await fleet.database.reader.outfits.get(node.id)
-    if outfitting.is_renewable(fleet, sealed, now=now):
+    """Open what the node is started with; its certificate is renewed if it is due."""
+    now, reader = fleet.clock(), fleet.database.reader
+    sealed = await reader.outfits.get(node.id)
+    tls = await outfitting.next_certificate(fleet, reader, node, sealed, now=now)
+    if tls is not None:
         async with work.transaction() as tx:
-            await outfitting.renew(fleet, tx, node, now=now)
-        sealed = await fleet.database.reader.outfits.get(node.id)
+            await outfitting.keep_certificate(fleet, tx, node, tls)
+        sealed = await reader.outfits.get(node.id)
     return outfitting.opened(fleet, node, sealed)
 
 
@@ -120,6 +121,7 @@ async def _remove(fleet: Fleet, work: Due, node: Node) -> None:
     async with work.transaction() as tx:
         await tx.backups.forget(node.id)
         await tx.replaced_backups.forget(node.id)
+        await tx.issued.forget(node.api_endpoint)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)

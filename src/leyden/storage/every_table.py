@@ -1,6 +1,7 @@
 """All tables there are, whatever of them a program has imported."""
 
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
+    tables_certificates,
     tables_money,
     tables_nodes,
     tables_people,

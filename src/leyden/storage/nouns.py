@@ -13,6 +13,7 @@ from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
 from leyden.storage.invitations import Invitations
+from leyden.storage.issued import IssuedCertificates
 from leyden.storage.keys import Keys
 from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
@@ -66,6 +67,7 @@ class Nouns:
     coupons = _noun(Coupons)
     deliveries = _noun(Deliveries)
     invitations = _noun(Invitations)
+    issued = _noun(IssuedCertificates)
     keys = _noun(Keys)
     leases = _noun(Leases)
     ledger = _noun(Ledger)

@@ -89,13 +89,13 @@ async def facts(visit: Visit) -> Facts:
     """Tell what may be in the way between this browser and the node."""
     fleet = fleet_of(visit)
     view = await nodes.view(fleet, *which(visit))
-    chain = await nodes.certificate(fleet, *which(visit))
+    anchor = await nodes.anchor(fleet, view.node)
     return Facts(
         status=view.node.status,
         rest=bool(view.settings["rest"]),
         address=visit.address,
         listed=_is_listed(visit.address, view.settings["whitelist"]),
-        authority=chain.endswith(fleet.authority.root_pem),
+        authority=anchor.endswith(fleet.authority.root_pem),
     )
 
 

@@ -1,4 +1,4 @@
 """All statements as the databases read them: made by `leyden check --write`."""
 
 # The newest version of the schema.
-SCHEMA = '0005_replaced_backups'
+SCHEMA = '0006_issued_certificates'

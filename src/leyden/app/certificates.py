@@ -1,0 +1,148 @@
+"""Wiring certificates from elsewhere: who issues them, and the API's own."""
+
+import asyncio
+import os
+import re
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from leyden.api.challenges import Challenges
+from leyden.api.server import bare_tls, bind
+from leyden.errors import Away, SetupError
+from leyden.gateway import jws
+from leyden.gateway.acme import Account, AcmeIssuer
+from leyden.gateway.certificates import open_or_create
+from leyden.gateway.requests import opened_key
+from leyden.lnd.home import Tls
+from leyden.services import issuance
+from leyden.services.issuance import Issuance
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+
+_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]{22,512}")
+_LOOK_EVERY_S: Final = 5.0
+
+log = structlog.get_logger()
+
+
+def bind_challenges(given: Settings) -> list[socket.socket]:
+    """Take the port on which an authority looks for answers, where there is one."""
+    if not given.acme_directory or not given.acme_port:
+        return []
+    return bind(given.gateway_host, given.acme_port, setting="acme_port")
+
+
+@asynccontextmanager
+async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
+    """Give what has certificates issued, if the settings ask for it."""
+    given = platform.settings
+    if not given.acme_directory:
+        yield None
+        return
+    secret = given.acme_binding_secret
+    if secret and not _BASE64URL.fullmatch(secret):
+        raise SetupError("acme_binding_secret: must be base64url")
+    account = Account(
+        key=opened_key(await _account_key(platform)),
+        email=given.acme_email,
+        binding_id=given.acme_binding_id,
+        binding_secret=secret,
+    )
+    issuer = AcmeIssuer(
+        given.acme_directory, account, tls=_trusting(given.acme_authorities)
+    )
+    try:
+        yield Issuance(
+            database=platform.database,
+            sealer=platform.sealer,
+            clock=platform.clock,
+            issuer=issuer,
+            own_name=given.acme_api_name,
+            fleet=platform.fleet,
+        )
+    finally:
+        await issuer.close()
+
+
+async def challenges(platform: Platform) -> Challenges | None:
+    """Give what answers the authority, if there is one."""
+    if platform.issuance is None:
+        return None
+    key = opened_key(await _account_key(platform))
+    return Challenges(jws.thumbprint(key))
+
+
+@asynccontextmanager
+async def own_name(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
+    """Serve the API's name: by a certificate of ours until there is the other one.
+
+    A newer one is for those who connect from then on; nobody is cut off.
+    """
+    name = platform.settings.acme_api_name
+    authority = open_or_create(
+        platform.settings.home_path / "authority", now=platform.clock()
+    )
+    served = await _issued(platform, name)
+    context = bare_tls()
+    _take(context, served or authority.issue(name, now=platform.clock()))
+    following = asyncio.create_task(
+        _follow(platform, name, context, served), name="the API's certificate"
+    )
+    try:
+        yield context
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+async def _follow(
+    platform: Platform, name: str, context: ssl.SSLContext, served: Tls | None
+) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_EVERY_S)
+        try:
+            newest = await _issued(platform, name)
+        except Away as error:
+            log.info("the API's certificate was not looked at", why=error.message)
+            continue
+        if newest is not None and newest != served:
+            _take(context, newest)
+            served = newest
+            log.info("the API has a new certificate", name=name)
+
+
+async def _issued(platform: Platform, name: str) -> Tls | None:
+    return await issuance.newest(
+        platform.sealer, platform.database.reader, name, now=platform.clock()
+    )
+
+
+def _take(context: ssl.SSLContext, tls: Tls) -> None:
+    """Have the context show this certificate; its key touches no disk on the way."""
+    file = os.memfd_create("certificate")
+    try:
+        os.write(file, tls.chain_pem + tls.key_pem)
+        context.load_cert_chain(f"/proc/self/fd/{file}")
+    finally:
+        os.close(file)
+
+
+async def _account_key(platform: Platform) -> bytes:
+    return await issuance.account_key(
+        platform.database, platform.sealer, platform.settings.acme_directory
+    )
+
+
+def _trusting(authorities: str) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if authorities:
+        try:
+            context.load_verify_locations(authorities)
+        except OSError as error:  # SSLErrors are OSErrors
+            raise SetupError(f"acme_authorities: {authorities}: {error}") from None
+    return context

@@ -1,0 +1,41 @@
+"""The tables of certificates that authorities of others issue for our names."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+)
+
+from leyden.storage.tables import SEALED, metadata
+
+# Who we are to an authority, by the URL of its directory.
+issuer_accounts = Table(
+    "issuer_account",
+    metadata,
+    Column("directory", Text, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),
+)
+
+# A name that a certificate is wanted for, the newest one, and the order under way.
+issued_certificates = Table(
+    "issued_certificate",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("node_id", ForeignKey("node.id"), unique=True),  # NULL: the API's own name
+    Column("chain", LargeBinary),  # PEM
+    Column("until", BigInteger),
+    Column("key", LargeBinary, info=SEALED),
+    Column("order_url", Text, nullable=False),
+    Column("order_key", LargeBinary, info=SEALED),
+    Column("refusals", Integer, nullable=False),  # one after the other
+    CheckConstraint(
+        "(chain IS NULL) = (key IS NULL) AND (chain IS NULL) = (until IS NULL)",
+        name="chain_has_its_key",
+    ),
+    CheckConstraint("(order_url = '') = (order_key IS NULL)", name="order_has_its_key"),
+)

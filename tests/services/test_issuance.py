@@ -1,0 +1,403 @@
+"""Certificates from an authority of others: when one is ordered, kept and served."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.nodes import Action, Node
+from leyden.errors import AuthorityAway, SetupError, Stale
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.gateway.expiry import validity
+from leyden.gateway.fake_issuer import WAIT, FakeIssuer
+from leyden.gateway.roots import Roots
+from leyden.lnd.home import Tls
+from leyden.services import issuance, node_commands, nodes
+from leyden.services.due import Due
+from leyden.services.fleet import CERTIFICATES, EVERYTHING
+from leyden.services.issuance import ISSUANCE, Issuance
+from leyden.storage.database import Database
+from leyden.storage.secrets import Keyring, Sealer
+from leyden.tasks import Work
+from tests.conftest import NOW
+from tests.services.yard import HARBOUR, LEASE, Yard
+
+API = "api.harbour.example"
+
+
+class Desk:
+    """The yard, and an authority that its nodes' certificates are had from."""
+
+    def __init__(self, yard: Yard, folder: Path) -> None:
+        yard.fleet = replace(
+            yard.fleet,
+            rules=replace(yard.fleet.rules, issued=True),
+            roots=Roots(str(folder / "root.pem")),
+        )
+        yard.begin_anew()
+        self.yard = yard
+        self.issuer = FakeIssuer(folder, now=yard.now)
+        self.issuance = Issuance(
+            database=yard.fleet.database,
+            sealer=yard.fleet.sealer,
+            clock=lambda: yard.now,
+            issuer=self.issuer,
+            fleet=yard.fleet,
+        )
+
+    async def look(self) -> None:
+        """Look for names that want a certificate."""
+        async with self.yard.fleet.database.transaction() as tx:
+            await tx.tasks.put(CERTIFICATES, EVERYTHING, due=self.yard.now)
+        await self._run(CERTIFICATES, partial(issuance.look, self.issuance))
+
+    async def obtain(self) -> int:
+        """Take on what is due; give how many names that were."""
+        self.issuer.now = self.yard.now
+        return await self._run(ISSUANCE, partial(issuance.obtain, self.issuance))
+
+    async def all_obtained(self) -> None:
+        """Let every name come by its certificate."""
+        await self.look()
+        while await self.obtain():
+            self.yard.now += WAIT
+
+    async def due(self) -> timedelta | None:
+        """Say in how long the next name is due."""
+        due = await self.yard.fleet.database.reader.tasks.next_due(
+            ISSUANCE, now=self.yard.now + timedelta(days=1_000)
+        )
+        return due - self.yard.now if due is not None else None
+
+    async def _run(self, kind: str, step: Callable[[Due], Awaitable[None]]) -> int:
+        async with self.yard.fleet.database.transaction() as tx:
+            claims = await tx.tasks.claim(
+                kind, now=self.yard.now, until=self.yard.now + LEASE, most=100
+            )
+        for claim in claims:
+            await step(Work(self.yard.fleet.database, claim))
+        return len(claims)
+
+    def served(self, node: Node) -> Tls:
+        """Give what the node's lnd has in its folder."""
+        return self.yard.runtime.homes[node.id].tls
+
+    def ours(self, tls: Tls) -> bool:
+        return self.yard.fleet.authority.issued(tls.chain_pem)
+
+    def theirs(self, tls: Tls) -> bool:
+        return self.issuer.authority.issued(tls.chain_pem)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+async def yard(
+    db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Yard]:
+    yard = Yard(db, sealer, authority)
+    await yard.found()
+    yield yard
+    await yard.watching.close()
+
+
+@pytest.fixture
+def desk(yard: Yard, tmp_path: Path) -> Desk:
+    return Desk(yard, tmp_path / "issuer")
+
+
+async def restarted(yard: Yard, node: Node) -> None:
+    await yard.ask(await yard.node(node.id), Action.RESTART)
+    await yard.work()
+
+
+async def test_a_node_begins_with_ours_and_has_theirs_after_a_restart(
+    desk: Desk, yard: Yard
+) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    assert desk.ours(desk.served(node))
+    await restarted(yard, node)
+    served = desk.served(node)
+    assert desk.theirs(served)
+    assert list(desk.issuer.orders.values()) == [node.api_endpoint]
+    # Another start finds nothing newer.
+    await restarted(yard, node)
+    assert desk.served(node) == served
+
+
+async def test_the_next_is_ordered_after_two_thirds_and_served_at_the_next_start(
+    desk: Desk, yard: Yard
+) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    await restarted(yard, node)
+    first = desk.served(node)
+    assert await desk.obtain() == 0
+    left = await desk.due()
+    assert left is not None
+    assert timedelta(days=59) < left < timedelta(days=61)
+    yard.now += left
+    await desk.all_obtained()
+    assert desk.served(node) == first
+    await restarted(yard, node)
+    second = desk.served(node)
+    assert desk.theirs(second)
+    assert second.key_pem != first.key_pem
+    assert validity(second.chain_pem).until > validity(first.chain_pem).until
+
+
+async def test_one_that_has_ended_gives_way_to_ours(desk: Desk, yard: Yard) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    await restarted(yard, node)
+    yard.now += timedelta(days=91)
+    await restarted(yard, node)
+    assert desk.ours(desk.served(node))
+
+
+async def test_a_start_waits_for_nobody(desk: Desk, yard: Yard) -> None:
+    desk.issuer.away = True
+    await desk.look()
+    node = await yard.running()
+    await desk.look()
+    with pytest.raises(AuthorityAway):
+        await desk.obtain()
+    await restarted(yard, node)
+    assert desk.ours(desk.served(node))
+
+
+async def test_whoever_died_goes_on_with_the_order_it_had(
+    desk: Desk, yard: Yard
+) -> None:
+    await yard.running()
+    await desk.look()
+    await desk.obtain()
+    desk.issuer.away = True
+    yard.now += WAIT
+    with pytest.raises(AuthorityAway):
+        await desk.obtain()
+    desk.issuer.away = False
+    yard.now += LEASE
+    await desk.all_obtained()
+    assert len(desk.issuer.orders) == 1
+
+
+async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
+    desk: Desk, yard: Yard, db: Database
+) -> None:
+    node = await yard.running()
+    await desk.look()
+    await desk.obtain()
+    yard.now += WAIT
+    row = await db.reader.issued.find(node.api_endpoint)
+    assert row is not None
+    async with db.transaction() as tx:
+        claims = await tx.tasks.claim(
+            ISSUANCE, now=yard.now, until=yard.now + LEASE, most=1
+        )
+    work = Work(db, claims[0])
+    yard.now += LEASE
+    other = await desk.obtain()  # somebody took over
+    assert other == 1
+    with pytest.raises(Stale):
+        await issuance.obtain(desk.issuance, work)
+    kept = await db.reader.issued.find(node.api_endpoint)
+    assert kept is not None
+    assert kept.key == row.order_key
+    assert len(desk.issuer.orders) == 1
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
+    desk: Desk, yard: Yard, *, answered: bool
+) -> None:
+    node = await yard.running()
+    desk.issuer.answered = answered
+    if answered:
+        desk.issuer.refused.add(node.api_endpoint)
+    await desk.look()
+    pauses: list[timedelta] = []
+    while len(pauses) < 9:
+        await desk.obtain()
+        left = await desk.due()
+        assert left is not None
+        if left > WAIT:
+            pauses.append(left)
+        yard.now += left
+    minutes = [pause / timedelta(minutes=1) for pause in pauses]
+    assert minutes == [10, 20, 40, 80, 160, 320, 640, 1280, 1440]
+    # It begins anew with the first that goes well.
+    desk.issuer.answered = True
+    desk.issuer.refused.clear()
+    await desk.all_obtained()
+    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    assert row is not None
+    assert row.refusals == 0
+
+
+@pytest.mark.parametrize("away", [True, False])
+async def test_who_says_when_to_come_back_is_believed(
+    desk: Desk, yard: Yard, *, away: bool
+) -> None:
+    node = await yard.running()
+    desk.issuer.away = away
+    desk.issuer.refused.add(node.api_endpoint)
+    desk.issuer.retry_after_s = 7_200
+    await desk.look()
+    await desk.obtain()
+    assert await desk.due() == timedelta(hours=2)
+
+
+async def test_a_chain_for_another_key_is_not_kept(desk: Desk, yard: Yard) -> None:
+    node = await yard.running()
+    await desk.look()
+    await desk.obtain()
+    yard.now += WAIT
+    (url,) = desk.issuer.orders
+    desk.issuer.hand_out(url, yard.fleet.authority.issue(node.api_endpoint, now=NOW))
+    await desk.obtain()
+    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    assert row is not None
+    assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
+
+
+async def test_a_certificate_that_was_handed_in_is_left_alone(
+    desk: Desk, yard: Yard, tmp_path: Path
+) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    handed_in = open_or_create(tmp_path / "theirs", now=yard.now).issue(
+        node.api_endpoint, now=yard.now
+    )
+    await renew(yard, node, handed_in)
+    await yard.work()
+    assert desk.served(node) == handed_in
+    await desk.look()
+    assert await desk.obtain() == 0
+    yard.now += timedelta(days=80)
+    await desk.obtain()
+    await restarted(yard, node)
+    assert desk.served(node) == handed_in
+    # Until its owner asks for ours again.
+    await renew(yard, node)
+    await yard.work()
+    assert desk.ours(desk.served(node))
+    await desk.all_obtained()
+    await restarted(yard, node)
+    assert desk.theirs(desk.served(node))
+
+
+async def test_who_asks_for_a_new_one_is_given_theirs(desk: Desk, yard: Yard) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    await renew(yard, node)
+    chain = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    await yard.work()
+    assert desk.theirs(desk.served(node))
+    assert chain.startswith(desk.served(node).chain_pem)
+
+
+async def test_what_is_given_to_trust_outlasts_the_change(
+    desk: Desk, yard: Yard
+) -> None:
+    node = await yard.running()
+    ours, theirs = yard.fleet.authority.root_pem, desk.issuer.authority.root_pem
+    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    assert first == desk.served(node).chain_pem + ours
+    await desk.all_obtained()
+    second = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    assert second == desk.served(node).chain_pem + ours + theirs
+    await restarted(yard, node)
+    third = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    assert third == desk.served(node).chain_pem + theirs + ours
+
+
+async def test_nothing_is_asked_for_a_node_that_is_gone(desk: Desk, yard: Yard) -> None:
+    node = await yard.running()
+    await desk.all_obtained()
+    await yard.ask(await yard.node(node.id), Action.DELETE)
+    await yard.work()
+    await desk.look()
+    yard.now += timedelta(days=8)
+    await yard.work()
+    assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
+    yard.now += timedelta(days=60)
+    assert await desk.obtain() == 1
+    assert await desk.due() is None
+    assert len(desk.issuer.orders) == 1
+
+
+async def test_a_node_deleted_while_its_order_is_open_is_let_go(
+    desk: Desk, yard: Yard
+) -> None:
+    node = await yard.running()
+    await desk.look()
+    await desk.obtain()
+    await yard.ask(await yard.node(node.id), Action.DELETE)
+    yard.now += WAIT
+    assert await desk.obtain() == 1
+    assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
+
+
+async def test_the_api_has_a_name_of_its_own(desk: Desk, yard: Yard) -> None:
+    desk.issuance = replace(desk.issuance, own_name=API, fleet=None)
+    await desk.all_obtained()
+    reader, sealer = yard.fleet.database.reader, yard.fleet.sealer
+    tls = await issuance.newest(sealer, reader, API, now=yard.now)
+    assert tls is not None
+    assert desk.theirs(tls)
+    ended = yard.now + timedelta(days=91)
+    assert await issuance.newest(sealer, reader, API, now=ended) is None
+    # Another name by now: the old one is let go.
+    desk.issuance = replace(desk.issuance, own_name="")
+    yard.now += timedelta(days=60)
+    await desk.obtain()
+    assert await reader.issued.find(API) is None
+
+
+async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> None:
+    directory = "https://authority.test/dir"
+    key = await issuance.account_key(db, sealer, directory)
+    assert await issuance.account_key(db, sealer, directory) == key
+    assert await issuance.account_key(db, sealer, directory + "2") != key
+    kept = await db.reader.issued.account(directory)
+    assert kept is not None
+    assert key not in kept
+    assert b"PRIVATE KEY" not in kept
+
+
+async def test_keys_are_kept_sealed(desk: Desk, yard: Yard, db: Database) -> None:
+    node = await yard.running()
+    await desk.look()
+    await desk.obtain()
+    begun = await db.reader.issued.find(node.api_endpoint)
+    yard.now += WAIT
+    await desk.obtain()
+    done = await db.reader.issued.find(node.api_endpoint)
+    assert begun is not None
+    assert begun.order_key is not None
+    assert b"PRIVATE KEY" not in begun.order_key
+    assert done is not None
+    assert done.key == begun.order_key
+    stranger = Sealer(Keyring.new())
+    with pytest.raises(SetupError):
+        await issuance.newest(stranger, db.reader, node.api_endpoint, now=yard.now)
+
+
+async def renew(yard: Yard, node: Node, handed_in: Tls | None = None) -> None:
+    await node_commands.renew_certificate(
+        yard.fleet,
+        HARBOUR,
+        node.id,
+        actor="key:7",
+        now=yard.now,
+        certificate=handed_in.chain_pem.decode() if handed_in else "",
+        key=handed_in.key_pem.decode() if handed_in else "",
+    )
