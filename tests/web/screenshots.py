@@ -14,7 +14,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, Page, ViewportSize
 
-from leyden.web.wallet import PAGES
+from tests.web.rooms import ROOMS, WALLET, addresses
 from tests.web.screen import chromium
 
 Scheme = Literal["light", "dark"]
@@ -24,33 +24,7 @@ SHAPES: dict[str, tuple[Scheme, ViewportSize]] = {
     "dark": ("dark", {"width": 1280, "height": 800}),
     "phone": ("light", {"width": 390, "height": 844}),
 }
-ROOMS = (
-    "nodes",
-    "nodes/new",
-    "channels",
-    "channels/new",
-    "credit",
-    "keys",
-    "team",
-    "/app/account",
-    "/app/operator",
-    "/app/operator/organizations",
-    "/app/operator/nodes",
-    "/app/operator/money",
-    "/app/operator/orders",
-    "/app/operator/coupons",
-    "/app/operator/audit",
-)
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-fFNO-]+/?")
-_NODE = (
-    "",
-    "/settings",
-    "/whitelist",
-    "/webhook",
-    "/backups",
-    "/log",
-    *(f"/wallet/{each}" for each in PAGES),
-)
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-fFNO-]+")
 
 
 async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> None:
@@ -65,30 +39,29 @@ async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> Non
     await page.fill("#password", kept["dashboard_login"]["password"])
     await page.click("form[action='/app/sign-in'] button")
     await page.wait_for_url("**/nodes")
-    root = page.url.removesuffix("/nodes")
-    paths = [
-        each if each[0] == "/" else f"{root[len(base) :]}/{each}" for each in ROOMS
-    ]
-    paths += await _first(page, f"{root}/nodes", _NODE)
-    paths += await _first(page, f"{root}/channels", ("",))
-    for path in paths:
+    room = page.url.removesuffix("/nodes")
+    ids = {
+        "organization_id": room.rpartition("/")[2],
+        "node_id": await _first(page, f"{room}/nodes"),
+        "order_id": await _first(page, f"{room}/channels"),
+        "id": await _first(page, f"{base}/app/operator/organizations"),
+    }
+    for path in addresses([*ROOMS, *WALLET], ids):
         answer = await page.goto(f"{base}{path}")
         if answer is not None and answer.ok:
-            name = re.sub(
-                r"[0-9a-f]{8}-[0-9a-fFNO-]+/?", "", path.removeprefix("/app/")
-            )
-            await _taken(page, folder / f"{name.replace('/', '-')}-{shape}.png")
+            name = _ID.sub("one", path.removeprefix("/app/")).replace("/", "-")
+            await _taken(page, folder / f"{name}-{shape}.png")
     await page.close()
 
 
-async def _first(page: Page, room: str, rest: tuple[str, ...]) -> list[str]:
-    """Give the pages of the first thing that a list shows, if it shows any."""
+async def _first(page: Page, room: str) -> str:
+    """Give the id of the first thing that a list shows, if it shows any."""
     await page.goto(room)
     links = page.locator("tbody th a")
     if not await links.count():
-        return []
+        return "none"
     href = await links.first.get_attribute("href")
-    return [f"{href}{each}" for each in rest]
+    return (href or "").rpartition("/")[2]
 
 
 async def _taken(page: Page, file: Path) -> None:

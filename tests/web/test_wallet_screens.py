@@ -8,6 +8,8 @@ from playwright.async_api import ViewportSize
 from leyden.web.site import Site
 from leyden.web.wallet import PAGES
 from tests.services.yard import Yard
+from tests.web.keyboard import faults_by_keyboard
+from tests.web.rooms import WALLET, addresses
 from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
@@ -33,17 +35,25 @@ async def test_every_step_is_clean_and_open_to_everyone(
     size: ViewportSize,
 ) -> None:
     node = await made(alice, yard)
+    ids = {
+        "organization_id": alice.organization_id,
+        "node_id": node.rpartition("/")[2],
+    }
     faults: list[str] = []
     async with served(site) as url, chromium() as browser:
         context = await browser.new_context(color_scheme=scheme, viewport=size)
         screen = await Screen.opened(context, url)
         await screen.sign_in("alice@example.org")
-        for name in PAGES:
-            await screen.go(f"{node}/wallet/{name}")
+        for path in addresses(WALLET, ids):
+            await screen.go(path)
+            await screen.page.wait_for_selector("#wallet:not([aria-busy])")
             await screen.page.evaluate(UNCOVER)
-            faults += [f"{name}: {each}" for each in await screen.grave_faults()]
+            found = await screen.grave_faults()
+            if scheme == "light":
+                found += await faults_by_keyboard(screen.page)
+            faults += [f"{path}: {each}" for each in found]
             if await screen.is_wider_than_its_window():
-                faults.append(f"{name}: is wider than its window")
+                faults.append(f"{path}: is wider than its window")
     assert faults == []
     # They call the node, and there is no lnd behind it here; nothing else is noted.
     expected = ("Failed to load resource", "asked a stranger: https://harbour-light-")

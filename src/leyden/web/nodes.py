@@ -1,21 +1,30 @@
 """The list of nodes."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from typing import Final
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from leyden.domain import versions
-from leyden.domain.nodes import Listed
+from leyden.domain.nodes import Listed, Stamp, Status
 from leyden.domain.versions import Version
 from leyden.services import nodes
 from leyden.services.fleet import Fleet
 from leyden.services.remembered import Remembered
 from leyden.web import changes as changing
 from leyden.web.fleet import fleet_of
+from leyden.web.states import parts
 from leyden.web.visits import Visit
 
 _AT_A_TIME = 100
+_FEW = 8  # so many one sees at a glance, without a bar of their states
+# What is to be done next about a node in this state.
+_NEXT: Final = {
+    Status.WAITING_INIT: "make its wallet",
+    Status.WAITING_UNLOCK: "unlock it",
+    Status.FAILED: "look at its log",
+}
 # A row is rendered once for each state of a node, and a list is put together once for
 # each state of all its nodes: most looks at one find it as it was.
 _rows: Remembered[Markup] = Remembered()
@@ -23,32 +32,22 @@ _lists: Remembered[tuple[Markup, str]] = Remembered(100)
 
 
 async def list_(visit: Visit) -> Response:
-    """List the organization's nodes, a page at a time."""
+    """List the organization's nodes, or those of a state or a name, by the page."""
     fleet = fleet_of(visit)
     stamps = await nodes.stamps(fleet, visit.organization_id)
-    last = max(1, -(-len(stamps) // _AT_A_TIME))
-    page = min(max(1, visit.query.number("page", 1)), last)
-    found = _lists.find((visit.root, page, tuple(stamps)))
+    wish = (
+        visit.query.number("page", 1),
+        visit.query.text("status"),
+        visit.query.text("name"),
+    )
+    found = _lists.find((visit.root, wish, tuple(stamps)))
     if found is None:
         listed = await nodes.list_(fleet, visit.organization_id)
         stamps = [each.stamp for each in listed]  # which may be newer by now
-        start = (page - 1) * _AT_A_TIME
-        rows = Markup().join(
-            _rows.find((visit.root, each.stamp)) or _row(visit, fleet, each)
-            for each in listed[start : start + _AT_A_TIME]
-        )
-        found = _lists.keep(
-            (visit.root, page, tuple(stamps)), (rows, changing.mark(tuple(stamps)))
-        )
-    rows, mark = found
-    return visit.render(
-        "nodes/list.html",
-        rows=rows,
-        count=len(stamps),
-        page=page,
-        last=last,
-        mark=mark,
-    )
+        shown = (_listed(visit, fleet, listed, wish), _mark(stamps))
+        found = _lists.keep((visit.root, wish, tuple(stamps)), shown)
+    text, mark = found
+    return visit.render("nodes/list.html", listed=text, mark=mark)
 
 
 async def changes(visit: Visit) -> Response:
@@ -61,9 +60,45 @@ async def changes(visit: Visit) -> Response:
     return changing.stream(visit, look)
 
 
+def _mark(stamps: Sequence[Stamp]) -> str:
+    return changing.mark(tuple(stamps))
+
+
+def _listed(
+    visit: Visit, fleet: Fleet, every: Sequence[Listed], wish: tuple[int, str, str]
+) -> Markup:
+    page, status, name = wish
+    if not every:
+        return Markup()
+    some = [
+        each
+        for each in every
+        if (not status or each.status == status)
+        and name.casefold() in each.name.casefold()
+    ]
+    last = max(1, -(-len(some) // _AT_A_TIME))
+    page = min(max(1, page), last)
+    start = (page - 1) * _AT_A_TIME
+    text = visit.templates.get_template("nodes/listed.html").render(
+        rows=Markup().join(
+            _rows.find((visit.root, each.stamp)) or _row(visit, fleet, each)
+            for each in some[start : start + _AT_A_TIME]
+        ),
+        count=len(some),
+        every=len(every),
+        parts=parts(each.status for each in every) if len(every) > _FEW else [],
+        root=visit.root,
+        name=name,
+        wanted=status,
+        page=page,
+        last=last,
+    )
+    return Markup(text)  # noqa: S704  escaped there
+
+
 def _row(visit: Visit, fleet: Fleet, node: Listed) -> Markup:
     newer = versions.newest_for(Version.of(node.version), fleet.rules.catalogue)
     text = visit.templates.get_template("nodes/row.html").render(
-        node=node, newer=newer, root=visit.root
+        node=node, newer=newer, root=visit.root, next=_NEXT
     )
     return _rows.keep((visit.root, node.stamp), Markup(text))  # noqa: S704  escaped there

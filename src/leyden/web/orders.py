@@ -7,6 +7,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import MOVES, Event, Status
 from leyden.domain.pricing import Channel, NodeTier
 from leyden.domain.times import from_us, to_us
@@ -22,6 +23,14 @@ from leyden.web.visits import Visit, go
 _AT_A_TIME: Final = 50
 _BLOCKS_A_WEEK: Final = 1_008
 _SATS: Final = 100_000_000
+_WAY: Final = (
+    Status.WAITING_PAYMENT,
+    Status.CREATING,
+    Status.CREATED,
+    Status.SUBMITTED,
+    Status.FILLED,
+)
+_NODES: Final = 20  # so many are offered as those that register a ticket
 
 
 async def list_(visit: Visit) -> Response:
@@ -104,6 +113,8 @@ async def show(visit: Visit) -> Response:
     tracked = await tracking.track(shop, visit.organization_id, visit.path["order_id"])
     order = tracked.order
     fleet = visit.platform.fleet
+    theirs = await nodes.list_(fleet, visit.organization_id) if fleet else []
+    running = [each for each in theirs if each.status == NodeStatus.RUNNING]
     return visit.render(
         "channels/show.html",
         tracked=tracked,
@@ -117,7 +128,8 @@ async def show(visit: Visit) -> Response:
         if order.onchain_address
         else "",
         may_cancel=(order.status, Event.CANCELLED) in MOVES,
-        nodes=await nodes.list_(fleet, visit.organization_id) if fleet else [],
+        ahead=_WAY[_WAY.index(order.status) + 1 :] if order.status in _WAY else (),
+        nodes=running[-_NODES:],
         doors=fleet.rules.doors if fleet else None,
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // _BLOCKS_A_WEEK,

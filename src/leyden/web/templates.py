@@ -26,6 +26,7 @@ def environment(assets: Assets, **constants: Any) -> Environment:
         duration=words.duration,
         when=words.when,
         after=words.after,
+        browser=words.browser,
         state=words.state,
     )
     made.globals.update(asset=partial(assets.url), **constants)

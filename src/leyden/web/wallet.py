@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from leyden.domain.nodes import Status
 from leyden.services import connecting, nodes
+from leyden.web import changes as changing
 from leyden.web import node
 from leyden.web.fleet import fleet_of, node_root, which
 from leyden.web.visits import Handler, Visit, go
@@ -40,11 +41,13 @@ def page(name: str) -> Handler:
 
     async def show(visit: Visit) -> Response:
         fleet = fleet_of(visit)
+        stamp = await nodes.stamp(fleet, *which(visit))
         way = await connecting.connect(fleet, *which(visit))
         return node.render(
             visit,
             f"wallet/{name}.html",
             way.node,
+            mark=changing.mark(stamp),
             page=name,
             pages=PAGES,
             way=way,

@@ -9,12 +9,28 @@ _HOUR = 3600
 _FIGURES = 10  # seconds of which tenths are worth telling
 _DAY = 86_400
 _KILO = 1024.0
+# What a browser says of itself, and what people call it; the first that is there.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def sats(number: int) -> str:
     """Write a sum: `1,234,567 sat`."""
-    return f"{number:,} sat"
+    return f"{number:,} sat".replace("-", "−")  # noqa: RUF001  a minus, not a hyphen
 
 
 def size(number: int) -> str:
@@ -49,6 +65,15 @@ def when(at: datetime | None, otherwise: str = "never") -> str:
         return otherwise
     shown = at.strftime("%Y-%m-%d %H:%M UTC")
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), shown)
+
+
+def browser(said: str) -> str:
+    """Write which browser it was: `Firefox on Linux`; else what it said of itself."""
+    name = next((name for sign, name in _BROWSERS if sign in said), "")
+    system = next((name for sign, name in _SYSTEMS if sign in said), "")
+    if name and system:
+        return f"{name} on {system}"
+    return name or said or "unknown"
 
 
 def state(word: str) -> str:

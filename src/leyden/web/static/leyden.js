@@ -4,6 +4,7 @@
 let streams = new Map();
 
 function listen() {
+  if (document.hidden) return;
   const wanted = new Set();
   for (const part of document.querySelectorAll("[data-changes]")) {
     wanted.add(part.dataset.changes);
@@ -26,16 +27,24 @@ function listen() {
   }
 }
 
+function hush() {
+  for (const stream of streams.values()) stream.close();
+  streams = new Map();
+}
+
+// Browsers open six connections to one place, all windows together: one that nobody
+// looks at gives its own back, and hears what it missed when somebody does again.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) hush();
+  else listen();
+});
 document.addEventListener("DOMContentLoaded", listen);
 document.addEventListener("htmx:afterSettle", listen);
 // A page that comes back from the browser's memory may show what is no longer so.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
-window.addEventListener("pagehide", () => {
-  for (const stream of streams.values()) stream.close();
-  streams = new Map();
-});
+window.addEventListener("pagehide", hush);
 
 // A menu closes with Escape, and when one goes elsewhere.
 document.addEventListener("keydown", (event) => {
@@ -69,6 +78,16 @@ document.addEventListener("click", async (event) => {
   }
   setTimeout(() => { button.textContent = label; }, 2000);
 });
+
+// A row of tabs that is wider than its window begins with the one that is open.
+for (const tab of document.querySelectorAll(".tabs [aria-current], .rooms [aria-current]")) {
+  const row = tab.parentElement;
+  row.scrollLeft = tab.offsetLeft + tab.offsetWidth - row.clientWidth;
+}
+
+// What is shown once is not asked for again by going back or loading anew: the list is.
+const once = document.querySelector("[data-once]");
+if (once) history.replaceState(null, "", once.dataset.once);
 
 // A form is sent once, however often one clicks.
 document.addEventListener("submit", (event) => {

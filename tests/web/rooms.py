@@ -1,0 +1,42 @@
+"""The pages that people look at: all that the dashboard has but those named here."""
+
+import re
+from collections.abc import Mapping
+
+from leyden.web.pages import Who
+from leyden.web.table import PAGES
+
+_NODE = "/app/{organization_id}/nodes/{node_id}"
+# What no eye sees as a page of its own. Whatever is added to the table is looked at
+# until it is named here.
+UNSEEN = frozenset(
+    {
+        "/",  # these three lead on
+        "/app",
+        "/app/",
+        f"{_NODE}/wallet",
+        "/app/authority.pem",  # these are files
+        f"{_NODE}/certificate",
+        f"{_NODE}/backups/channels",
+        f"{_NODE}/wallet/backups/replaced",
+        "/app/{organization_id}/credit/ledger.csv",
+        f"{_NODE}/wallet/facts",  # these are for scripts
+        f"{_NODE}/wallet/backups",
+        f"{_NODE}/changes",
+        "/app/{organization_id}/nodes/changes",
+        "/app/{organization_id}/channels/{order_id}/changes",
+        "/app/{organization_id}/channels/quote",  # a part of a page
+    }
+)
+_SEEN = [page for page in PAGES if page.method == "GET" and page.path not in UNSEEN]
+# Seen on the way in, by whoever is not signed in yet.
+DOORS = [page.path for page in _SEEN if page.needs is Who.ANYONE]
+WALLET = [page.path for page in _SEEN if page.path.startswith(f"{_NODE}/wallet/")]
+ROOMS = [
+    page.path for page in _SEEN if page.path not in DOORS and page.path not in WALLET
+]
+
+
+def addresses(paths: list[str], ids: Mapping[str, str]) -> list[str]:
+    """Fill in whose page it is."""
+    return [re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], path) for path in paths]

@@ -1,0 +1,129 @@
+"""What people see in passing, in a real browser: ways in, and what is shown once."""
+
+import base64
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from leyden.domain.sign_in import totp_code
+from leyden.web.site import Site
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
+from tests.web.rooms import DOORS
+from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+
+
+@asynccontextmanager
+async def screen(site: Site) -> AsyncIterator[Screen]:
+    """Open a browser of its own, on a phone."""
+    async with served(site) as url, chromium() as browser:
+        size = {"width": 390, "height": 844}
+        context = await browser.new_context(viewport=size)  # type: ignore[arg-type]
+        yield await Screen.opened(context, url)
+
+
+async def look(screen: Screen, faults: list[str]) -> None:
+    faults += [f"{screen.page.url}: {each}" for each in await screen.grave_faults()]
+    if await screen.is_wider_than_its_window():
+        faults.append(f"{screen.page.url}: is wider than its window")
+
+
+async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
+    site: Site, alice: Visitor
+) -> None:
+    faults: list[str] = []
+    async with screen(site) as shown:
+        page = shown.page
+        await shown.sign_in("alice@example.org")
+        await shown.go(f"{alice.root}/keys")
+        await page.fill("#name", "our backend")
+        await page.click("text=Make the key")
+        key = await page.inner_text("#key")
+        await look(shown, faults)
+        await page.click("text=I have it")
+        await page.go_back()
+        assert key not in await page.content()
+        await page.reload()
+        assert key not in await page.content()
+
+        await shown.go(f"{alice.root}/team")
+        await page.fill("#email", "dora@example.org")
+        await page.click("text=Make the invitation")
+        link = await page.inner_text("#link")
+        await look(shown, faults)
+        await page.click("text=Back to the team")
+        await page.go_back()
+        assert link not in await page.content()
+
+        await shown.go("/app/account")
+        await page.fill("#mine", PASSWORD)
+        await page.click("text=Add an authenticator")
+        await page.wait_for_selector("#secret")
+        await look(shown, faults)
+
+        await page.goto(f"{shown.base}/app/nowhere")
+        await look(shown, faults)
+    assert faults == []
+
+
+async def test_the_ways_in_are_clean(site: Site, alice: Visitor, yard: Yard) -> None:
+    faults: list[str] = []
+    seen: set[str] = set()
+    await alice.get(f"{alice.root}/team")
+    fields = {"email": "dora@example.org", "role": "viewer"}
+    invited = await alice.submit(f"{alice.root}/team/invite", fields)
+    link = re.search(r"/app/invitation\?word=[\w-]+", invited.text)
+    assert link is not None
+    await alice.get("/app/account")
+    offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
+    secret = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
+    assert secret is not None
+    code = totp_code(base64.b32decode(secret[1]), int(yard.now.timestamp()) // 30)
+    await alice.submit("/app/account/authenticator/confirm", {"code": code})
+    async with screen(site) as shown:
+        page = shown.page
+        await page.goto(f"{shown.base}{link[0]}")
+        seen.add(urlsplit(page.url).path)
+        await look(shown, faults)
+        await page.goto(f"{shown.base}/app/sign-in")
+        await page.fill("#email", "alice@example.org")
+        await page.fill("#password", "not hers")
+        await page.click("form[action='/app/sign-in'] button")
+        await page.wait_for_selector("[role=alert]:visible")
+        seen.add(urlsplit(page.url).path)
+        await look(shown, faults)
+        await page.fill("#password", PASSWORD)
+        await page.click("form[action='/app/sign-in'] button")
+        await page.wait_for_selector("#code")
+        seen.add(urlsplit(page.url).path)
+        await look(shown, faults)
+    assert faults == []
+    assert seen == set(DOORS)
+
+
+async def test_escape_closes_what_was_opened(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    async with screen(site) as shown:
+        page = shown.page
+        await shown.sign_in("alice@example.org")
+        await page.focus("details.menu summary")
+        await page.keyboard.press("Enter")
+        assert await page.locator("details.menu[open]").count() == 1
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Escape")
+        assert await page.locator("details.menu[open]").count() == 0
+        assert await page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+        await shown.go(f"{node}/wallet/bakery")
+        await page.evaluate("document.getElementById('sure').showModal()")
+        await page.keyboard.press("Escape")
+        assert not await page.locator("#sure").is_visible()
