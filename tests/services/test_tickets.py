@@ -117,6 +117,20 @@ async def test_lost_answers_are_asked_for_again(till: Till) -> None:
     assert len(till.market.tickets()) == 1
 
 
+async def test_an_order_paid_another_way_than_remembered_is_looked_at_again(
+    till: Till,
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    held = await till.get(order)
+    assert held.promised == PRICE
+    till.shop.paid.keep([held.but(invoice=InvoiceState.OPEN)])
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    assert till.payments.received() == PRICE
+
+
 async def test_a_zombie_writes_nothing(till: Till) -> None:
     """F13: whoever slept through its lease finds out before it writes."""
     order = await till.create()

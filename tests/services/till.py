@@ -22,6 +22,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.services import credit, expiry, orders, settlement, sweep, tickets
 from leyden.services.due import Due
+from leyden.services.paid import Paid
 from leyden.services.shop import (
     CLOSING,
     EVERYTHING,
@@ -68,6 +69,7 @@ class Till:
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
     ahead: Ahead | None = None
     rules: Rules = field(default_factory=Rules)
+    paid: Paid = field(default_factory=Paid)
     now: datetime = NOW
     told: list[Sighting] = field(default_factory=list)
 
@@ -84,6 +86,7 @@ class Till:
             ahead=self.ahead,
             clock=lambda: self.now,
             rules=self.rules,
+            paid=self.paid,
         )
 
     async def open(self) -> None:

@@ -85,11 +85,9 @@ async def test_all_that_may_change_is_kept(db: Database) -> None:
     )
     async with db.transaction() as tx:
         await tx.orders.save([(an_order(), after)])
-        await tx.orders.note_moves(
-            [(after.id, an_order().status, after.status)], at=NOW
-        )
+        await tx.moves.add([(after.id, an_order().status, after.status)], at=NOW)
     assert await db.reader.orders.get(an_order().id) == after
-    assert await db.reader.orders.moves(an_order().id) == [
+    assert await db.reader.moves.of_order(an_order().id) == [
         (Status.WAITING_PAYMENT, Status.CREATING)
     ]
 
@@ -101,15 +99,48 @@ async def test_one_of_many_moves_it_and_the_rest_look_again(db: Database) -> Non
         async with db.transaction() as tx:
             after = advance(an_order(), event)
             await tx.orders.save([(an_order(), after)])
-            await tx.orders.note_moves(
-                [(after.id, an_order().status, after.status)], at=NOW
-            )
+            await tx.moves.add([(after.id, an_order().status, after.status)], at=NOW)
 
     events = [Event.PAID, Event.LAPSED, Event.CANCELLED] * 5
     outcomes = await asyncio.gather(*map(move, events), return_exceptions=True)
     assert outcomes.count(None) == 1
     assert sum(isinstance(each, Stale) for each in outcomes) == 14
-    assert len(await db.reader.orders.moves(an_order().id)) == 1
+    assert len(await db.reader.moves.of_order(an_order().id)) == 1
+
+
+async def test_many_move_or_none_of_them(db: Database) -> None:
+    waiting = [an_order(number) for number in range(1, 151)]
+    for order in waiting:
+        await add(db, order)
+    ticketed = [replace(order, ticket_ref=order.id[24:36]) for order in waiting]
+    paid = [replace(advance(order, Event.PAID), paid_at=NOW) for order in ticketed]
+    async with db.transaction() as tx:
+        await tx.orders.save(list(zip(waiting, ticketed, strict=True)))
+        await tx.orders.save([(ticketed[0], paid[0])])
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.orders.save(list(zip(ticketed, paid, strict=True)))
+    assert await db.reader.orders.all_() == [paid[0], *ticketed[1:]]
+
+
+async def test_one_that_is_known_is_given_as_it_is_now(db: Database) -> None:
+    await add(db, an_order())
+    known = {an_order().id: an_order()}
+    now = replace(
+        advance(advance(an_order(), Event.PAID), Event.TICKETED),
+        paid_at=NOW,
+        invoice=InvoiceState.ACCEPTED,
+        accepted=Sats(123),
+        offered=True,
+        ticket_ref="0123456789abcdef",
+        sealed_ticket=b"sealed",
+        order_nonce="aa" * 32,
+        credit_refund=Sats(5),
+    )
+    async with db.transaction() as tx:
+        assert await tx.orders.lock_again(known) == [an_order()]
+        await tx.orders.save([(an_order(), now)])
+        assert await tx.orders.lock_again(known) == [now]
 
 
 async def test_one_ticket_belongs_to_one_order(db: Database) -> None:

@@ -10,9 +10,10 @@ CANCELLED is accepted wherever no call to the market is in flight.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
+from typing import Self, TypedDict, Unpack
 
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import Quote
@@ -69,6 +70,20 @@ ENDED = FINAL | {Status.FAILED}
 TICKETED = frozenset({Status.CREATED, Status.SUBMITTED, Status.FILLED})
 
 
+class Changes(TypedDict, total=False):
+    """What may change of an order once it is made."""
+
+    status: Status
+    credit_refund: Sats
+    paid_at: datetime | None
+    invoice: InvoiceState | None
+    accepted: Sats
+    offered: bool
+    sealed_ticket: bytes | None
+    ticket_ref: str
+    order_nonce: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Order:
     """One channel that somebody ordered."""
@@ -92,6 +107,16 @@ class Order:
     sealed_ticket: bytes | None = None  # a bearer instrument: never in the clear here
     ticket_ref: str = ""  # what the market calls the ticket
     order_nonce: str = ""
+
+    def but(self, **changes: Unpack[Changes]) -> Self:
+        """Give the same order with these changes.
+
+        As `dataclasses.replace`, which takes 8 µs for so many fields, and not one: a
+        payment changes its order five times on its way to the ticket.
+        """
+        changed = object.__new__(type(self))
+        changed.__dict__.update(self.__dict__, **changes)
+        return changed
 
     @property
     def paid(self) -> bool:
@@ -137,7 +162,7 @@ class Order:
 def advance(order: Order, event: Event) -> Order:
     """Return the order one move further, or refuse. Nothing else sets a status."""
     try:
-        return replace(order, status=MOVES[order.status, event])
+        return order.but(status=MOVES[order.status, event])
     except KeyError:
         message = f"an order that is {order.status} cannot be {event}"
         raise NotAllowed(message) from None

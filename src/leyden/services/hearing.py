@@ -16,8 +16,8 @@ from leyden.services.shop import EVERYTHING, SWEEP, Shop
 
 log = structlog.get_logger()
 
-_AT_ONCE = 128
-_MOST_WAITING = 4 * _AT_ONCE
+_AT_ONCE = 1_024
+_MOST_WAITING = 2 * _AT_ONCE
 
 
 async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:

@@ -3,8 +3,6 @@
 Nothing here does I/O.
 """
 
-from dataclasses import replace
-
 import structlog
 
 from leyden.domain import ledger
@@ -62,7 +60,7 @@ def _accepted(desk: Desk, order: Order, invoice: Invoice) -> None:
         what=What.PROMISE,
         key=f"lightning:{order.payment_hash}:promise",
     )
-    held = replace(order, invoice=InvoiceState.ACCEPTED, accepted=invoice.sats)
+    held = order.but(invoice=InvoiceState.ACCEPTED, accepted=invoice.sats)
     if_all_is_held(desk, desk.change(held))
 
 
@@ -79,7 +77,7 @@ def _settled(desk: Desk, order: Order, invoice: Invoice) -> None:
             )
         keep_promise(desk, order)
         return
-    settled = replace(order, invoice=InvoiceState.SETTLED, accepted=invoice.sats)
+    settled = order.but(invoice=InvoiceState.SETTLED, accepted=invoice.sats)
     book = hold if order.status is Status.WAITING_PAYMENT else give
     book(
         desk,
@@ -94,7 +92,7 @@ def _settled(desk: Desk, order: Order, invoice: Invoice) -> None:
 
 def _cancelled(desk: Desk, order: Order) -> None:
     if order.invoice is InvoiceState.OPEN:
-        desk.change(replace(order, invoice=InvoiceState.CANCELLED))
+        desk.change(order.but(invoice=InvoiceState.CANCELLED))
     if not order.promised:
         return
     if order.status is Status.CREATING:
@@ -113,7 +111,7 @@ def _cancelled(desk: Desk, order: Order) -> None:
             )
         ]
     )
-    desk.change(replace(order, invoice=InvoiceState.CANCELLED, accepted=Sats(0)))
+    desk.change(order.but(invoice=InvoiceState.CANCELLED, accepted=Sats(0)))
 
 
 def keep_promise(desk: Desk, order: Order) -> Order:
@@ -131,4 +129,4 @@ def keep_promise(desk: Desk, order: Order) -> Order:
             )
         ]
     )
-    return desk.change(replace(order, invoice=InvoiceState.SETTLED))
+    return desk.change(order.but(invoice=InvoiceState.SETTLED))

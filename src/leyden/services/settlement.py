@@ -86,6 +86,7 @@ async def _book(
                 else:
                     outputs.seen(desk, desk.order(order_id), sighting, shop.rules)
             await desk.written(tx)
+        shop.paid.keep(desk.paid())
 
     await until_not_stale(book)
 

@@ -9,6 +9,7 @@ from leyden.domain.times import Clock
 from leyden.domain.units import Sats
 from leyden.market.base import Account, Ahead, Market
 from leyden.payments.base import Payments, Till
+from leyden.services.paid import Paid
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 
@@ -64,6 +65,7 @@ class Shop:
     ahead: Ahead | None = None  # where the market may begin before a payment is booked
     till: Till | None = None  # for whoever runs the shop
     rules: Rules = field(default_factory=Rules)
+    paid: Paid = field(default_factory=Paid)
 
 
 # Kinds of tasks. The key is the order's id, or EVERYTHING.

@@ -13,7 +13,7 @@ Where step 1 or 2 says no, all money goes back and the order is `failed`.
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
@@ -30,7 +30,6 @@ from leyden.services.invoices import keep_promise
 from leyden.services.settlement import until_not_stale
 from leyden.services.shop import WITHDRAWAL, Shop, ticket_purpose
 from leyden.services.together import Together
-from leyden.storage.secrets import Sealer
 
 log = structlog.get_logger()
 
@@ -47,6 +46,16 @@ class _Looking:
     found: Order | None = None
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A ticket that is there, for the order as it was when it was asked for."""
+
+    due: Due
+    order: Order
+    ref: str
+    sealed: bytes
+
+
 class TicketMaker:
     """Makes tickets; those that are made at the same time are kept together."""
 
@@ -58,10 +67,7 @@ class TicketMaker:
     async def make(self, due: Due) -> None:
         """Make the ticket of a paid order and take the payment; or give it all back."""
         shop = self._shop
-        looking = _Looking(due.key)
-        await self._looked(looking)
-        if (order := looking.found) is None:
-            raise NotFound
+        order = shop.paid.take(due.key) or await self._found(due.key)
         if order.status is not Status.CREATING:
             await _leave(shop, due)
             return
@@ -73,7 +79,16 @@ class TicketMaker:
             log.warning("the held payment is gone", order=order.id)
             await _break(shop, due, order)
         else:
-            await self._kept((due, ticket))
+            purpose = ticket_purpose(order.id)
+            sealed = shop.sealer.seal(ticket.text.encode(), purpose=purpose)
+            await self._kept(_Made(due, order, ticket.ref, sealed))
+
+    async def _found(self, order_id: str) -> Order:
+        looking = _Looking(order_id)
+        await self._looked(looking)
+        if looking.found is None:
+            raise NotFound
+        return looking.found
 
     async def _look(self, looking: Sequence["_Looking"]) -> None:
         found = await self._shop.database.reader.orders.get_many(
@@ -83,21 +98,22 @@ class TicketMaker:
         for each in looking:
             each.found = by_id.get(each.order_id)
 
-    async def _keep(self, made: Sequence[tuple[Due, Ticket]]) -> None:
+    async def _keep(self, made: Sequence[_Made]) -> None:
         """Book each payment and keep its ticket; the order is `created`."""
+        known = {each.order.id: each.order for each in made}
         async with self._shop.database.transaction() as tx:
-            desk = await Desk.laid(
-                tx, [due.key for due, _ in made], now=self._shop.clock()
-            )
-            for due, ticket in made:
-                order = desk.order(due.key)
+            desk = await Desk.laid(tx, known, now=self._shop.clock(), known=known)
+            for each in made:
+                order = desk.order(each.order.id)
                 if order.status is Status.CREATING:
-                    _keep(desk, order, ticket, self._shop.sealer)
+                    if order.promised != each.order.promised:
+                        raise Stale(f"{order.id} was paid another way meanwhile")
+                    _keep(desk, order, each)
                 elif order.status in ENDED:
                     desk.put(WITHDRAWAL, order.id)
             await desk.written(tx)
             # This also proves that they are all still ours: else nothing is written.
-            await end_together(tx, [due for due, _ in made])
+            await end_together(tx, [each.due for each in made])
 
 
 async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
@@ -115,7 +131,7 @@ async def _take(shop: Shop, order: Order) -> bool:
     return request is not None and await shop.payments.settle(request)
 
 
-def _keep(desk: Desk, order: Order, ticket: Ticket, sealer: Sealer) -> None:
+def _keep(desk: Desk, order: Order, made: _Made) -> None:
     if order.promised:
         order = keep_promise(desk, order)
     give(
@@ -126,12 +142,10 @@ def _keep(desk: Desk, order: Order, ticket: Ticket, sealer: Sealer) -> None:
         what=What.SURPLUS,
         key=f"ticketed:{order.id}:surplus",
     )
-    sealed = sealer.seal(ticket.text.encode(), purpose=ticket_purpose(order.id))
     desk.move(
-        replace(
-            advance(order, Event.TICKETED),
-            sealed_ticket=sealed,
-            ticket_ref=ticket.ref,
+        advance(order, Event.TICKETED).but(
+            sealed_ticket=made.sealed,
+            ticket_ref=made.ref,
         )
     )
 
@@ -290,7 +304,7 @@ def _moved(desk: Desk, order: Order, progress: Progress) -> None:
         return
     if order.status is Status.CREATED:
         submitted = advance(order, Event.REGISTERED)
-        order = desk.move(replace(submitted, order_nonce=progress.order_nonce))
+        order = desk.move(submitted.but(order_nonce=progress.order_nonce))
     if progress.state is TicketState.FILLED:
         _fill(desk, order, progress)
 

@@ -36,7 +36,7 @@ async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
     counted = {OutputState.BOOKED, OutputState.BURIED}
     return Tracked(
         order=order,
-        steps=(made, *await reader.orders.timeline(order_id)),
+        steps=(made, *await reader.moves.timeline(order_id)),
         seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
         arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
         confirmations=shop.rules.confirmations.needed(order.to_be_paid),

@@ -125,7 +125,7 @@ async def _order(database: Database, order: Order) -> AsyncIterator[Broken]:
     entries = await database.reader.ledger.of_order(order.id)
     for problem in _holding(order, entries):
         yield Broken("I6", f"order {order.id}: {problem}")
-    moves = await database.reader.orders.moves(order.id)
+    moves = await database.reader.moves.of_order(order.id)
     if not _is_walk(order, moves):
         yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
     if (order.sealed_ticket is not None) != bool(order.ticket_ref):

@@ -62,7 +62,8 @@ class Ledger:
 
         Of what they take from a `held` place the caller has locked the order.
         """
-        await self._run.many(sql.POST, [_row(entry, at) for entry in written])
+        now = to_us(at)
+        await self._run.many(sql.POST, [_row(entry, now) for entry in written])
         changes: Counter[str] = Counter()
         for entry in written:
             changes[entry.source] -= entry.sats
@@ -87,7 +88,7 @@ class Ledger:
             raise Violated("an order is to let go of what it never held")
 
     async def _add(self, entry: Entry, at: datetime) -> bool:
-        return bool(await self._run(sql.ADD, **_row(entry, at)))
+        return bool(await self._run(sql.ADD, **_row(entry, to_us(at))))
 
     async def _change(self, place: str, change: int) -> None:
         below_zero = place.startswith(_BELOW_ZERO)
@@ -146,11 +147,11 @@ class Ledger:
         return [_written(row) for row in rows]
 
 
-def _row(entry: Entry, at: datetime) -> dict[str, Value]:
+def _row(entry: Entry, at: int) -> dict[str, Value]:
     return {
         "key": entry.key,
-        "at": to_us(at),
-        "what": entry.what,
+        "at": at,
+        "what": str(entry.what),
         "source": entry.source,
         "target": entry.target,
         "sats": entry.sats,

@@ -119,10 +119,11 @@ class Sealer:
 
     def seal(self, value: bytes, *, purpose: str) -> bytes:
         """Close a value so that only this installation opens it, for this purpose."""
-        data_key = secrets.token_bytes(_KEY)
-        nonce = secrets.token_bytes(_NONCE)
+        # One question to the kernel for all that has to be random.
+        drawn = secrets.token_bytes(_KEY + 2 * _NONCE)
+        data_key, nonce = drawn[:_KEY], drawn[_KEY : _KEY + _NONCE]
         sealed = AESGCM(data_key).encrypt(nonce, value, purpose.encode())
-        return self._wrapped(data_key) + nonce + sealed
+        return self._wrapped(data_key, drawn[_KEY + _NONCE :]) + nonce + sealed
 
     def open(self, sealed: bytes, *, purpose: str) -> bytes:
         """Open what was sealed for this purpose; anything else is a SetupError."""
@@ -142,7 +143,9 @@ class Sealer:
     def sealed_anew(self, sealed: bytes) -> bytes:
         """Wrap the data key with the newest key; the value stays as it is."""
         try:
-            return self._wrapped(self._data_key(sealed)) + sealed[_VALUE_AT:]
+            data_key = self._data_key(sealed)
+            nonce = secrets.token_bytes(_NONCE)
+            return self._wrapped(data_key, nonce) + sealed[_VALUE_AT:]
         except (InvalidTag, KeyError):
             raise SetupError("a sealed value does not open with secrets_file") from None
 
@@ -154,8 +157,7 @@ class Sealer:
         """Give the keyed digest by which a value is looked up."""
         return hmac.digest(self._digesting, purpose.encode() + b"\0" + value, "sha256")
 
-    def _wrapped(self, data_key: bytes) -> bytes:
-        nonce = secrets.token_bytes(_NONCE)
+    def _wrapped(self, data_key: bytes, nonce: bytes) -> bytes:
         return (
             _VERSION + self._newest + nonce + self._wrap.encrypt(nonce, data_key, None)
         )

@@ -2,7 +2,8 @@
 
 Statements run on the event loop itself: in WAL mode a reader never waits, and a
 point read (8 µs) is cheaper than a hop to a thread (60 µs). Only BEGIN, which may
-wait for another process, and COMMIT, which waits for the disk, go to a thread.
+wait for another process, COMMIT, which waits for the disk, and what writes many rows
+go to a thread.
 
 Writers take turns. Turns that wait for one another share one fsync: each has a
 savepoint of its own, all are committed together, and each hears of its commit only
@@ -23,19 +24,25 @@ from types import TracebackType
 from leyden.errors import DatabaseAway, SetupError
 from leyden.storage.nouns import Nouns, Take
 from leyden.storage.sqlite_reads import Reads
-from leyden.storage.sqlite_statements import Statements, translated
+from leyden.storage.sqlite_rows import Rows
+from leyden.storage.sqlite_statements import WritingStatements, in_thread, translated
 from leyden.storage.statements import Wake
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
 _LARGEST_GROUP = 256
+_PREPARED = 512  # statements that are kept: the program's own, some in three sizes
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
 def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open the file the one way it is opened: WAL, FULL, foreign keys, no magic."""
     connection = sqlite3.connect(
-        path, timeout=timeout_s, isolation_level=None, check_same_thread=False
+        path,
+        timeout=timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_PREPARED,
     )
     try:
         connection.execute("PRAGMA journal_mode=WAL")
@@ -67,12 +74,13 @@ class _Transaction:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        run: WritingStatements,
         turns: "asyncio.Queue[_Turn | None]",
         wake: Callable[[set[str]], None],
         takers: Mapping[str, Take],
     ) -> None:
         self._execute = connection.execute
-        self._run = Statements(connection)
+        self._run = run
         self._turns = turns
         self._wake = wake
         self._takers = takers
@@ -138,12 +146,17 @@ class SqliteDatabase:
     is_alone = True
 
     def __init__(self, path: Path) -> None:
+        self._rows = Rows()
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
         self._reads = Reads(self._reading)
         self.reader = Nouns(self._reads)
         self.edition = self._reads.edition
         self._writing = connect(path)
+        # What a thousand payments touch at once is not written twice, and goes from
+        # the log to its place a quarter as often as is usual.
+        self._writing.execute("PRAGMA cache_size=-16000")
+        self._writing.execute("PRAGMA wal_autocheckpoint=4000")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
         self._writer = asyncio.create_task(self._write(), name="sqlite writer")
@@ -160,7 +173,8 @@ class SqliteDatabase:
 
     def transaction(self) -> "_Transaction":
         """Wait for a turn, run the block, return once it is on disk."""
-        return _Transaction(self._writing, self._turns, self._wake, self._takers)
+        run = WritingStatements(self._writing, self._rows, self._thread)
+        return _Transaction(self._writing, run, self._turns, self._wake, self._takers)
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:
@@ -215,8 +229,7 @@ class SqliteDatabase:
                     begin()
 
     async def _in_thread(self, sql: str) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._writing.execute, sql)
+        await in_thread(self._thread, lambda: self._writing.execute(sql))
 
     async def close(self) -> None:
         """Commit what is under way, fold the WAL in, let go of the file."""

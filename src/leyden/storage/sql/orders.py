@@ -1,10 +1,12 @@
 """What is asked of the database about orders."""
 
+from collections.abc import Iterable
+
 from sqlalchemy import (
     BigInteger,
+    Update,
     bindparam,
     func,
-    insert,
     literal_column,
     select,
     tuple_,
@@ -13,20 +15,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.orders import Status
+from leyden.storage.order_rows import CHANGES, PAYMENT, TICKET
 from leyden.storage.sql.words import is_among
-from leyden.storage.tables_money import moves, orders
-
-MUTABLE = (
-    "status",
-    "credit_refund",
-    "paid_at",
-    "invoice_state",
-    "accepted",
-    "offered",
-    "ticket_ref",
-    "sealed_ticket",
-    "order_nonce",
-)
+from leyden.storage.tables_money import orders
 
 ADD = insert_once(orders).on_conflict_do_nothing().returning(orders.c.id)
 GET = select(orders).where(orders.c.id == bindparam("order_id"))
@@ -39,31 +30,33 @@ LOCK_MANY = (
     .order_by(orders.c.id)
     .with_for_update()
 )
+# What may change, of orders whose other columns are known already.
+LOCK_AGAIN = (
+    select(orders.c.id, *(orders.c[name] for name in CHANGES))
+    .where(is_among(orders.c.id, "order_ids"))
+    .order_by(orders.c.id)
+    .with_for_update()
+)
 PAID_TO = select(orders).where(is_among(orders.c.onchain_address, "addresses"))
 INVOICED = select(orders.c.payment_hash, orders.c.id, orders.c.invoice_state).where(
     is_among(orders.c.payment_hash, "hashes")
 )
-SAVE = (
-    update(orders)
-    .where(orders.c.id == bindparam("order_id"), orders.c.status == bindparam("was"))
-    .values({name: bindparam(name) for name in MUTABLE})
-)
-MOVED = insert(moves).values(
-    order_id=bindparam("order_id"),
-    at=bindparam("at"),
-    before=bindparam("before"),
-    after=bindparam("after"),
-)
-MOVES = (
-    select(moves.c.before, moves.c.after)
-    .where(moves.c.order_id == bindparam("order_id"))
-    .order_by(moves.c.id)
-)
-TIMELINE = (
-    select(moves.c.after, moves.c.at)
-    .where(moves.c.order_id == bindparam("order_id"))
-    .order_by(moves.c.id)
-)
+
+
+def _saving(names: Iterable[str]) -> Update:
+    return (
+        update(orders)
+        .where(
+            orders.c.id == bindparam("order_id"), orders.c.status == bindparam("was")
+        )
+        .values({name: bindparam(name) for name in names})
+    )
+
+
+# What does not change is not written: neither are the indexes on it.
+SAVE_PAYMENT = _saving(("status", *PAYMENT))
+SAVE_TICKET = _saving(("status", *TICKET))
+SAVE_BOTH = _saving(CHANGES)
 PAGE = (
     select(orders)
     .where(
