@@ -19,6 +19,7 @@ from leyden.domain.orders import Status as OrderStatus
 from leyden.domain.webhooks import StatusChanged, body, proof
 from leyden.errors import LeydenError
 from leyden.payments.treasury import PERMISSIONS
+from leyden.web.table import PAGES as DASHBOARD
 
 ROOT = Path(__file__).parents[1]
 API = ROOT / "docs" / "api.md"
@@ -139,6 +140,19 @@ def test_every_command_exists_with_its_options(page: Path) -> None:
             parse(words)
         except click.ClickException as error:
             pytest.fail(f"leyden {' '.join(words)}: {error.format_message()}")
+
+
+def test_every_page_of_the_dashboard_can_be_typed() -> None:
+    _, _, after = (
+        (ROOT / "docs" / "cli.md").read_text().partition("\n| page | typed |\n")
+    )
+    rows = [line.split("|")[1:3] for line in after.split("\n\n")[0].splitlines()[1:]]
+    told = [page for cell, _ in rows for page in _INLINE.findall(cell)]
+    here, node = "/app/{organization_id}", "/app/{organization_id}/nodes/{node_id}"
+    meant = [re.sub("^NODE", node, re.sub("^HERE", here, page)) for page in told]
+    assert sorted(meant) == sorted({each.path for each in DASHBOARD})
+    for _, typed in rows:
+        assert "leyden " in typed or "browser" in typed
 
 
 @pytest.mark.parametrize(

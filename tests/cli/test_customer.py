@@ -195,6 +195,10 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert kept.exit_code == 1
     assert f"{made['total_fee']} sat become credit" in kept.stderr
     given_up = typed("flow", "cancel", made["order_id"], "--yes")
+    in_vain = typed("flow", "status", made["order_id"], "--wait", "created")
+    assert in_vain.exit_code == 5
+    assert made["order_id"] in in_vain.stdout
+    assert "it will not come to created" in in_vain.stderr
     assert f"{made['total_fee']} sat became credit" in given_up.stdout
     assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
 

@@ -14,6 +14,7 @@ OF_THE_MACHINE = frozenset(
     }
 )
 TOOK_TOO_LONG = 7
+STOPPED = 130  # as shells count: 128, and the number of SIGINT
 CODES: dict[int, str] = {
     0: "done",
     FAILED: "it failed, in a way that has no number of its own",
@@ -24,6 +25,7 @@ CODES: dict[int, str] = {
     6: "nobody answers, or asks to wait: try again later",
     TOOK_TOO_LONG: "what was waited for did not come in time",
     8: "a wrong password, a backup that does not open, or the node itself refused",
+    STOPPED: "ctrl-C; what the platform was asked goes on",
 }
 _BY_STATUS = {
     0: 6,

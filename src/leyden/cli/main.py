@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 import click
 
@@ -100,14 +101,37 @@ def main() -> None:
     """Run the command; an error that can be mended is one line with the next step."""
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
     try:
-        leyden()
+        code = leyden(standalone_mode=False)
+        if sys.stdout is not None:  # else it was closed before we began
+            sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt) as error:
+        _stop(error)
     except LeydenError as error:
-        print(f"leyden: {error}", file=sys.stderr)
-        sys.exit(exits.code(error))
+        _end(str(error), exits.code(error))
+    except BrokenPipeError:
+        # Whoever read us has seen enough; Python must not flush to nobody at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(exits.FAILED)
     except OSError as error:
         if error.errno not in exits.OF_THE_MACHINE:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        words = f"{place}{error.strerror}; see `leyden doctor`"
-        print(f"leyden: {words}", file=sys.stderr)
-        sys.exit(exits.FAILED)
+        _end(f"{place}{error.strerror}; see `leyden doctor`", exits.FAILED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stop(error: BaseException) -> NoReturn:
+    """Say why it ends before its time: ctrl-C, or nobody to ask."""
+    if isinstance(error.__cause__ or error, KeyboardInterrupt) or sys.stdin.isatty():
+        print(file=sys.stderr)
+        _end("stopped here; what the platform was asked goes on", exits.STOPPED)
+    print(file=sys.stderr)
+    _end("nobody is there to answer; --help tells how not to be asked", exits.FAILED)
+
+
+def _end(words: str, code: int) -> NoReturn:
+    print(f"leyden: {words}", file=sys.stderr)
+    sys.exit(code)

@@ -1,17 +1,23 @@
 """Secrets that are typed in: from a file, the environment, or a prompt; never argv."""
 
 import os
+import sys
 from pathlib import Path
 
 import click
 
 from leyden.errors import SetupError
 
+_MISSING = "{}: set {}, or name a file that holds it"
+
 
 def asked_for(
     what: str, *, file: Path | None, variable: str, twice: bool = False
 ) -> str:
-    """Give a secret: what the file holds, else the variable, else what is typed."""
+    """Give a secret: what the file holds, else the variable, else what is typed.
+
+    Where nobody types, it is the next line of standard input.
+    """
     if file is not None:
         try:
             found = file.read_text().removesuffix("\n").removesuffix("\r")
@@ -24,12 +30,19 @@ def asked_for(
         return found
     if found := os.environ.get(variable, ""):
         return found
+    if sys.stdin is sys.__stdin__ and not os.isatty(0):
+        return _piped(what, variable)
     try:
         typed: str = click.prompt(
             what, hide_input=True, confirmation_prompt=twice, err=True
         )
     except click.Abort:
-        raise SetupError(
-            f"{what}: set {variable}, or name a file that holds it"
-        ) from None
+        raise SetupError(_MISSING.format(what, variable)) from None
     return typed
+
+
+def _piped(what: str, variable: str) -> str:
+    line = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
+    if not line:
+        raise SetupError(_MISSING.format(what, variable))
+    return line

@@ -18,7 +18,8 @@ _GAP = "  "
 
 def room() -> int | None:
     """Give how many columns the terminal has; None where nobody looks at one."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    seen = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if seen else None
 
 
 def drawn(

@@ -10,14 +10,16 @@ from pathlib import Path
 import click
 import msgspec
 
+from leyden.cli import exits
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.cli.secrets import asked_for
-from leyden.client import Client
+from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
 from leyden.errors import SetupError
 
 _FILE = Path("leyden") / "profiles.json"
+_UNAUTHORIZED = 401
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -125,6 +127,10 @@ def add(
         key = asked_for("API key", file=key_file, variable="LEYDEN_KEY")
         with Client(url, key, authority=authority, connect=connect) as client:
             told = client.key()
+    except ApiError as error:
+        refused = error.status == _UNAUTHORIZED
+        said = f"{url} does not know this key" if refused else error.message
+        raise exits.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
     made = Profile(

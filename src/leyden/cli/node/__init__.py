@@ -7,7 +7,7 @@ platform is given to keep was sealed here before.
 import click
 
 from leyden.cli.groups import Group
-from leyden.cli.node import backups, bakery, restoring, wallet
+from leyden.cli.node import backups, bakery, channels, restoring, wallet
 
 
 @click.group(cls=Group)
@@ -24,6 +24,7 @@ def node() -> None:
 for each in (
     *(wallet.init, restoring.restore, wallet.unlock, wallet.password),
     *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
+    channels.channels,
     *(backups.backup, backups.seed, backups.keep, backups.reseal),
 ):
     node.add_command(each)

@@ -1,0 +1,75 @@
+"""A node's channels, as lnd tells of them to whoever holds a macaroon for it."""
+
+from typing import Any
+
+import msgspec
+
+from leyden.client.lnd import Lnd
+
+
+class Channel(msgspec.Struct, kw_only=True):
+    """One channel: what can be paid through it, and what can be taken."""
+
+    point: str
+    peer: str
+    active: bool  # false as well while it is being opened or closed
+    stage: str
+    capacity: int
+    local: int
+    remote: int
+
+
+class Channels(msgspec.Struct, kw_only=True):
+    """All of a node's channels, and their sums in satoshis."""
+
+    can_pay: int
+    can_be_paid: int
+    on_chain: int
+    channels: list[Channel]
+
+
+_PENDING = {
+    "pending_open_channels": "opening",
+    "waiting_close_channels": "closing",
+    "pending_force_closing_channels": "force-closing",
+}
+
+
+def look(lnd: Lnd) -> Channels:
+    """Ask for the channels, those that are opened or closed among them."""
+    opened = [
+        Channel(
+            point=str(each["channel_point"]),
+            peer=str(each["remote_pubkey"]),
+            active=bool(each.get("active")),
+            stage="open",
+            capacity=_sats(each, "capacity"),
+            local=_sats(each, "local_balance"),
+            remote=_sats(each, "remote_balance"),
+        )
+        for each in lnd.get("/v1/channels").get("channels", ())
+    ]
+    told = lnd.get("/v1/channels/pending")
+    moving = [
+        Channel(
+            point=str(each["channel"]["channel_point"]),
+            peer=str(each["channel"]["remote_node_pub"]),
+            active=False,
+            stage=stage,
+            capacity=_sats(each["channel"], "capacity"),
+            local=_sats(each["channel"], "local_balance"),
+            remote=_sats(each["channel"], "remote_balance"),
+        )
+        for kind, stage in _PENDING.items()
+        for each in told.get(kind, ())
+    ]
+    return Channels(
+        can_pay=sum(each.local for each in opened if each.active),
+        can_be_paid=sum(each.remote for each in opened if each.active),
+        on_chain=_sats(lnd.get("/v1/balance/blockchain"), "confirmed_balance"),
+        channels=[*opened, *moving],
+    )
+
+
+def _sats(told: dict[str, Any], name: str) -> int:
+    return int(told.get(name) or 0)

@@ -1,0 +1,125 @@
+"""How a command ends before its time: ctrl-C, a pipe that closed, nobody to ask."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.client.harbour import Harbour
+
+LEYDEN = str(Path(sys.executable).with_name("leyden"))
+
+
+@pytest.fixture(scope="module")
+def harbour(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Harbour]:
+    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def environment(harbour: Harbour, tmp_path: Path) -> dict[str, str]:
+    """A customer's shell."""
+    return {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "LEYDEN_HOME": str(tmp_path / "home"),
+        "LEYDEN_URL": harbour.url,
+        "LEYDEN_KEY": harbour.key,
+    }
+
+
+def test_ctrl_c_ends_the_wait_and_nothing_else(
+    harbour: Harbour, environment: dict[str, str]
+) -> None:
+    with harbour.client() as client:
+        order = client.flow.create(1_000_000)
+    with subprocess.Popen(
+        [LEYDEN, "flow", "status", order.order_id, "--wait", "filled"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as waiting:
+        assert waiting.stderr is not None
+        assert "waiting_payment" in waiting.stderr.readline()
+        waiting.send_signal(signal.SIGINT)
+        out, said = waiting.communicate(timeout=30)
+    assert waiting.returncode == 130
+    assert out == ""
+    assert said.strip() == "leyden: stopped here; what the platform was asked goes on"
+    with harbour.client() as client:
+        assert client.flow.status(order.order_id).status == "waiting_payment"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
+    environment: dict[str, str],
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [LEYDEN, "config"],
+        env=environment,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("flow", "cancel", "ORDER"),
+            "leyden: nobody is there to answer; --help tells how not to be asked",
+        ),
+        (
+            ("profile", "add", "pier", "--url", "http://127.0.0.1:1"),
+            "leyden: API key: set LEYDEN_KEY, or name a file that holds it",
+        ),
+    ],
+)
+def test_where_nobody_is_there_nobody_is_asked(
+    harbour: Harbour, environment: dict[str, str], words: tuple[str, ...], said: str
+) -> None:
+    if words[0] == "profile":
+        environment = {**environment, "LEYDEN_KEY": ""}
+    with harbour.client() as client:
+        order = client.flow.create(1_000_000)
+    done = subprocess.run(
+        [LEYDEN, *(order.order_id if word == "ORDER" else word for word in words)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1] == said
+
+
+def test_a_secret_may_come_through_a_pipe(
+    harbour: Harbour, environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [LEYDEN, "profile", "add", "pier", "--url", harbour.url],
+        env={**environment, "LEYDEN_KEY": ""},
+        input=f"{harbour.key}\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert harbour.key not in done.stdout
