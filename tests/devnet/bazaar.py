@@ -29,6 +29,8 @@ from tests.ports import free_ports
 RATE = 2480
 LEASE = 2016
 _WITHIN_S = 100
+# Tests kill daemons again and again, and none of them for being broken.
+_LAST_WAIT_S = 1.0
 
 
 @dataclass
@@ -47,12 +49,14 @@ class Bazaar:
         names = [field.name for field in dataclasses.fields(AuctionPorts)]
         traders = AuctionPorts(**dict(zip(names, free_ports(len(names)), strict=True)))
         ports = dataclasses.replace(some_ports(), auction=traders)
-        chain = Network(home, programs=programs, ports=ports)
+        chain = Network(home, programs=programs, ports=ports, last_wait_s=_LAST_WAIT_S)
         bazaar = cls(home, [])
         try:
             await chain.start(bazaar.said.append)
             bazaar._keeping.append(asyncio.create_task(chain.supervise()))
-            auction = Auction(home, programs=programs, every_s=every_s)
+            auction = Auction(
+                home, programs=programs, every_s=every_s, last_wait_s=_LAST_WAIT_S
+            )
             bazaar.auctioneer = auction.keepers["auctioneer"]
             await auction.start(bazaar.said.append)
             bazaar._keeping.append(asyncio.create_task(auction.supervise()))

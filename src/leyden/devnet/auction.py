@@ -17,7 +17,7 @@ import structlog
 
 from leyden.devnet import access, auctioneer, hands, stock
 from leyden.devnet.auctioneer import EVERY_S, Auctioneer
-from leyden.devnet.daemon import Keeper, bring_all_up, keep_logs_small
+from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_small
 from leyden.devnet.following import followed
 from leyden.devnet.lnd import Lnd
 from leyden.devnet.poold import Poold
@@ -36,7 +36,12 @@ class Auction:
     """The auction of one home, and everybody in it."""
 
     def __init__(
-        self, home: Path, *, programs: Mapping[str, Path], every_s: int = EVERY_S
+        self,
+        home: Path,
+        *,
+        programs: Mapping[str, Path],
+        every_s: int = EVERY_S,
+        last_wait_s: float = LAST_WAIT_S,
     ) -> None:
         network = access.load(home)
         if network.auctioneer is None:
@@ -55,7 +60,8 @@ class Auction:
                     btcd=network.btcd,
                     buyers=[folder / name for name in _BUYERS],
                     every_s=every_s,
-                )
+                ),
+                last_wait_s=last_wait_s,
             )
         }
         for name in ("asker", "customer"):
@@ -67,7 +73,8 @@ class Auction:
                     chain=network.chain,
                     access=network.lnds[name],
                     btcd=network.btcd,
-                )
+                ),
+                last_wait_s=last_wait_s,
             )
         for name, pool in network.pools.items():
             self.keepers[name] = Keeper(
@@ -79,7 +86,8 @@ class Auction:
                     access=pool,
                     lnd=network.lnds[pool.lnd],
                     auctioneer=network.auctioneer,
-                )
+                ),
+                last_wait_s=last_wait_s,
             )
 
     async def start(self, say: Callable[[str], None] = log.info) -> None:

@@ -15,6 +15,8 @@ from leyden.processes import Identity
 
 log = structlog.get_logger()
 
+# The longest that a daemon which ends again and again is left alone.
+LAST_WAIT_S = 60.0
 _SERVES_WITHIN_S = 120.0
 _LOOK_AGAIN_S = 0.05
 _LONG_ENOUGH_S = 60.0  # a run that lasted so long was a good one
@@ -59,7 +61,11 @@ class Keeper:
     """Keeps one daemon running; what runs already is found again, not doubled."""
 
     def __init__(
-        self, daemon: Daemon, *, first_wait_s: float = 1.0, last_wait_s: float = 60.0
+        self,
+        daemon: Daemon,
+        *,
+        first_wait_s: float = 1.0,
+        last_wait_s: float = LAST_WAIT_S,
     ) -> None:
         self.daemon = daemon
         self._first_wait_s = first_wait_s

@@ -15,7 +15,14 @@ from leyden import processes
 from leyden.devnet import access, hands, treasury
 from leyden.devnet.btcd import Btcd
 from leyden.devnet.chain import connected
-from leyden.devnet.daemon import Daemon, Keeper, bring_up, claim, keep_logs_small
+from leyden.devnet.daemon import (
+    LAST_WAIT_S,
+    Daemon,
+    Keeper,
+    bring_up,
+    claim,
+    keep_logs_small,
+)
 from leyden.devnet.following import followed
 from leyden.devnet.journal import Journal
 from leyden.devnet.lnd import Lnd
@@ -48,6 +55,7 @@ class Network:
         chain: str = "simnet",
         treasury_sats: int = 1_000_000_000,
         fresh_s: float = FRESH_S,
+        last_wait_s: float = LAST_WAIT_S,
     ) -> None:
         self._home = home
         self._treasury_sats = treasury_sats
@@ -76,7 +84,7 @@ class Network:
         )
         daemons: list[Daemon] = [btcd, lnd]
         # Each needs those before it.
-        self._keepers = [Keeper(daemon) for daemon in daemons]
+        self._keepers = [Keeper(daemon, last_wait_s=last_wait_s) for daemon in daemons]
 
     async def start(self, say: Callable[[str], None] = log.info) -> None:
         """Bring everything up, and what is up already not again.
