@@ -1,11 +1,12 @@
 """Commands as they are typed, each with a home of its own."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 
 from leyden.cli import exits
@@ -16,7 +17,7 @@ Typed = Callable[..., Result]
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Typed]:
     """Type a command, and get what it printed; errors show as `main` shows them."""
     monkeypatch.setenv("LEYDEN_HOME", str(tmp_path / "home"))
 
@@ -29,7 +30,11 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
             raise result.exception
         return result
 
-    return run
+    before = structlog.get_config() if structlog.is_configured() else {}
+    yield run
+    structlog.reset_defaults()  # commands say what is logged, and where to
+    if before:
+        structlog.configure(**before)
 
 
 def told(result: Result) -> Any:

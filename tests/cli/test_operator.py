@@ -8,9 +8,11 @@ import pytest
 from leyden import app, settings
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
+from leyden.market.simulated import SimulatedMarket
 from leyden.services import accounts
 from leyden.services import sign_in as signing_in
 from tests.cli.conftest import Typed, told
+from tests.services.till import PRICE, Till
 
 
 @pytest.fixture
@@ -223,6 +225,49 @@ def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:
     result = migrated("overview")
     assert result.exit_code == 1
     assert "upkeep: nothing has been done for a while" in result.stdout
+
+
+def lose_a_ticket(home: Path) -> str:
+    """Sell a channel for credit, and lose its ticket; give the order's id."""
+
+    async def run() -> str:
+        async with app.opened(settings.load(os.environ)) as platform:
+            market = SimulatedMarket(home / "tickets.json")
+            till = Till(platform.database, platform.sealer, market=market)
+            till.now = platform.clock()
+            await till.open()
+            await till.give_credit(PRICE)
+            order = await till.create()
+            await till.settle_down()
+            market.lose(await till.ticket(order))
+            return order.id
+
+    return asyncio.run(run())
+
+
+def test_an_order_whose_ticket_was_lost_is_named_and_ended(
+    migrated: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order_id = lose_a_ticket(tmp_path / "home")
+    end = ("pool", "abandon", order_id, "--reason", "pool.db is gone", "--json")
+    assert "no channels are sold here" in migrated(*end).stderr
+    monkeypatch.setenv("LEYDEN_TREASURY_HOST", "127.0.0.1:1")
+    monkeypatch.setenv("LEYDEN_MARKET", "simulated")
+    (need,) = told(migrated("orders", "--json"))["orders"]
+    assert (need["order_id"], need["status"]) == (order_id, "created")
+    assert "leyden pool abandon" in need["why"]
+    seen = migrated("overview")
+    assert seen.exit_code == 1
+    assert "1 orders wait in vain: the market lost their ticket" in seen.stdout
+    assert migrated("pool", "abandon", order_id).exit_code == 2
+    assert told(migrated(*end)) == {
+        "order_id": order_id,
+        "status": "cancelled",
+        "credit_refund": PRICE,
+    }
+    assert told(migrated("orders", "--json")) == {"orders": []}
+    (last, *_) = told(migrated("audit", "--json"))["audit"]
+    assert (last["action"], last["subject"]) == ("order abandoned", order_id)
 
 
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from leyden.domain.orders import Status
 from leyden.services import accounts
+from leyden.services.orders import open_ticket
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web.state_map import SIDE, patches
@@ -102,3 +104,30 @@ def test_a_map_of_ten_thousand_is_no_larger_than_one_of_ten() -> None:
     assert (many[0].count, many[0].height) == (10_000, 50 * SIDE)
     assert patches({"running": 41})[0].rest == SIDE
     assert patches({"failed": 0}) == []
+
+
+async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
+    opal: Visitor, world: World
+) -> None:
+    page = await ordered(opal)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await opal.get(page)).text
+
+    await until(look, shows="sidecar1")
+    assert "No order needs you" in (await opal.get("/app/operator/orders")).text
+    world.market.lose(next(iter(await tickets(world))))
+    shown = (await opal.get("/app/operator/orders")).text
+    assert "its ticket is lost" in shown
+    assert request.order_id in shown
+    told = "1 orders wait in vain: the market lost their ticket"
+    assert told in (await opal.get("/app/operator")).text
+    world.market.away = True
+    assert told not in (await opal.get("/app/operator")).text
+
+
+async def tickets(world: World) -> list[str]:
+    orders = await world.shop.database.reader.orders.in_status(Status.CREATED)
+    return [open_ticket(world.shop, each) for each in orders]

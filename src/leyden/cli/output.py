@@ -25,7 +25,10 @@ def on_platform(step: "Callable[[Platform], Awaitable[Result]]") -> Result:
 
     What a platform is made of takes a second to import; a customer's commands do not.
     """
+    from leyden import logs  # noqa: PLC0415
     from leyden.app import opened  # noqa: PLC0415
+
+    logs.configure(form="text", level="warning")
 
     async def run() -> Result:
         async with opened(knobs.load(os.environ)) as platform:

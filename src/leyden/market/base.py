@@ -35,7 +35,10 @@ class Market(Protocol):
         ...
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Tell where these tickets stand; one that is not told of is not known."""
+        """Tell where these tickets stand, LOST for those that the market never made.
+
+        How one stands that is not told of is not known yet.
+        """
         ...
 
     async def withdraw(self, order_id: str, ref: str) -> bool:

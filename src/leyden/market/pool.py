@@ -119,7 +119,9 @@ class PoolMarket:
             if ref not in tickets or tickets[ref].state != _REGISTERED:
                 self._registered.pop(ref, None)
         over = await self._ends.of(tickets)
-        told: dict[str, Progress] = {}
+        told = {
+            ref: Progress(state=TicketState.LOST) for ref in refs if ref not in tickets
+        }
         for ref, ticket in tickets.items():
             if ref in over:
                 if (progress := over[ref]) is not None:

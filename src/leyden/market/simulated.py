@@ -79,7 +79,9 @@ class SimulatedMarket:
         with self._held():
             tickets = self._tickets
         return {
-            ref: Progress(
+            ref: Progress(state=TicketState.LOST)
+            if (kept := tickets.get(ref)) is None
+            else Progress(
                 state=kept.state,
                 order_nonce=(
                     hashlib.sha256(kept.text.encode()).hexdigest()
@@ -89,7 +91,6 @@ class SimulatedMarket:
                 lease=_lease(kept) if kept.state is TicketState.FILLED else None,
             )
             for ref in refs
-            if (kept := tickets.get(ref)) is not None
         }
 
     async def withdraw(self, order_id: str, ref: str) -> bool:
@@ -136,6 +137,14 @@ class SimulatedMarket:
     def drop(self, text: str) -> bool:
         """Cancel a ticket behind the platform's back."""
         return self._step(text, TicketState.OFFERED, TicketState.CANCELLED)
+
+    def lose(self, text: str) -> None:
+        """Forget a ticket, as a poold does that lost its database."""
+        with self._held():
+            self._tickets = {
+                ref: kept for ref, kept in self._tickets.items() if kept.text != text
+            }
+            self._save()
 
     def _step(self, text: str, before: TicketState, after: TicketState) -> bool:
         with self._held():

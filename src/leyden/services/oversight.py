@@ -4,20 +4,29 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+import structlog
+
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
+from leyden.errors import MarketAway
 from leyden.services import credit
 from leyden.services.credit import Balance
+from leyden.services.lost import lost
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
 from leyden.storage.counts import Queue, Tried
+
+log = structlog.get_logger()
 
 # A task that was due so long ago is not being done, and one tried so often fails.
 _LATE: Final = timedelta(minutes=5)
 _OFTEN: Final = 10
 _MOST_ORDERS: Final = 200
 _MOST_TRIED: Final = 20
+_LOST: Final = "its ticket is lost: `leyden pool abandon` ends it"
+_STUCK: Final = "its ticket is not made yet"
+_FAILED: Final = "its ticket could not be made"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +39,14 @@ class Overview:
     tried: list[Tried]  # what does not go well
     alarms: list[str]
     balances: dict[str, Sats]  # of places that are nobody's own
+
+
+@dataclass(frozen=True)
+class Need:
+    """An order that a person should look at."""
+
+    order: Order
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,24 +66,40 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         await counts.orders(),
         await counts.tasks(),
     )
+    in_vain = len(await _lost(platform))
     sums = await platform.database.reader.ledger.sums()
     return Overview(
         nodes=nodes,
         orders=orders,
         queues=queues,
         tried=await counts.tried(most=_MOST_TRIED),
-        alarms=_alarms(nodes, orders, queues, now),
+        alarms=_alarms(nodes, orders, in_vain, queues, now),
         balances={place: sats for place, sats in sums.items() if ":" not in place},
     )
 
 
-async def in_need(platform: Platform, *, now: datetime) -> list[Order]:
-    """Give the orders that a person should look at: failed, or stuck half-way."""
+async def in_need(platform: Platform, *, now: datetime) -> list[Need]:
+    """Give the orders that a person should look at: lost, stuck half-way, or failed."""
     reader = platform.database.reader.orders
     failed = await reader.in_status(Status.FAILED, most=_MOST_ORDERS)
     creating = await reader.in_status(Status.CREATING, most=_MOST_ORDERS)
     stuck = [each for each in creating if each.paid_at and now - each.paid_at > _LATE]
-    return [*stuck, *failed]
+    return [
+        *(Need(each, _LOST) for each in await _lost(platform)),
+        *(Need(each, _STUCK) for each in stuck),
+        *(Need(each, _FAILED) for each in failed),
+    ]
+
+
+async def _lost(platform: Platform) -> list[Order]:
+    """Give the orders whose ticket is lost; none as long as the market does not say."""
+    if platform.shop is None:
+        return []
+    try:
+        return await lost(platform.shop)
+    except MarketAway as error:
+        log.warning("whether tickets are lost is not known", why=str(error))
+        return []
 
 
 async def account(platform: Platform, organization_id: str) -> Account:
@@ -85,13 +118,19 @@ async def proven(platform: Platform) -> list[Broken]:
 
 
 def _alarms(
-    nodes: dict[str, int], orders: dict[str, int], queues: list[Queue], now: datetime
+    nodes: dict[str, int],
+    orders: dict[str, int],
+    in_vain: int,
+    queues: list[Queue],
+    now: datetime,
 ) -> list[str]:
     found = []
     if failed := nodes.get("failed", 0):
         found.append(f"{failed} nodes could not be started")
     if failed := orders.get("failed", 0):
         found.append(f"{failed} orders failed: their ticket could not be made")
+    if in_vain:
+        found.append(f"{in_vain} orders wait in vain: the market lost their ticket")
     for queue in queues:
         if now - queue.next_due > _LATE:
             found.append(f"{queue.kind}: nothing has been done for a while")

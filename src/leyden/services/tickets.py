@@ -241,6 +241,8 @@ async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
     told = await shop.market.progress([order.ticket_ref for order in orders])
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:
+            continue
+        if progress.state is TicketState.LOST:
             if tell:
                 log.error("the market does not know a ticket of ours", order=order.id)
         elif progress.state is TicketState.BROKEN:

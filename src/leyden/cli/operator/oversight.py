@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from leyden.cli.operator.running import on_running
+from leyden.cli.operator.running import on_running, on_shop
 from leyden.cli.output import (
     as_json,
     print_fields,
@@ -31,9 +31,7 @@ def overview(*, as_json: bool) -> None:
     \b
     leyden overview
     """
-    seen = on_running(
-        lambda platform: oversight.overview(platform, now=platform.clock())
-    )
+    seen = on_shop(lambda platform: oversight.overview(platform, now=platform.clock()))
     queues = [
         {**asdict(each), "next_due": to_iso(each.next_due)} for each in seen.queues
     ]
@@ -100,17 +98,15 @@ def fleet(*, as_json: bool) -> None:
 @click.command()
 @as_json
 def orders(*, as_json: bool) -> None:
-    """List the orders that need a person: failed, or stuck half-way.
+    """List the orders that need a person: lost, stuck half-way, or failed.
 
     \b
     leyden orders
     """
-    found = on_running(
-        lambda platform: oversight.in_need(platform, now=platform.clock())
-    )
+    found = on_shop(lambda platform: oversight.in_need(platform, now=platform.clock()))
     print_list(
         "orders",
-        map(order_shown, found),
+        ({**order_shown(each.order), "why": each.why} for each in found),
         as_json=as_json,
         empty="no order needs you",
         spare=("organization_id", "capacity", "fee"),

@@ -11,13 +11,16 @@ import click
 from leyden import app, settings
 from leyden.app.pool import account_of
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_one
+from leyden.cli.operator.running import on_shop
+from leyden.cli.output import as_json, operator, print_one
 from leyden.devnet import installation
 from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
+from leyden.domain.orders import Order
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import SetupError
 from leyden.market.account import PoolAccount
-from leyden.services import upkeep
+from leyden.services import lost, upkeep
+from leyden.services.platform import Platform
 from leyden.settings import Settings
 
 _sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))
@@ -123,6 +126,38 @@ def status(*, as_json: bool) -> None:
         }
 
     print_one(_on_account(looked), as_json=as_json)
+
+
+@pool.command()
+@click.argument("order_id")
+@click.option("--reason", required=True, help="Kept in the audit with your name.")
+@as_json
+def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
+    """End an order whose ticket poold lost; what was paid for it becomes credit.
+
+    `leyden orders` names such orders. Make sure that no channel will come of it: its
+    bid must not be in the auction any more. A ticket that poold knows is not lost.
+
+    \b
+    leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
+    """
+
+    async def abandoned(platform: Platform) -> Order:
+        if platform.shop is None:
+            raise SetupError("treasury_host: not set, so no channels are sold here")
+        return await lost.abandon(
+            platform.shop, order_id, reason=reason, actor=operator()
+        )
+
+    order = on_shop(abandoned)
+    print_one(
+        {
+            "order_id": order.id,
+            "status": order.status,
+            "credit_refund": order.credit_refund,
+        },
+        as_json=as_json,
+    )
 
 
 def _on_account(

@@ -1,0 +1,90 @@
+"""Orders whose ticket the market does not know: its poold lost what it had.
+
+Such an order can be neither filled nor cancelled by itself, for whether its channel
+will come nobody can tell. So a person is told of it, and may end it.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from leyden.domain.orders import Event, Order, Status
+from leyden.domain.tickets import TicketState
+from leyden.errors import Conflict, Malformed, MarketAway
+from leyden.services.desk import Desk
+from leyden.services.holding import end
+from leyden.services.settlement import until_not_stale
+from leyden.services.shop import Shop
+
+_BATCH = 500
+_LONGEST_REASON = 500
+_HAS_A_TICKET = (Status.CREATED, Status.SUBMITTED)
+
+
+async def lost(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
+    """Give the orders whose ticket is lost; MarketAway when it does not say soon."""
+    found: list[Order] = []
+    try:
+        async with asyncio.timeout(within_s):
+            for status in _HAS_A_TICKET:
+                after = ""
+                reader = shop.database.reader.orders
+                while orders := await reader.in_status(
+                    status, after=after, most=_BATCH
+                ):
+                    after = orders[-1].id
+                    found += await _lost_of(shop, orders)
+    except TimeoutError:
+        raise MarketAway(why="the market takes too long to answer") from None
+    return found
+
+
+async def _lost_of(shop: Shop, orders: list[Order]) -> list[Order]:
+    told = await shop.market.progress([each.ticket_ref for each in orders])
+    return [
+        each
+        for each in orders
+        if (progress := told.get(each.ticket_ref)) is not None
+        and progress.state is TicketState.LOST
+    ]
+
+
+async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Order:
+    """End an order whose ticket is lost; what it was paid with becomes credit.
+
+    Conflict while the market knows the ticket: then the order can be cancelled. The
+    second call answers the same and moves nothing.
+    """
+    if not reason.strip() or len(reason) > _LONGEST_REASON:
+        raise Malformed(f"reason: say why, in at most {_LONGEST_REASON} characters")
+    order = await shop.database.reader.orders.get(order_id)
+    if order.status is Status.CANCELLED:
+        return order
+    if order.status not in _HAS_A_TICKET:
+        raise Conflict(f"an order that is {order.status} has no ticket to lose")
+    if not await _lost_of(shop, [order]):
+        raise Conflict("the market knows its ticket; the order can be cancelled")
+    abandoned = order
+
+    async def step() -> None:
+        nonlocal abandoned
+        now = shop.clock()
+        async with shop.database.transaction() as tx:
+            desk = await Desk.laid(tx, [order_id], now=now)
+            current = desk.order(order_id)
+            if current.status is not order.status:
+                raise Conflict(f"the order is {current.status} meanwhile")
+            # Nothing is left that could be withdrawn.
+            abandoned = end(desk, replace(current, offered=False), Event.CANCELLED)
+            await desk.written(tx)
+            await tx.audit.add(
+                at=now,
+                actor=actor,
+                action="order abandoned",
+                subject=order_id,
+                organization_id=order.organization_id,
+                credit_refund=abandoned.credit_refund,
+                reason=reason,
+            )
+
+    await until_not_stale(step)
+    return abandoned
