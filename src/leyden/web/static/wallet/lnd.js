@@ -16,6 +16,7 @@ const MEANINGS = [
   [/invalid passphrase/i, "password", "This is not the password of the wallet."],
   [/wallet already exists/i, "refused", "This node has a wallet already."],
   [/wallet not found/i, "refused", "This node has no wallet yet: initialise it first."],
+  [/unable to unpack chan backup/i, "form", "This is no backup of channels of this seed."],
   [/already unlocked/i, "refused", "The wallet is open already."],
   [/wallet locked/i, "refused", "The wallet is locked: unlock it first."],
   [/password must have at least/i, "form", "A password has at least 8 characters."],
@@ -47,18 +48,27 @@ export class Lnd {
   }
 
   /** Make a wallet of a seed; gives the admin macaroon, which lnd itself forgets. */
-  async init(password, seed, { passphrase = "", recovery = 0, channels } = {}) {
+  async init(password, seed, { passphrase = "", recovery = 0 } = {}) {
     const made = await this.wallet("/v1/initwallet", {
       wallet_password: base64Of(password),
       cipher_seed_mnemonic: seed,
       ...(passphrase && { aezeed_passphrase: base64Of(passphrase) }),
       ...(recovery && { recovery_window: recovery }),
-      ...(channels && {
-        channel_backups: { multi_chan_backup: { multi_chan_backup: channels } },
-      }),
       stateless_init: true,
     });
     return macaroonOf(made);
+  }
+
+  /**
+   * Have peers close the channels of a backup (base64); gives how many there are.
+   *
+   * Not done while the wallet is made: lnd would make it, and then end for good over a
+   * backup that it cannot read.
+   */
+  async restoreChannels(macaroon, backup) {
+    const wish = { multi_chan_backup: backup };
+    const told = await this.wallet("/v1/channels/backup/restore", wish, macaroon);
+    return told.num_restored ?? 0;
   }
 
   async unlock(password) {
@@ -114,8 +124,8 @@ export class Lnd {
     return { info, coins, open: channels, pending };
   }
 
-  async wallet(path, body) {
-    return this.call("POST", path, body, undefined, WALLET_PATIENCE_MS);
+  async wallet(path, body, macaroon) {
+    return this.call("POST", path, body, macaroon, WALLET_PATIENCE_MS);
   }
 
   async call(method, path, body, macaroon, patience = PATIENCE_MS) {

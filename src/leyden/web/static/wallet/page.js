@@ -93,9 +93,9 @@ export function wipe(...ids) {
   for (const id of ids) $(id).value = "";
 }
 
-/** Wait until lnd has reached one of these states. */
-export async function reach(...states) {
-  for (let tries = 0; tries < 240; tries += 1) {
+/** Wait until lnd has reached one of these states; two minutes, unless it may take long. */
+export async function reach(states, { mayTakeLong = false } = {}) {
+  for (let tries = 0; mayTakeLong || tries < 240; tries += 1) {
     try {
       const state = await lnd.state();
       if (states.includes(state)) return state;

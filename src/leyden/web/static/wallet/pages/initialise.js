@@ -95,7 +95,7 @@ async function make() {
   making ??= new Making({ node, lnd, platform }, password, seed, { made });
   await making.run();
   progress("The wallet is made. lnd is starting…");
-  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
+  await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
 }
 
 function finish() {

@@ -57,7 +57,7 @@ async function keepAll() {
     work.backups.push(ADMIN);
   }
   progress("lnd is starting…");
-  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
+  await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
 }
 
 function finish() {

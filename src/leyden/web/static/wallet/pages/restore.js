@@ -1,7 +1,7 @@
 /** Restore: a wallet of a seed that exists, and its channels' coins from a backup. */
 
 import { fromBase64, toBase64 } from "../bytes.js";
-import { Making } from "../making.js";
+import { isAdmin, Making } from "../making.js";
 import {
   $,
   attempt,
@@ -21,7 +21,7 @@ import { Trouble } from "../trouble.js";
 import * as vault from "../vault.js";
 
 const RECOVERY_WINDOW = 2_500; // lnd's own suggestion: addresses to look back over
-let making;
+let making, channels;
 
 onSubmit($("restore"), async () => {
   const password = newPassword("password", "again");
@@ -32,17 +32,59 @@ onSubmit($("restore"), async () => {
   const options = {
     passphrase: $("passphrase").value,
     recovery: $("look-back").checked ? RECOVERY_WINDOW : 0,
-    channels: await channels(),
   };
+  channels = await backup("channels");
   making = new Making({ node, lnd, platform }, password, seed, { options });
   show("make");
-  if (await attempt(make)) finish();
+  if (await attempt(make)) await next();
 });
 
 onClick("retry", async () => {
   await make();
-  finish();
+  await next();
 });
+
+async function make() {
+  await making.run();
+  progress("The wallet is made. lnd is starting…");
+  await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
+}
+
+/** The wallet is there; now its channels, if there is a backup of them. */
+async function next() {
+  wipe("password", "again", "words", "passphrase", "vault-password", "channels-text");
+  if (!channels) return show("done");
+  show("channels");
+  if (await attempt(bringHome)) show("done");
+}
+
+async function bringHome() {
+  progress("lnd looks for its coins first, which may take long. Keep this page open…");
+  await reach(["SERVER_ACTIVE"], { mayTakeLong: true });
+  progress("Asking the peers to close the channels…");
+  const number = await lnd.restoreChannels(await admin(), channels);
+  $("how-many").textContent = `${number} channel${number === 1 ? "" : "s"}`;
+  $("closing").hidden = false;
+}
+
+onSubmit($("come-home"), async () => {
+  channels = (await backup("late")) ?? channels;
+  if (!channels) throw new Trouble("form", "Give the backup of the channels.");
+  await bringHome();
+  wipe("opens", "late-text");
+  show("done");
+});
+
+onClick("without", async () => show("done"));
+onClick("late-home", async () => show("channels"));
+
+/** The admin macaroon: of the wallet that was made just now, or out of the vault. */
+async function admin() {
+  if (making?.admin) return making.admin;
+  const found = (await platform.backups()).find(isAdmin);
+  if (found === undefined) throw new Trouble("form", "The vault holds no admin macaroon.");
+  return vault.open(node, found, $("opens").value);
+}
 
 async function kept() {
   const found = (await platform.backups()).find(({ kind }) => kind === "seed");
@@ -59,28 +101,16 @@ function typed() {
 }
 
 /** Read the backup of channels: a file, or base64 that was pasted. */
-async function channels() {
-  const [file] = $("channels").files;
+async function backup(id) {
+  const [file] = $(id).files;
   if (file) return toBase64(new Uint8Array(await file.arrayBuffer()));
-  const pasted = $("channels-text").value.replaceAll(/\s/g, "");
+  const pasted = $(`${id}-text`).value.replaceAll(/\s/g, "");
   if (!pasted) return undefined;
   try {
     return toBase64(fromBase64(pasted));
   } catch {
     throw new Trouble("form", "The backup of channels is not base64.");
   }
-}
-
-async function make() {
-  await making.run();
-  progress("The wallet is made. lnd is starting…");
-  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
-}
-
-function finish() {
-  making = undefined;
-  wipe("password", "again", "words", "passphrase", "vault-password", "channels-text");
-  show("done");
 }
 
 onClick("back", async () => show("give"));
@@ -91,5 +121,7 @@ $("from-vault").addEventListener("change", () => {
 });
 
 attempt(async () => {
-  if ((await lnd.state()) !== "NON_EXISTING") show("exists");
+  if ((await lnd.state()) === "NON_EXISTING") return;
+  show("exists");
+  $("locked-away").hidden = false; // only who made the wallet here needs no password
 });

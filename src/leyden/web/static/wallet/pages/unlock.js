@@ -7,7 +7,7 @@ onSubmit($("unlock"), async () => {
   await lnd.unlock($("password").value);
   wipe("password");
   progress("The wallet is open. lnd is starting…");
-  await reach("RPC_ACTIVE", "SERVER_ACTIVE");
+  await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
   show("done");
 });
 

@@ -1,0 +1,120 @@
+"""A node is lost with a channel in it: its seed and its backup bring the coins back."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance import window as windows
+from tests.acceptance.test_browser import OTHER, alice, backup, turn_to
+from tests.acceptance.town import Owned, Town
+from tests.acceptance.window import Window
+from tests.web.wallet import sealing
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.xdist_group("town"),
+    pytest.mark.skipif(
+        windows.CHROMIUM is None or windows.CERTUTIL is None,
+        reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
+    ),
+]
+
+SATS = 2_000_000
+THEIRS = 700_000  # pushed to the node's side of it
+
+
+async def is_paid_into(town: Town, node: Owned) -> None:
+    """Have the treasury open a channel to the node, with some of it on its side."""
+    treasury = await town.treasury("GET", "/v1/getinfo")
+    port = town.environment["LEYDEN_DEVNET_TREASURY_PEER_PORT"]
+    address = {"pubkey": treasury["identity_pubkey"], "host": f"127.0.0.1:{port}"}
+    await node.call("POST", "/v1/peers", {"addr": address, "timeout": "10"})
+    key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
+    await town.treasury(
+        "POST",
+        "/v1/channels",
+        {
+            "node_pubkey": base64.b64encode(bytes.fromhex(key)).decode(),
+            "local_funding_amount": str(SATS),
+            "push_sat": str(THEIRS),
+        },
+    )
+    await town.run("dev", "mine", "6")
+
+    async def is_open() -> bool:
+        channels = (await node.call("GET", "/v1/channels"))["channels"]
+        return [int(each["local_balance"]) for each in channels] == [THEIRS]
+
+    await town.until("the channel is open", is_open)
+
+
+async def loses_it(window: Window, town: Town, node: Owned) -> Path:
+    """Take the backup of the channels home, and delete the node."""
+    team, root = town.facts["organization_id"], town.facts["dashboard_url"]
+    await window.page.goto(f"{root}{team}/nodes/{node.id}/backups")
+    async with window.page.expect_download() as download:
+        await window.page.get_by_role("link", name="Download it").click()
+    taken = Path(await (await download.value).path())
+    await town.of(node, "DELETE", "")
+    return taken
+
+
+async def restores(
+    window: Window, town: Town, node: Owned, seed: list[str], channels: Path
+) -> None:
+    """Make the wallet again with a wrong file first: nothing is lost by that."""
+    photo = channels.with_name("photo.jpg")
+    photo.write_bytes(b"\xff\xd8" + bytes(2_000))
+    await turn_to(window, town, node, "restore")
+    await window.type(words=" ".join(seed), password=OTHER, again=OTHER)
+    await window.page.set_input_files("#channels", photo)
+    # Its coins are in the channel; looking for others takes lnd minutes.
+    await window.page.uncheck("#look-back")
+    await window.press("Restore")
+    await window.see("This is no backup of channels of this seed")
+    await window.page.set_input_files("#late", channels)
+    await window.press("Bring them home")
+    await window.see("The peers of 1 channel are asked to close them")
+
+
+async def comes_back_later(window: Window, town: Town, node: Owned) -> None:
+    """Find the way to bring channels home once there is a wallet, too."""
+    await turn_to(window, town, node, "restore")
+    await window.see("This node has a wallet already")
+    await window.press("Bring its channels home")
+    await window.type(late_text="bm8gYmFja3Vw", opens=OTHER)
+    await window.press("Bring them home")
+    await window.see("This is no backup of channels of this seed")
+
+
+async def test_a_backup_of_channels_brings_their_coins_back(
+    town: Town, tmp_path: Path
+) -> None:
+    old = await town.create("sunken light")
+    await town.says(old, "waiting_init")
+    await old.init()
+    await town.says(old, "running")
+    await is_paid_into(town, old)
+    async with alice(town, tmp_path / "alice") as window:
+        channels = await loses_it(window, town, old)
+
+        node = await town.create("raised light")
+        await town.says(node, "waiting_init")
+        await restores(window, town, node, old.seed, channels)
+        await comes_back_later(window, town, node)
+    node.macaroon = sealing.open_jwe(await backup(town, node, "admin"), OTHER)
+
+    async def is_home() -> bool:
+        await town.run("dev", "mine", "1")
+        coins: dict[str, Any] = await node.call("GET", "/v1/balance/blockchain")
+        # Less what the sweep cost, and a little that lnd keeps for its anchors.
+        return int(coins["total_balance"]) > THEIRS - 10_000
+
+    await town.until("the coins are home", is_home, seconds=90)
+    pending = await node.call("GET", "/v1/channels/pending")
+    assert pending["waiting_close_channels"] == []
+    await town.of(node, "DELETE", "")
