@@ -56,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """A PEM chain to serve the API over TLS; empty is none."""
     api_tls_key: str = ""
     """The PEM key that belongs to api_tls_certificate."""
+    api_proxies: str = ""
+    """Networks of proxies that are believed about a caller's address, comma between."""
     metrics_port: Port = 9464
     """The loopback port of /metrics; 0 is none."""
 

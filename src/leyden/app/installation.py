@@ -17,7 +17,7 @@ from leyden.api.server import bind, serving, tls
 from leyden.app import certificates, doors
 from leyden.app.courier import courier_of, words
 from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
-from leyden.app.front import Front
+from leyden.app.front import Front, proxies
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.daemons.build import default_cache
 from leyden.daemons.own import own as owned
@@ -128,7 +128,12 @@ async def running(
                 challenges=challenges,
             )
             site = dashboard(platform, version=VERSION, origins=doors.origins(settings))
-            front = Front(pages=site, is_page=site.has, api=public)
+            front = Front(
+                pages=site,
+                is_page=site.has,
+                api=public,
+                proxies=proxies(settings),
+            )
             await stack.enter_async_context(
                 serving(front, sockets, tls=context, grace_s=settings.stop_grace_s)
             )

@@ -1,5 +1,6 @@
 """What a person changes about themselves."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.responses import Response
@@ -9,6 +10,8 @@ from leyden.errors import Refused
 from leyden.services import passkeys, person
 from leyden.web.node import picture
 from leyden.web.visits import Visit, go
+
+Again = Callable[[Visit, Refused], Awaitable[Response]]
 
 _URL: Final = "/app/account"
 DONE: Final = {
@@ -28,24 +31,21 @@ async def show(visit: Visit) -> Response:
 
 async def change_password(visit: Visit) -> Response:
     """Change the password, with the present one."""
-    try:
-        await person.change_password(
-            visit.platform,
-            visit.who,
-            present=visit.form.secret("present"),
-            new=visit.form.secret("new"),
-            forget_passkeys=visit.form.ticked("forget-passkeys"),
-            now=visit.now,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return go(f"{_URL}?done=password")
+    change = person.change_password(
+        visit.platform,
+        visit.who,
+        present=visit.form.secret("present"),
+        new=visit.form.secret("new"),
+        forget_passkeys=visit.form.ticked("forget-passkeys"),
+        now=visit.now,
+    )
+    return await _done(visit, change, "password")
 
 
 async def end_others(visit: Visit) -> Response:
     """Sign out everywhere but here."""
-    await person.end_others(visit.platform, visit.who, now=visit.now)
-    return go(f"{_URL}?done=others")
+    change = person.end_others(visit.platform, visit.who, now=visit.now)
+    return await _done(visit, change, "others")
 
 
 async def offer_authenticator(visit: Visit) -> Response:
@@ -66,59 +66,69 @@ async def offer_authenticator(visit: Visit) -> Response:
 
 async def confirm_authenticator(visit: Visit) -> Response:
     """Ask for its codes from now on."""
-    try:
-        await person.confirm_authenticator(
-            visit.platform, visit.who, visit.form.text("code"), now=visit.now
-        )
-    except Refused as error:
-        return visit.render(
-            "account/authenticator.html",
-            words="",
-            qr="",
-            wrong=error.message,
-            status=error.status,
-        )
-    return go(f"{_URL}?done=authenticator")
+    change = person.confirm_authenticator(
+        visit.platform, visit.who, visit.form.text("code"), now=visit.now
+    )
+    return await _done(visit, change, "authenticator", otherwise=_code_again)
 
 
 async def remove_authenticator(visit: Visit) -> Response:
     """Ask for no code any more, with the password."""
-    try:
-        await person.remove_authenticator(
-            visit.platform,
-            visit.who,
-            present=visit.form.secret("present"),
-            now=visit.now,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return go(f"{_URL}?done=removed")
+    change = person.remove_authenticator(
+        visit.platform,
+        visit.who,
+        present=visit.form.secret("present"),
+        now=visit.now,
+    )
+    return await _done(visit, change, "removed")
 
 
 async def add_passkey(visit: Visit) -> Response:
     """Keep a passkey that the device has made just now, with the password."""
-    try:
-        await passkeys.add(
-            visit.platform,
-            visit.who,
-            visit.form.text("credential"),
-            name=visit.form.text("name"),
-            present=visit.form.secret("present"),
-            word=visit.who.session.id,
-            place=passkeys.Place(origin=visit.passkeys_at),
-            now=visit.now,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return go(f"{_URL}?done=passkey")
+    change = passkeys.add(
+        visit.platform,
+        visit.who,
+        visit.form.text("credential"),
+        name=visit.form.text("name"),
+        present=visit.form.secret("present"),
+        word=visit.who.session.id,
+        place=passkeys.Place(origin=visit.passkeys_at),
+        now=visit.now,
+    )
+    return await _done(visit, change, "passkey")
 
 
 async def remove_passkey(visit: Visit) -> Response:
     """Forget a passkey."""
-    await passkeys.remove(
+    change = passkeys.remove(
         visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
     )
-    return go(f"{_URL}?done=forgotten")
+    return await _done(visit, change, "forgotten")
+
+
+async def _done(
+    visit: Visit,
+    change: Awaitable[object],
+    word: str,
+    *,
+    otherwise: Again | None = None,
+) -> Response:
+    """Do it and say so; what is refused is said where it was asked for."""
+    try:
+        await change
+    except Refused as error:
+        return await (otherwise or _shown)(visit, error)
+    return go(f"{_URL}?done={word}")
+
+
+async def _code_again(visit: Visit, wrong: Refused) -> Response:
+    return visit.render(
+        "account/authenticator.html",
+        words="",
+        qr="",
+        wrong=wrong.message,
+        status=wrong.status,
+    )
 
 
 async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:

@@ -1,0 +1,146 @@
+"""Whose address counts behind a proxy, and that nobody can make one up."""
+
+from typing import Any
+
+import pytest
+
+from leyden.api.proxies import Proxies
+from leyden.app.front import Front, proxies
+from leyden.errors import SetupError
+from leyden.settings import Settings
+
+PROXY, CALLER, CLAIMED = "10.0.0.1", "198.51.100.7", "203.0.113.9"
+OURS = Proxies(["10.0.0.0/8", "2001:db8:1::/48"])
+
+
+def caller(peer: str = PROXY, **headers: str) -> str:
+    sent = [(n.replace("_", "-").encode(), v.encode()) for n, v in headers.items()]
+    return OURS.caller(peer, sent)
+
+
+def listed(*values: str) -> str:
+    headers = [(b"x-forwarded-for", each.encode()) for each in values]
+    return OURS.caller(PROXY, headers)
+
+
+def test_only_a_proxy_of_ours_is_believed() -> None:
+    for peer in (CALLER, "10.0.0.1x", "", "11.0.0.1", "2001:db8:2::1"):
+        assert caller(peer, x_forwarded_for=CLAIMED) == peer
+        assert caller(peer, forwarded=f"for={CLAIMED}") == peer
+    assert Proxies().caller(PROXY, [(b"x-forwarded-for", b"203.0.113.9")]) == PROXY
+    assert not Proxies()
+
+
+def test_the_rightmost_that_is_no_proxy_is_the_caller() -> None:
+    assert listed(CALLER) == CALLER
+    assert listed(f"{CLAIMED}, {CALLER}") == CALLER
+    assert listed(f"{CLAIMED}, {CALLER}, 10.9.9.9") == CALLER
+    assert listed(f"{CLAIMED},{CALLER}", "10.9.9.9, 2001:db8:1::7") == CALLER
+    assert listed(CLAIMED, CALLER) == CALLER  # two headers are one list
+    assert listed(f"10.1.1.1, {CLAIMED}, {CALLER}") == CALLER
+    assert listed("10.9.9.9") == "10.9.9.9"  # one of ours asks for itself
+    assert listed() == PROXY
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        (f"{CALLER}:4711", CALLER),
+        ("[2001:db8:2::1]:4711", "2001:db8:2::1"),
+        ("2001:db8:2:0::1", "2001:db8:2::1"),
+        ("::ffff:198.51.100.7", CALLER),
+        # What tells nothing: the caller counts as the proxy.
+        ("unknown", PROXY),
+        ("_hidden", PROXY),
+        ("", PROXY),
+        (",", PROXY),
+        ("198.51.100.7.", PROXY),
+        ("0198.51.100.7", PROXY),
+        ("fe80::1%eth0", PROXY),
+        ("localhost", PROXY),
+        ("198.51.100.0/24", PROXY),
+    ],
+)
+def test_an_address_is_read_in_every_form_and_nothing_else_is(
+    told: str, meant: str
+) -> None:
+    assert listed(f"{CLAIMED}, {told}") == meant
+    assert caller(forwarded=f'for={CLAIMED}, for="{told}"') == meant
+
+
+def test_what_hides_the_way_ends_it() -> None:
+    assert listed(f"{CLAIMED}, unknown, 10.9.9.9") == "10.9.9.9"
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        f"for={CLAIMED}",
+        f"for={CLAIMED};proto=https;by=10.0.0.1",
+        f'for="{CLAIMED}"',
+        f'for={CLAIMED};x="',
+        f'for={CLAIMED};x="a\\"',
+        f'for={CLAIMED};x="\\',
+        f'x=";for={CLAIMED}',
+        '"',
+        f'for={CLAIMED};x=",",y="',
+        f"for={CLAIMED};",
+        ";;,,",
+    ],
+)
+@pytest.mark.parametrize(
+    "added",
+    [
+        f"for={CALLER}",
+        f'For="{CALLER}:4711";proto=https',
+        f"proto=http;by=10.0.0.1;FOR={CALLER}",
+        f'host="a;for={CLAIMED}, for={CLAIMED}";for={CALLER}',
+    ],
+)
+def test_nothing_made_up_reaches_into_what_the_proxy_adds(
+    made_up: str, added: str
+) -> None:
+    assert caller(forwarded=added) == CALLER
+    assert caller(forwarded=f"{made_up}, {added}") in {CALLER, PROXY}
+
+
+def test_two_headers_that_disagree_are_believed_neither() -> None:
+    agreeing = {"x_forwarded_for": CALLER, "forwarded": f"for={CALLER}"}
+    assert caller(**agreeing) == CALLER
+    assert caller(x_forwarded_for=CALLER, forwarded=f"for={CLAIMED}") == PROXY
+    assert caller(x_forwarded_for=CLAIMED, forwarded=f"for={CALLER}") == PROXY
+
+
+def test_two_claims_in_one_element_are_none() -> None:
+    assert caller(forwarded=f"for={CLAIMED};for={CALLER}") == PROXY
+
+
+def test_the_setting_names_proxies_and_not_everybody() -> None:
+    assert not proxies(Settings())
+    named = proxies(Settings(api_proxies="127.0.0.1, 10.0.0.0/8"))
+    assert named.caller("127.0.0.1", [(b"x-forwarded-for", b"198.51.100.7")]) == CALLER
+    for wrong in ("proxy.example", "10.0.0.1/8", "0.0.0.0/0", "::/0", "10.0.0.0/33"):
+        with pytest.raises(SetupError, match="api_proxies: "):
+            proxies(Settings(api_proxies=wrong))
+
+
+@pytest.mark.parametrize(("named", "seen"), [("10.0.0.1", CALLER), ("", PROXY)])
+async def test_whoever_answers_is_told_the_callers_address(
+    named: str, seen: str
+) -> None:
+    clients: list[Any] = []
+
+    async def answering(scope: Any, _receive: Any, _send: Any) -> None:
+        clients.append(scope["client"])
+
+    front = Front(
+        pages=answering,
+        is_page=lambda path: path == "/app/",
+        api=answering,
+        proxies=proxies(Settings(api_proxies=named)),
+    )
+    headers = [(b"x-forwarded-for", b"203.0.113.9, 198.51.100.7")]
+    for path in ("/app/", "/flow/orders"):
+        scope = {"path": path, "headers": headers, "client": (PROXY, 4711)}
+        await front(scope, None, None)
+    assert clients == [(seen, 4711)] * 2
