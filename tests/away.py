@@ -39,5 +39,9 @@ class AwayDatabase:
     def hand(self, kind: str, take: Take) -> None:
         """Have nothing to hand."""
 
+    async def doubts(self) -> list[str]:
+        """Know of none."""
+        raise DatabaseAway(retry_after_s=5)
+
     async def close(self) -> None:
         """Let go of nothing."""

@@ -212,6 +212,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The file with that lnd's certificate."""
     treasury_macaroon: str = ""
     """The file with a macaroon for invoices, addresses and looking at coins."""
+    treasury_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
+    """The identity key of that lnd; empty is the first one that was seen."""
     market: Literal["", "simulated", "pool"] = ""
     """Where channels are bought; simulated makes tickets that nobody can register."""
     pool_host: str = ""

@@ -1,6 +1,7 @@
 """What holds for every treasury: the fake one, and a real lnd on a private chain."""
 
 import asyncio
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -304,11 +305,23 @@ async def test_without_an_answer_nothing_is_said(
         world.payments.look([request_]),
         world.payments.settle(request_),
         world.payments.cancel(request_),
+        world.payments.identity(),
     ):
         with pytest.raises(TreasuryAway):
             await call
     with pytest.raises(TreasuryAway):
         await told(world, lambda _: False)
+
+
+async def test_it_says_who_it_is_the_same_each_time(
+    world: World, request_: PaymentRequest
+) -> None:
+    del request_  # whatever it is asked for
+    first = await world.payments.identity()
+    assert re.fullmatch(r"0[23][0-9a-f]{64}", first)
+    assert await world.payments.identity() == first
+    if isinstance(world, LndWorld):
+        assert first != await world.customers_identity(), "another lnd is another one"
 
 
 @pytest.mark.real

@@ -210,6 +210,11 @@ class LndWorld:
         self._customer = Treasury(_treasury_access(self.harbour.customer))
         self._treasury = Treasury(self.harbour.treasury_access())
 
+    async def customers_identity(self) -> str:
+        """Give the key of another lnd."""
+        told = await self._customer.call("GET", "/v1/getinfo")
+        return str(told["identity_pubkey"])
+
     async def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
         self.begin_to_pay(request, sats)
         paying = self._paying[request.payment_hash]

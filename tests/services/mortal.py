@@ -80,6 +80,9 @@ class MortalDatabase:
     def hand(self, kind: str, take: Take) -> None:
         self._database.hand(kind, take)
 
+    async def doubts(self) -> list[str]:
+        return await self._database.doubts()
+
     async def close(self) -> None:
         """It is closed by whoever opened the real one."""
 

@@ -56,6 +56,7 @@ def shop_of(platform: Platform) -> Shop | None:
         ahead=ahead if platform.database.is_alone else None,
         clock=platform.clock,
         rules=Rules(
+            treasury=given.treasury_pubkey.lower(),
             terms=Terms(
                 rate_bps=given.rate_bps,
                 service_fee_base=Sats(given.service_fee_base),

@@ -47,6 +47,10 @@ class Payments(Protocol):
         """
         ...
 
+    async def identity(self) -> str:
+        """Say who it is: the public key of its lnd, the same for ever."""
+        ...
+
     def watch(self) -> AsyncGenerator[Sighting, None]:
         """Tell of payments as they come: each may come twice, and some not at all.
 

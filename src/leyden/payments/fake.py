@@ -36,7 +36,8 @@ class _Block:
 class FakePayments:
     """Invoices, addresses and blocks that live as long as the test."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, pubkey: str = f"02{'21' * 32}") -> None:
+        self.pubkey = pubkey
         self.away = False
         self.answers_lost = 0  # so many of the next answers never arrive
         self.listeners = 0
@@ -73,6 +74,11 @@ class FakePayments:
             )
         self._lose()
         return request
+
+    async def identity(self) -> str:
+        """Say who it is."""
+        self._answer()
+        return self.pubkey
 
     async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
         """Tell of each one's invoice and outputs."""

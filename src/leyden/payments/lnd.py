@@ -178,6 +178,10 @@ class LndPayments:
             for task in tasks:
                 task.cancel()
 
+    async def identity(self) -> str:
+        """Say who it is: the public key of its lnd."""
+        return str((await self._plainly("GET", "/v1/getinfo"))["identity_pubkey"])
+
     async def holds(self) -> Holdings:
         """Tell what is in it."""
         return await holdings(self._treasury)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -10,7 +11,7 @@ from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway
-from leyden.services import credit
+from leyden.services import credit, recognition
 from leyden.services.credit import Balance
 from leyden.services.lost import lost
 from leyden.services.platform import Platform
@@ -73,7 +74,10 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         orders=orders,
         queues=queues,
         tried=await counts.tried(most=_MOST_TRIED),
-        alarms=_alarms(nodes, orders, in_vain, queues, now),
+        alarms=[
+            *filter(None, [await recognition.alarm(platform.database)]),
+            *_alarms(nodes, orders, in_vain, queues, now),
+        ],
         balances={place: sats for place, sats in sums.items() if ":" not in place},
     )
 
@@ -114,7 +118,12 @@ async def account(platform: Platform, organization_id: str) -> Account:
 
 async def proven(platform: Platform) -> list[Broken]:
     """Check every rule of the books; what is broken, if anything is."""
-    return await verify(platform.database)
+    return await verify(platform.database, nodes_at=nodes_of(platform))
+
+
+def nodes_of(platform: Platform) -> Path:
+    """Say where this machine has its nodes."""
+    return platform.settings.home_path / "nodes"
 
 
 def _alarms(

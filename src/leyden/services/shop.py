@@ -30,6 +30,7 @@ class Rules:
     """How the shop is run."""
 
     terms: Terms = field(default_factory=Terms)
+    treasury: str = ""  # the key of its lnd; empty is the first one seen
     confirmations: Confirmations = field(default_factory=Confirmations)
     quote_holds: timedelta = timedelta(minutes=10)
     order_lives: timedelta = timedelta(minutes=60)

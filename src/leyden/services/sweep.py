@@ -15,6 +15,7 @@ from leyden.domain.payments import (
     OutputState,
 )
 from leyden.services.due import Due
+from leyden.services.recognition import recognise
 from leyden.services.settlement import payments_seen
 from leyden.services.shop import Shop
 
@@ -57,6 +58,7 @@ async def look_for(shop: Shop, orders: Sequence[Order]) -> None:
 
 async def sweep(shop: Shop, due: Due) -> None:
     """Look for the payments of all orders that may still get, or lose, one."""
+    await recognise(shop)
     async for batch in _may_change(shop):
         await look_for(shop, batch)
     async with due.transaction() as tx:

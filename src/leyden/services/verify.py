@@ -14,17 +14,21 @@ docs/concepts.md gives it. An empty list is the proof.
     I9  an order has one ticket, or none
     I10 an event that waits has a task that will send it, or a receiver that is paused
     I11 what went to the auction for a channel is what its lease cost
+    I12 a node has one lnd, or none
+    I13 what was acknowledged is on disk
 """
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from leyden.domain import ledger
 from leyden.domain.ledger import What
 from leyden.domain.orders import ENDED, MOVES, TICKETED, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState, OutputState
 from leyden.payments.base import Payments
+from leyden.runtimes.census import lnds
 from leyden.services.courier import WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
@@ -45,14 +49,31 @@ class Broken:
         return f"{self.rule}: {self.where}"
 
 
-async def verify(database: Database, payments: Payments | None = None) -> list[Broken]:
-    """Check every rule; with a treasury, its books as well. Changes nothing."""
+async def verify(
+    database: Database,
+    payments: Payments | None = None,
+    *,
+    nodes_at: Path | None = None,
+) -> list[Broken]:
+    """Check every rule; with a treasury, its books as well. Changes nothing.
+
+    `nodes_at` is where this machine has its nodes, if it has any.
+    """
     broken = [each async for each in _places(database)]
     broken += [each async for each in _coupons(database)]
     broken += [
         Broken("I10", f"node {node_id} has webhooks that nothing will send")
         for node_id in await database.reader.webhooks.stranded(WEBHOOKS)
     ]
+    broken += [Broken("I13", doubt) for doubt in await database.doubts()]
+    if nodes_at is not None:
+        broken += [
+            Broken("I12", f"node {node_id}: {number} lnds run in its folder")
+            for node_id, number in sorted(lnds(nodes_at).items())
+            if number > 1
+        ]
+    if payments is not None:
+        broken += [each async for each in _treasurer(database, payments)]
     async for orders in _all_orders(database):
         for order in orders:
             broken += [each async for each in _order(database, order)]
@@ -198,6 +219,13 @@ def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
             return False
         at = after
     return at is order.status
+
+
+async def _treasurer(database: Database, payments: Payments) -> AsyncIterator[Broken]:
+    known = await database.reader.treasury.find()
+    found = await payments.identity()
+    if known is not None and found != known.pubkey:
+        yield Broken("I5", f"the treasury is {found}, and {known.pubkey} took payments")
 
 
 async def _treasury(

@@ -50,6 +50,10 @@ class Database(Protocol):
         """
         ...
 
+    async def doubts(self) -> list[str]:
+        """Say why a commit that was acknowledged could be lost; there is no reason."""
+        ...
+
     async def close(self) -> None:
         """Finish what is committed and let go."""
         ...

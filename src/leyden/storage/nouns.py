@@ -30,6 +30,7 @@ from leyden.storage.second_factors import SecondFactors
 from leyden.storage.sessions import Sessions
 from leyden.storage.statements import Run
 from leyden.storage.tasks import Tasks
+from leyden.storage.treasury import Treasury
 from leyden.storage.webhooks import Webhooks
 
 _Noun = TypeVar("_Noun")
@@ -84,6 +85,7 @@ class Nouns:
     second_factors = _noun(SecondFactors)
     sessions = _noun(Sessions)
     tasks = _noun(Tasks)
+    treasury = _noun(Treasury)
     webhooks = _noun(Webhooks)
 
 

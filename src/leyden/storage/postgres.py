@@ -24,6 +24,10 @@ _WAIT_FOR_CONNECTION_S = 4.0
 _CHANNEL = "leyden_due"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 _RECONNECT_S = 1.0
+# Each of them turned off loses commits, or pages, at a power cut.
+_LASTING = """
+SELECT name FROM pg_settings WHERE setting = 'off' AND name IN
+('fsync', 'synchronous_commit', 'full_page_writes') ORDER BY name"""
 
 log = structlog.get_logger()
 
@@ -183,6 +187,14 @@ class PostgresDatabase:
     def _wake(self, kinds: Collection[str] | None) -> None:
         for wake in self._listeners:
             wake(kinds)
+
+    async def doubts(self) -> list[str]:
+        """Say why a commit that was acknowledged could be lost."""
+        with _translating():
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(_LASTING)
+                rows = await cursor.fetchall()
+        return [f"PostgreSQL's {name} is off" for (name,) in rows]
 
     async def close(self) -> None:
         """Finish what is under way and disconnect."""

@@ -32,6 +32,7 @@ from leyden.storage.statements import Wake
 _BUSY_TIMEOUT_S = 4.0
 _LARGEST_GROUP = 256
 _PREPARED = 512  # statements that are kept: the program's own, some in three sizes
+_LASTING: Mapping[str, set[object]] = {"synchronous": {2, 3}, "journal_mode": {"wal"}}
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
@@ -55,6 +56,16 @@ def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connec
     # costs seven writes a step: nobody needs it after a crash.
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
+
+
+def doubts(connection: sqlite3.Connection) -> list[str]:
+    """Say why a commit over this connection could be lost at a power cut."""
+    found = []
+    for name, lasting in _LASTING.items():
+        (is_,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if is_ not in lasting:
+            found.append(f"SQLite's {name} is {is_}")
+    return found
 
 
 @dataclass(eq=False)
@@ -230,6 +241,10 @@ class SqliteDatabase:
 
     async def _in_thread(self, sql: str) -> None:
         await in_thread(self._thread, lambda: self._writing.execute(sql))
+
+    async def doubts(self) -> list[str]:
+        """Say why a commit that was acknowledged could be lost."""
+        return await in_thread(self._thread, lambda: doubts(self._writing))
 
     async def close(self) -> None:
         """Commit what is under way, fold the WAL in, let go of the file."""

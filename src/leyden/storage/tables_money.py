@@ -106,6 +106,16 @@ moves = Table(
     Index("ix_order_move_order_id", "order_id"),
 )
 
+# The lnd that takes our payments, and another one that was found in its place.
+treasuries = Table(
+    "treasury",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("pubkey", Text, nullable=False),
+    Column("stranger", Text, nullable=False),
+    CheckConstraint("id = 1", name="only_one"),
+)
+
 leases = Table(
     "lease",
     metadata,

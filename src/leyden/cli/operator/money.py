@@ -14,6 +14,7 @@ from leyden.domain.accounts import Organization
 from leyden.services import credit, oversight
 from leyden.services import verify as verification
 from leyden.services.credit import Balance, Correction
+from leyden.services.oversight import nodes_of
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken
 
@@ -128,11 +129,13 @@ def verify(*, treasury: bool, as_json: bool) -> None:
     """
 
     async def prove(platform: Platform) -> list[Broken]:
-        shop = shop_of(platform) if treasury else None
+        shop, nodes_at = shop_of(platform) if treasury else None, nodes_of(platform)
         if shop is None:
-            return await verification.verify(platform.database)
+            return await verification.verify(platform.database, nodes_at=nodes_at)
         async with open_for_payments(shop, listening=False):
-            return await verification.verify(platform.database, shop.payments)
+            return await verification.verify(
+                platform.database, shop.payments, nodes_at=nodes_at
+            )
 
     broken = on_running(prove)
     if as_json:

@@ -1,0 +1,43 @@
+"""How many lnds there are, whoever has started them."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from leyden.runtimes.census import lnds
+from leyden.services.verify import verify
+from leyden.storage.database import Database
+from tests.contracts.runtimes import LocalHands, install_stand_in, start
+from tests.domain.nodes import a_node
+
+
+@pytest.fixture
+async def hands(tmp_path: Path) -> AsyncIterator[LocalHands]:
+    local = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield local
+    await local.close()
+
+
+async def test_a_second_lnd_in_a_folder_is_found_whoever_started_it(
+    hands: LocalHands, sqlite_db: Database
+) -> None:
+    assert lnds(hands.root) == {}
+    node = await start(hands, a_node())
+    assert lnds(hands.root) == {node.id: 1}
+    assert await verify(sqlite_db, nodes_at=hands.root) == []
+
+    folder = hands.layout.home(node)
+    words = [sys.executable, "-c", "input()", f"--lnddir={folder}"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as second:
+        assert lnds(hands.root) == {node.id: 2}
+        (broken,) = await verify(sqlite_db, nodes_at=hands.root)
+        assert str(broken) == f"I12: node {node.id}: 2 lnds run in its folder"
+        second.kill()
+    assert lnds(hands.root) == {node.id: 1}
+
+    await hands.crash(node)
+    # Another installation's nodes are not ours.
+    assert lnds(hands.root / "elsewhere") == {}

@@ -1,0 +1,81 @@
+"""Another lnd in the treasury's place is noticed by its key."""
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client import generate_latest
+
+from leyden.figures import REGISTRY
+from leyden.payments.fake import FakePayments
+from leyden.services import recognition
+from leyden.services.verify import verify
+from tests.services.till import Till
+
+OURS, THEIRS = f"02{'21' * 32}", f"03{'66' * 32}"
+
+
+async def test_the_first_one_is_remembered_and_known_again(till: Till) -> None:
+    await till.start_sweeping()
+    known = await till.database.reader.treasury.find()
+    assert known is not None
+    assert (known.pubkey, known.stranger) == (OURS, "")
+    await till.start_sweeping()
+    assert await recognition.alarm(till.database) == ""
+    assert figure() == 0
+
+
+async def test_another_one_is_told_until_the_first_is_back(
+    till: Till, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await till.start_sweeping()
+    ours, till.payments = till.payments, FakePayments(pubkey=THEIRS)
+    await till.start_sweeping()
+    assert "the treasury is another lnd" in capsys.readouterr().out
+    assert figure() == 1
+    alarm = await recognition.alarm(till.database)
+    assert OURS in alarm
+    assert THEIRS in alarm
+    (broken,) = await verify(till.database, till.payments)
+    assert str(broken) == f"I5: the treasury is {THEIRS}, and {OURS} took payments"
+    till.payments = ours
+    await till.start_sweeping()
+    assert figure() == 0
+    assert await recognition.alarm(till.database) == ""
+
+
+async def test_one_that_does_not_answer_is_not_another(till: Till) -> None:
+    await till.start_sweeping()
+    till.payments.away = True
+    await recognition.recognise(till.shop)
+    assert await recognition.alarm(till.database) == ""
+
+
+async def test_the_one_that_the_operator_names_is_the_right_one(till: Till) -> None:
+    await till.start_sweeping()
+    till.payments = FakePayments(pubkey=THEIRS)
+    await till.start_sweeping()
+    shop = till.shop
+    await recognition.recognise(
+        replace(shop, rules=replace(shop.rules, treasury=THEIRS))
+    )
+    assert await recognition.alarm(till.database) == ""
+    known = await till.database.reader.treasury.find()
+    assert known is not None
+    assert (known.pubkey, known.stranger) == (THEIRS, "")
+
+
+async def test_one_that_is_not_the_one_named_is_told_at_first_sight(till: Till) -> None:
+    shop = till.shop
+    await recognition.recognise(
+        replace(shop, rules=replace(shop.rules, treasury=THEIRS))
+    )
+    assert OURS in await recognition.alarm(till.database)
+    await recognition.recognise(replace(shop, rules=replace(shop.rules, treasury=OURS)))
+    assert await recognition.alarm(till.database) == ""
+
+
+def figure() -> float:
+    for line in generate_latest(REGISTRY).decode().splitlines():
+        if line.startswith("leyden_treasury_is_another "):
+            return float(line.split()[1])
+    raise AssertionError("it is not counted")
