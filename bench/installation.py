@@ -43,6 +43,7 @@ from leyden.services.platform import Platform
 from leyden.services.shop import Shop
 from leyden.services.starts import Starts
 from leyden.settings import Settings
+from leyden.web.addresses import is_page
 from leyden.web.app import dashboard
 
 _CHANNEL = Channel(capacity=Sats(1_000_000))
@@ -203,7 +204,7 @@ async def _serve(folder: Path, port: int) -> None:
     async with _opened(folder) as platform:
         site = dashboard(platform, version="bench")
         api = Api(platform, OPERATIONS)
-        front = Front(pages=site, is_page=site.has, api=api)
+        front = Front(pages=site, is_page=is_page, api=api)
         async with serving(front, bind("127.0.0.1", port)):
             await told.wait()
 

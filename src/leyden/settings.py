@@ -355,7 +355,7 @@ def _check_acme(given: Settings) -> None:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    names = {name for name, _, _ in every_setting()}
+    names = {field.name for field in fields(Settings)}
     given = {}
     for variable, value in environment.items():
         if not variable.startswith(PREFIX):
@@ -381,7 +381,7 @@ def _from_file(path: Path, *, required: bool) -> dict[str, object]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SetupError(f"{path}: {error}") from None
-    names = {name for name, _, _ in every_setting()}
+    names = {field.name for field in fields(Settings)}
     for name in kept:
         if name not in names:
             raise SetupError(f"{path}: {name}: {_unknown(name, names)}")

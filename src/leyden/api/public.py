@@ -1,6 +1,7 @@
 """What may be asked without a key: health, the OpenAPI document, the page about it."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from html import escape
 from string import Template
 
@@ -69,17 +70,26 @@ class Public:
         self._challenges = challenges
         self._gateways = gateways
         self._api = api
-        described = document(api.table, version=version)
-        self._document = msgspec.json.format(msgspec.json.encode(described), indent=2)
-        self._page = _PAGE.substitute(
-            operations="\n".join(_section(each) for each in api.table.operations)
-        ).encode()
+        self._version = version
         self._pages: dict[str, Callable[[], Awaitable[Answer]]] = {
             "/health/live": self._live,
             "/health/ready": self._ready,
             "/openapi.json": self._openapi,
             "/docs": self._docs,
         }
+
+    @cached_property
+    def document(self) -> bytes:
+        """The OpenAPI document; writing it takes longer than a start should."""
+        described = document(self._api.table, version=self._version)
+        return msgspec.json.format(msgspec.json.encode(described), indent=2)
+
+    @cached_property
+    def page(self) -> bytes:
+        """The same for people."""
+        return _PAGE.substitute(
+            operations="\n".join(map(_section, self._api.table.operations))
+        ).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -108,10 +118,10 @@ class Public:
         return 200, _JSON, b'{"status":"ready"}'
 
     async def _openapi(self) -> Answer:
-        return 200, _JSON, self._document
+        return 200, _JSON, self.document
 
     async def _docs(self) -> Answer:
-        return 200, _HTML, self._page
+        return 200, _HTML, self.page
 
 
 def _section(operation: Operation) -> str:

@@ -101,11 +101,13 @@ def _seconds(word: str) -> int:
     return seconds
 
 
-def _tls(authorities: str) -> ssl.SSLContext:
+def _tls(authorities: str) -> ssl.SSLContext | None:
+    """Give what trusts these, too; None is what trusts no more than is usual."""
+    if not authorities:
+        return None
     context = ssl.create_default_context()
-    if authorities:
-        try:
-            context.load_verify_locations(authorities)
-        except OSError as error:  # SSLErrors are OSErrors
-            raise SetupError(f"webhook_authorities: {authorities}: {error}") from None
+    try:
+        context.load_verify_locations(authorities)
+    except OSError as error:  # SSLErrors are OSErrors
+        raise SetupError(f"webhook_authorities: {authorities}: {error}") from None
     return context

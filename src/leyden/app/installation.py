@@ -18,6 +18,7 @@ from leyden.app import certificates, doors
 from leyden.app.courier import courier_of, words
 from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
 from leyden.app.front import Front, proxies
+from leyden.app.pages import Pages
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.daemons.build import default_cache
 from leyden.daemons.own import own as owned
@@ -31,10 +32,13 @@ from leyden.storage import first_look
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.tasks import Worker
-from leyden.web.app import dashboard
+from leyden.web.addresses import is_page
 from leyden.webhooks.names import Names
 
 VERSION = version("leyden")
+
+# Whoever has called since the sockets were bound is answered before anything else.
+_THOSE_WHO_WAITED_S = 0.02
 
 
 @asynccontextmanager
@@ -107,8 +111,8 @@ async def running(
                 open_for_payments(platform.shop, listening=loops)
             )
         await stack.enter_async_context(_metrics(settings))
-        if loops:
-            await stack.enter_async_context(_looping(platform))
+        # They begin after the first answers are given, and end after the last.
+        looping = await stack.enter_async_context(AsyncExitStack())
         if api:
             far = await stack.enter_async_context(_far_gateways(platform))
             challenges = await certificates.challenges(platform)
@@ -127,19 +131,23 @@ async def running(
                 gateways=far,
                 challenges=challenges,
             )
-            site = dashboard(platform, version=VERSION, origins=doors.origins(settings))
+            pages = Pages(platform, version=VERSION)
             front = Front(
-                pages=site,
-                is_page=site.has,
-                api=public,
-                proxies=proxies(settings),
+                pages=pages, is_page=is_page, api=public, proxies=proxies(settings)
             )
             await stack.enter_async_context(
                 serving(front, sockets, tls=context, grace_s=settings.stop_grace_s)
             )
-            stack.callback(site.closing.close)  # pages stay open: end them first
+            stack.callback(pages.close)  # pages stay open: end them first
             if far is not None:
                 stack.callback(far.close)
+            await asyncio.sleep(_THOSE_WHO_WAITED_S)
+            for_people = asyncio.create_task(_made(pages, public), name="pages")
+            stack.callback(for_people.cancel)
+        if loops:
+            await looping.enter_async_context(_looping(platform))
+        if api:
+            await for_people
         yield platform
 
 
@@ -154,6 +162,12 @@ def _bound(
     for each in challenged:
         stack.callback(each.close)
     return sockets, challenged
+
+
+async def _made(pages: Pages, public: Public) -> None:
+    """Make what people look at, so that the first of them need not wait."""
+    await pages.make()
+    await asyncio.to_thread(lambda: (public.document, public.page))
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import click
 
+from leyden import memory
 from leyden.cli import exits
 from leyden.cli.groups import Group
 from leyden.errors import LeydenError
@@ -99,6 +100,7 @@ def leyden() -> None:
 
 def main() -> None:
     """Run the command; an error that can be mended is one line with the next step."""
+    memory.collect_seldom()
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
     try:
         code = leyden(standalone_mode=False)

@@ -8,7 +8,7 @@ import click
 import structlog
 import uvloop
 
-from leyden import app, logs, settings
+from leyden import app, logs, memory, settings
 from leyden.app import doors
 from leyden.settings import Settings
 
@@ -72,7 +72,7 @@ async def _gate(given: Settings) -> None:
 
 async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
     """Run until SIGTERM or SIGINT; a second one does not wait for requests."""
-    app.collect_seldom()
+    memory.keep_what_is_here()
     told, loop = _told(), asyncio.get_running_loop()
     async with app.running(given, api=api, loops=loops):
         if api:

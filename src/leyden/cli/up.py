@@ -17,7 +17,7 @@ import click
 import uvloop
 from rich.console import Console
 
-from leyden import app, processes, settings
+from leyden import app, memory, processes, settings
 from leyden.cli.building import building
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.daemons import build as builds
@@ -69,7 +69,7 @@ def up(home: Path | None, *, detach: bool) -> None:
         console = Console(highlight=False)
         try:
             with building(console) as progress:
-                app.collect_seldom()
+                memory.keep_what_is_here()
                 uvloop.run(
                     installation.run(
                         given,

@@ -1,17 +1,20 @@
 """The treasury's lnd: any lnd, by its host, its certificate and a macaroon."""
 
 import asyncio
+import importlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import aiohttp
+from typing import TYPE_CHECKING, Any
 
 from leyden.errors import NodeAway, NodeRefused, TreasuryAway
-from leyden.lnd.client import Lnd
 from leyden.lnd.states import Address
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from leyden.lnd.client import Lnd
 
 # All that our macaroon has to allow: nothing that spends, opens or bakes.
 PERMISSIONS = (
@@ -79,7 +82,7 @@ class Treasury:
             await self._session.close()
             self._session = None
 
-    async def _connected(self) -> tuple[Lnd, str]:
+    async def _connected(self) -> "tuple[Lnd, str]":
         try:
             macaroon = self._access.macaroon.read_bytes().hex()
             if self._lnd is None:
@@ -91,20 +94,23 @@ class Treasury:
             ) from None
         return self._lnd, macaroon
 
-    async def _connect(self) -> Lnd:
+    async def _connect(self) -> "Lnd":
+        # At the first call and in a thread: it is a tenth of a second to import.
+        client = await asyncio.to_thread(importlib.import_module, "leyden.lnd.client")
         access = self._access
         tls = await asyncio.to_thread(
             ssl.create_default_context, cafile=access.certificate
         )
         if self._session is None:
-            self._session = aiohttp.ClientSession(
+            self._session = client.aiohttp.ClientSession(
                 # One connection for each stream: no more than there are open orders.
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=client.aiohttp.TCPConnector(limit=0),
                 read_bufsize=_LONGEST_LINE,
                 trust_env=False,
             )
         address = Address(host=access.host, port=access.port, name=access.host)
-        return Lnd(self._session, address, tls)
+        lnd: Lnd = client.Lnd(self._session, address, tls)
+        return lnd
 
     async def _away(self, error: NodeAway) -> TreasuryAway:
         self._lnd = None

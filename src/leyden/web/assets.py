@@ -25,10 +25,7 @@ class Assets:
 
     def __init__(self) -> None:
         self._kept = dict(_walk(files("leyden.web") / "static", ""))
-        self._packed = {
-            path: gzip.compress(content, mtime=0)
-            for path, content in self._kept.items()
-        }
+        self._packed: dict[str, bytes] = {}
         together = b"".join(self._kept[path] for path in sorted(self._kept))
         self.edition = hashlib.sha256(together).hexdigest()[:12]
 
@@ -52,7 +49,13 @@ class Assets:
         }
         if packed:
             headers["content-encoding"] = "gzip"
-        return Response((self._packed if packed else self._kept)[path], headers=headers)
+            return Response(self._pack(path), headers=headers)
+        return Response(self._kept[path], headers=headers)
+
+    def _pack(self, path: str) -> bytes:
+        if path not in self._packed:
+            self._packed[path] = gzip.compress(self._kept[path], mtime=0)
+        return self._packed[path]
 
 
 def _walk(folder: Traversable, path: str) -> list[tuple[str, bytes]]:

@@ -65,10 +65,6 @@ class Site:
         self._static = Route("/app/static/{edition}/{path:path}", self._asset)
         self._router.routes.insert(0, self._static)
 
-    def has(self, path: str) -> bool:
-        """Tell whether the address is one of the dashboard's."""
-        return path in {"/", "/app"} or path.startswith("/app/")
-
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one request."""
         host = Headers(scope=scope).get("host", "")

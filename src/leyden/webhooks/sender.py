@@ -59,7 +59,7 @@ class HttpSender:
     ) -> None:
         self._egress = egress
         self._allowed = allowed
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls
         self._deadline_s = deadline_s
 
     def open(self, url: str) -> "HttpLine":
@@ -86,10 +86,19 @@ class HttpSender:
             Wire,
             address,
             endpoint.port,
-            ssl=self._tls if endpoint.tls else None,
+            ssl=await self._trusted() if endpoint.tls else None,
             server_hostname=endpoint.host if endpoint.tls else None,
         )
         return wire
+
+    async def _trusted(self) -> ssl.SSLContext:
+        """Give what certificates are verified by; by default what this machine trusts.
+
+        Reading all of its authorities takes 30 ms: the first time that it is needed.
+        """
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        return self._tls
 
 
 class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
