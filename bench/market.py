@@ -21,10 +21,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import structlog
 import uvloop
 from measure import Figures, Report, turns
 
+from leyden import logs
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote, quote
@@ -242,7 +242,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
+    logs.configure(form="text", level="error")
     report = Report("B12 an order beside bare calls to poold")
     with tempfile.TemporaryDirectory() as folder:
         uvloop.run(measured(Path(folder), asked.rounds, report))

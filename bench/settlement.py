@@ -21,10 +21,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import psycopg
-import structlog
 import uvloop
 from measure import Figures, Report, turns
 
+from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
@@ -323,7 +323,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--settle", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    logs.configure(form="text", level="warning")
     if given.settle:
         uvloop.run(settle_what_is_left(given.settle, given.payments))
         return 0

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-import structlog
 import uvloop
 from bench.bare import PRODUCERS, Sent, send
 from bench.measure import Figures, Report, quantile, resident_kib, turns
@@ -33,7 +32,7 @@ from bench.postbox import Postbox, postbox
 from bench.receivers import Heard, Receivers, receivers
 from bench.town import SETTINGS, Town, town
 
-from leyden import app, processes
+from leyden import logs, memory, processes
 
 ENDPOINTS, EVENTS = 1_000, 10
 PATIENCE_S = 300
@@ -366,8 +365,8 @@ async def _until(holds: Callable[[], bool]) -> None:
 
 async def main(parts: Sequence[str], rounds: int) -> int:
     """Run the parts that are asked for; give 1 if one of them misses a goal."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
-    app.collect_seldom()  # as the platform does when it starts
+    logs.configure(form="text", level="error")
+    memory.collect_seldom()  # as the platform does when it starts
     missed = 0
     if "reaction" in parts:
         missed |= await reaction(pairs=max(4 * rounds, 1))

@@ -15,15 +15,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 
-import structlog
-
+from leyden import logs
 from leyden.domain.times import Clock
 from leyden.errors import Away, Stale
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.tasks import Claim
 
-log = structlog.get_logger()
+log = logs.get()
 
 # A lease that nobody extends is someone else's after this long.
 LEASE = timedelta(seconds=30)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from click.testing import CliRunner, Result
 
+from leyden import logs
 from leyden.cli import exits
 from leyden.cli.main import leyden
 from leyden.errors import LeydenError
@@ -30,11 +30,8 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Typed]:
             raise result.exception
         return result
 
-    before = structlog.get_config() if structlog.is_configured() else {}
-    yield run
-    structlog.reset_defaults()  # commands say what is logged, and where to
-    if before:
-        structlog.configure(**before)
+    with logs.captured():  # commands say what is logged, and where to
+        yield run
 
 
 def told(result: Result) -> Any:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
+from leyden import logs
 from leyden.cli.unlocker.nodes import Kept, Node, load
 from leyden.cli.unlocker.receiver import Unlocker, receiving
 from leyden.domain.webhooks import StatusChanged, body, proof
@@ -82,7 +82,7 @@ def signed(
 async def test_a_node_that_asks_for_it_is_unlocked_without_leaving_macaroons(
     locked: LockedNode, headers: dict[str, str]
 ) -> None:
-    with capture_logs() as lines:
+    with logs.captured() as lines:
         answer = await an_unlocker(care_for(locked)).take(headers, WAITING.encode())
     assert answer == (200, "unlocked")
     assert locked.state == "RPC_ACTIVE"
@@ -179,7 +179,7 @@ async def test_after_a_rotation_both_secrets_are_good_without_a_restart(
 
 async def test_a_wrong_password_is_tried_once(locked: LockedNode) -> None:
     node = replace(care_for(locked), password=Kept(given="a guess"))
-    with capture_logs() as lines:
+    with logs.captured() as lines:
         answer = await an_unlocker(node).take(plain(), WAITING.encode())
     assert answer == (500, "not unlocked")
     assert len(locked.unlocks) == 1

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import structlog
-
+from leyden import logs
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
@@ -67,7 +66,8 @@ class Harbour:
     @contextmanager
     def open(self) -> Iterator["Harbour"]:
         # What the platform logs is not what a command prints.
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
+        assert sys.__stderr__ is not None
+        logs.configure(form="text", level="info", stream=sys.__stderr__)
         thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
         thread.start()
         assert self._ready.wait(30)
@@ -76,7 +76,6 @@ class Harbour:
         finally:
             self._stop()
             thread.join(20)
-            structlog.reset_defaults()
 
     def client(self, **changes: Any) -> Client:
         return Client(**{"url": self.url, "key": self.key, **changes})

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
+from leyden import logs
 from leyden.domain.nodes import Action, Network, Node, Status, Wanted
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
@@ -420,11 +420,11 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> No
     yard.now += timedelta(days=340)
     (alarm,) = await certificates.ending(yard.fleet)
     assert (alarm.what, alarm.standing) == (f"node {node.id}", "expiring")
-    with capture_logs() as lines:
+    with logs.captured() as lines:
         said = await certificates.look(yard.fleet)
         assert await certificates.look(yard.fleet, said) == said
-    (line,) = [each for each in lines if each["log_level"] == "warning"]
-    assert line["of"] == f"node {node.id}", "and it is said once"
+    (line,) = [each for each in lines if each.level == "warning"]
+    assert line.values["of"] == f"node {node.id}", "and it is said once"
     labels = {"standing": "expiring"}
     assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 1
 

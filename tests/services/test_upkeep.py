@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 from prometheus_client.exposition import generate_latest
-from structlog.testing import capture_logs
 
+from leyden import logs
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
@@ -63,12 +63,12 @@ async def keep(till: Till, purse: Purse) -> list[str]:
         (claim,) = await tx.tasks.claim(
             UPKEEP, now=till.now, until=till.now + timedelta(seconds=30), most=1
         )
-    with capture_logs() as logs:
+    with logs.captured() as lines:
         shop = replace(till.shop, account=purse)
         await upkeep.keep(shop, Work(till.database, claim))
     due = await till.database.reader.tasks.next_due(UPKEEP, now=till.now)
     assert due == till.now + timedelta(minutes=1)
-    return [line["why"] for line in logs if line["log_level"] == "warning"]
+    return [str(line.values["why"]) for line in lines if line.level == "warning"]
 
 
 async def test_an_account_that_is_well_is_left_alone(till: Till) -> None:

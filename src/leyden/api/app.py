@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-import structlog
 
+from leyden import logs
 from leyden.api import bodies, idempotency, whole
 from leyden.api.counting import count
 from leyden.api.known import Known, Requests
@@ -42,7 +42,7 @@ LARGEST_BODY = 256 * 1024
 _TRIES = 5
 _JSON: Headers = [(b"content-type", b"application/json")]
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 class ClientLeft(Exception):

@@ -8,8 +8,7 @@ see is right to the minute, and a key that was never used says so.
 import asyncio
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.errors import LeydenError
 from leyden.storage.database import Database
 
@@ -17,7 +16,7 @@ _A_MINUTE_S = 60.0
 _SOON_S = 1.0
 _MOST = 10_000
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 class Uses:

@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
 from leyden.errors import Away, SetupError
@@ -27,7 +26,7 @@ from leyden.settings import Settings
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]{22,512}")
 _LOOK_EVERY_S: Final = 5.0
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 def bind_challenges(given: Settings) -> list[socket.socket]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import structlog
-
+from leyden import logs
 from leyden.app.courier import networks, words
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Network, plain
@@ -38,7 +37,7 @@ _LOOK_AGAIN_S: Final = 30.0
 
 Grounds = Mapping[domain.Network, Ground]
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:

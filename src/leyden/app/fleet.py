@@ -12,8 +12,7 @@ from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 
-import structlog
-
+from leyden import logs
 from leyden.app import doors, fencing, origins
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
@@ -48,7 +47,7 @@ _STARTS_PER_PROCESSOR = 2
 
 _AGAIN_S = 1.0
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 def lnds(

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Iterable
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.domain.nodes import Node
 from leyden.lnd import home
 from leyden.runtimes.layout import Layout
 from leyden.services.fleet import Fleet
 
-log: Final = structlog.get_logger()
+log: Final = logs.get()
 
 
 async def warn(fleet: Fleet, layout: Layout, origins: tuple[str, ...]) -> None:

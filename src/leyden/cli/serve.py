@@ -5,14 +5,13 @@ import os
 import signal
 
 import click
-import structlog
 import uvloop
 
 from leyden import app, logs, memory, settings
 from leyden.app import doors
 from leyden.settings import Settings
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 @click.command()

@@ -13,8 +13,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import structlog
-
+from leyden import logs
 from leyden.devnet import access, auctioneer, hands, stock
 from leyden.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_small
@@ -23,7 +22,7 @@ from leyden.devnet.lnd import Lnd
 from leyden.devnet.poold import Poold
 from leyden.errors import LeydenError, SetupError
 
-log = structlog.get_logger()
+log = logs.get()
 
 _CHANNEL_SATS = 16_000_000
 _LOOK_AGAIN_S = 1.0

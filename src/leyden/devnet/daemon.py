@@ -7,13 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import structlog
-
-from leyden import processes
+from leyden import logs, processes
 from leyden.errors import LeydenError, SetupError
 from leyden.processes import Identity
 
-log = structlog.get_logger()
+log = logs.get()
 
 # The longest that a daemon which ends again and again is left alone.
 LAST_WAIT_S = 60.0

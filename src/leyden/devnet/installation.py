@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import structlog
 
-from leyden import app, processes
+from leyden import app, logs, processes
 from leyden.app.courier import words
 from leyden.app.fleet import lnds
 from leyden.daemons import catalogue
@@ -41,7 +40,7 @@ from leyden.errors import LeydenError, SetupError
 from leyden.runtimes import nftables
 from leyden.settings import Settings
 
-log = structlog.get_logger()
+log = logs.get()
 
 Say = Callable[[str], None]
 

@@ -9,9 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-import structlog
-
-from leyden import processes
+from leyden import logs, processes
 from leyden.devnet import access, hands, treasury
 from leyden.devnet.btcd import Btcd
 from leyden.devnet.chain import connected
@@ -31,7 +29,7 @@ from leyden.devnet.places import NAMES, Ports, access_of
 from leyden.devnet.wallet import opened
 from leyden.errors import Away, LeydenError
 
-log = structlog.get_logger()
+log = logs.get()
 
 # lnd takes a chain whose newest block is two hours old for one it has not caught up
 # with; ten minutes is what the real one takes.

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
-import structlog
 
+from leyden import logs
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
 from leyden.gateway.base import Traffic
 from leyden.gateway.envoy import LISTENER, Document, Listeners, Listening
 from leyden.gateway.routes import Route
 
-_log: Final = structlog.get_logger()
+_log: Final = logs.get()
 _REPEAT_S: Final = 1.0
 SHORTEST_TOKEN: Final = 16
 

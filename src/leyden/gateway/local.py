@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.errors import Away, SetupError
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
@@ -16,7 +15,7 @@ from leyden.gateway.envoy import Document, Listeners, Listening, as_protobuf
 from leyden.gateway.routes import Route
 from leyden.gateway.supervisor import Supervisor
 
-_log: Final = structlog.get_logger()
+_log: Final = logs.get()
 # 5,000 nodes take 3 s on a busy machine; past this something is wrong.
 _TAKEN_S: Final = 30.0
 _FIRST_POLL_S: Final = 0.002

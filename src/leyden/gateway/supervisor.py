@@ -23,15 +23,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-import structlog
-
-from leyden import processes
+from leyden import logs, processes
 from leyden.errors import SetupError
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.envoy import CAPS
 
-_log: Final = structlog.get_logger()
+_log: Final = logs.get()
 _READY_S: Final = 20.0
 _POLL_S: Final = 0.005
 _CALM_S: Final = 5.0  # one that lived so long is started again at once

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
-import structlog
-
+from leyden import logs
 from leyden.domain.observations import State
 from leyden.lnd.state_lines import NotAStream, StateLines
 
-log = structlog.get_logger()
+log = logs.get()
 
 # From exec to the first answer lnd needs 50 ms at the very least. To be refused on this
 # machine costs 50 µs; each wait is a part of the time it has taken so far, so that what

@@ -4,14 +4,13 @@ poold cancels a bid along with its ticket only once it has written down that the
 one. So whoever wants a ticket gone has to look for its bid as well.
 """
 
-import structlog
-
+from leyden import logs
 from leyden.errors import MarketAway, MarketRefused
 from leyden.market.poold import NO_SUCH_BID, Poold
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
 
-log = structlog.get_logger()
+log = logs.get()
 
 FILLED = auctioneer.OrderState.ORDER_EXECUTED
 ALIVE = frozenset(

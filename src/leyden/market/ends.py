@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-import structlog
-
+from leyden import logs
 from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.errors import MarketAway
 from leyden.market import leases
@@ -18,7 +17,7 @@ from leyden.market.bids import ALIVE, FILLED, Bids
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2 as trader
 
-log = structlog.get_logger()
+log = logs.get()
 
 # poold's words for where a ticket stands, and ours.
 STATES: Mapping[str, TicketState] = {

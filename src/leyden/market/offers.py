@@ -2,8 +2,7 @@
 
 import asyncio
 
-import structlog
-
+from leyden import logs
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.pricing import NodeTier, Quote
 from leyden.domain.tickets import Ticket
@@ -15,7 +14,7 @@ from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
 from leyden.market.texts import ref_of
 
-log = structlog.get_logger()
+log = logs.get()
 
 _TIERS = {
     NodeTier.ANY: auctioneer.NodeTier.TIER_0,

@@ -11,8 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import structlog
-
+from leyden import logs
 from leyden.domain.pricing import LEASES, AuctionTerms, Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
@@ -27,7 +26,7 @@ from leyden.market.sidecars import Sidecars
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
 
-log = structlog.get_logger()
+log = logs.get()
 
 _REGISTERED = "registered"
 _TAKES_ORDERS = frozenset(

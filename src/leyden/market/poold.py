@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import structlog
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from leyden import logs
 from leyden.errors import MarketAway, MarketRefused, SoldOut
 from leyden.market.stubs import trader_pb2
 
-log = structlog.get_logger()
+log = logs.get()
 
 _TRADER = trader_pb2.DESCRIPTOR.services_by_name["Trader"]
 _PATIENCE_S = 20.0  # an auction that hangs is one that is away

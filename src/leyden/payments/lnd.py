@@ -11,8 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Any
 
-import structlog
-
+from leyden import logs
 from leyden.domain.payments import (
     Holdings,
     Invoice,
@@ -26,7 +25,7 @@ from leyden.payments.coins import Coins
 from leyden.payments.holdings import holdings
 from leyden.payments.treasury import Access, Treasury, refused, unknown
 
-log = structlog.get_logger()
+log = logs.get()
 
 Preimage = Callable[[str, Sats], bytes]
 _Step = Callable[[], Coroutine[Any, Any, None]]

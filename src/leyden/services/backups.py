@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.domain.nodes import Node
 from leyden.errors import Malformed, NotFound, Taken
@@ -18,7 +17,7 @@ from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.backups import ChannelBackup, MacaroonBackup
 
-log = structlog.get_logger()
+log = logs.get()
 
 _NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
 

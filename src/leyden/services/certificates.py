@@ -8,9 +8,9 @@ that was handed in. Its owner restarts it, or sends another.
 import asyncio
 from typing import Final
 
-import structlog
 from prometheus_client import Gauge
 
+from leyden import logs
 from leyden.errors import Away
 from leyden.figures import REGISTRY
 from leyden.gateway.expiry import NOTICE, Alarm, Standing, alarms
@@ -25,7 +25,7 @@ _ENDING = Gauge(
     registry=REGISTRY,
 )
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 async def watch(fleet: Fleet) -> None:

@@ -6,8 +6,7 @@ The change, its announcement and the task that follows from it are one commit.
 from dataclasses import replace
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import Node, Wanted
 from leyden.domain.webhooks import StatusChanged
@@ -15,7 +14,7 @@ from leyden.services import webhooks
 from leyden.services.fleet import EVERYTHING, NODE, ROUTES
 from leyden.storage.nouns import Nouns
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 async def change(tx: Nouns, before: Node, after: Node, *, now: datetime) -> Node:

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-import structlog
-
+from leyden import logs
 from leyden.domain.deliveries import (
     PATIENCE,
     RETRIES,
@@ -35,7 +34,7 @@ from leyden.storage.secrets import Sealer
 from leyden.storage.webhooks import KeptEvent
 from leyden.webhooks.base import Line, Sender
 
-log = structlog.get_logger()
+log = logs.get()
 
 # Kinds of tasks. The first one's key is the node's id.
 WEBHOOKS = "webhooks"

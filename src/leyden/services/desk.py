@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry
 from leyden.domain.orders import Order, Status
@@ -24,7 +23,7 @@ from leyden.domain.units import Sats
 from leyden.errors import NotFound
 from leyden.storage.nouns import Nouns
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 @dataclass(kw_only=True)

@@ -4,8 +4,7 @@ The time is an absolute one, fixed when the order was made: a clock that is set 
 revives nothing, and one that jumps ahead ends no order that has been paid.
 """
 
-import structlog
-
+from leyden import logs
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState
 from leyden.services.desk import Desk
@@ -16,7 +15,7 @@ from leyden.services.settlement import payment_seen
 from leyden.services.shop import Shop
 from leyden.services.sweep import look_for
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 async def lapse(shop: Shop, due: Due) -> None:

@@ -7,14 +7,13 @@ because the database is away, is not lost: the next sweep finds it.
 import asyncio
 from contextlib import aclosing
 
-import structlog
-
+from leyden import logs
 from leyden.domain.payments import Sighting
 from leyden.errors import LeydenError
 from leyden.services.settlement import payments_seen
 from leyden.services.shop import EVERYTHING, SWEEP, Shop
 
-log = structlog.get_logger()
+log = logs.get()
 
 _AT_ONCE = 1_024
 _MOST_WAITING = 2 * _AT_ONCE

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.domain import versions
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
@@ -16,7 +15,7 @@ from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.nouns import Nouns
 
-log = structlog.get_logger()
+log = logs.get()
 
 # Nobody else waits for longer than these few take: 15 µs each.
 _AT_A_TIME: Final = 50

@@ -3,8 +3,7 @@
 Nothing here does I/O.
 """
 
-import structlog
-
+from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import Event, Order, Status
@@ -14,7 +13,7 @@ from leyden.services.desk import Desk
 from leyden.services.holding import end, give, hold, if_all_is_held
 from leyden.services.shop import CLOSING
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 def seen(desk: Desk, order: Order, invoice: Invoice) -> None:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.domain.times import Clock
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
 from leyden.gateway import requests
@@ -37,7 +36,7 @@ ISSUANCE: Final = "issuance"
 
 _ACCOUNT: Final = "account key of {}"
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import structlog
-
+from leyden import logs
 from leyden.domain import ledger, pricing
 from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import Event, Order, Status, advance
@@ -27,7 +26,7 @@ from leyden.services.holding import end, if_all_is_held
 from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
 from leyden.storage.nouns import Nouns
 
-log = structlog.get_logger()
+log = logs.get()
 
 SUFFIX = "FO"
 

@@ -6,8 +6,7 @@ rest is credit. Nothing here does I/O.
 
 from dataclasses import replace
 
-import structlog
-
+from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import TICKETED, Order, Status
@@ -17,7 +16,7 @@ from leyden.services.desk import Desk
 from leyden.services.holding import give, hold, if_all_is_held, reopen
 from leyden.services.shop import Rules
 
-log = structlog.get_logger()
+log = logs.get()
 
 _COUNTS = {OutputState.BOOKED, OutputState.BURIED}
 

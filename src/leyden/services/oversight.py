@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
@@ -18,7 +17,7 @@ from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
 from leyden.storage.counts import Queue, Tried
 
-log = structlog.get_logger()
+log = logs.get()
 
 # A task that was due so long ago is not being done, and one tried so often fails.
 _LATE: Final = timedelta(minutes=5)

@@ -11,8 +11,7 @@ Killed anywhere, the next run finds what is there and goes on.
 
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import Node, Status
 from leyden.domain.observations import (
@@ -29,7 +28,7 @@ from leyden.services.changes import change
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 async def step(fleet: Fleet, work: Due) -> None:

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Final
 
-import structlog
-
+from leyden import logs
 from leyden.domain.nodes import Node, Wanted
 from leyden.errors import Away
 from leyden.gateway.base import Gateway
@@ -15,7 +14,7 @@ from leyden.services.fleet import Doors, Fleet
 # A change is to be in force within a second: this, and what the gateway takes.
 _LOOK_EVERY_S: Final = 0.2
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 class Routes:

@@ -8,8 +8,7 @@ owes us for money the chain took back repays that first.
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
-import structlog
-
+from leyden import logs
 from leyden.domain.orders import Status
 from leyden.domain.payments import (
     Invoice,
@@ -24,7 +23,7 @@ from leyden.services import invoices, outputs
 from leyden.services.desk import Desk
 from leyden.services.shop import Shop
 
-log = structlog.get_logger()
+log = logs.get()
 
 _TRIES = 8
 

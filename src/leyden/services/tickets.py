@@ -15,8 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
+from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
@@ -31,7 +30,7 @@ from leyden.services.settlement import until_not_stale
 from leyden.services.shop import WITHDRAWAL, Shop, ticket_purpose
 from leyden.services.together import Together
 
-log = structlog.get_logger()
+log = logs.get()
 
 _BATCH = 500
 # Whoever watches for a minute is told in a sixteenth of a second, not in a hundredth.

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cache
 
-import structlog
 from prometheus_client import Gauge
 
+from leyden import logs
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
@@ -15,7 +15,7 @@ from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
 from leyden.storage.database import Database
 
-log = structlog.get_logger()
+log = logs.get()
 
 _SAYS = {
     "leyden_auction_free_sats": "Satoshis left to buy channels with.",

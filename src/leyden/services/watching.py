@@ -3,15 +3,14 @@
 import asyncio
 from collections import deque
 
-import structlog
-
+from leyden import logs
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.observations import Observation
 from leyden.errors import Away, NotFound, Stale
 from leyden.services import reconciler
 from leyden.services.fleet import EVERYTHING, NODE, ROUTES, Fleet
 
-log = structlog.get_logger()
+log = logs.get()
 
 _AGAIN_S = 1.0
 

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequen
 from typing import Any
 
 import psycopg
-import structlog
 from psycopg import AsyncConnection, errors
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from leyden import logs
 from leyden.errors import DatabaseAway, Stale, Violated
 from leyden.storage.columns import Columns
 from leyden.storage.nouns import Nouns, Take
@@ -29,7 +29,7 @@ _LASTING = """
 SELECT name FROM pg_settings WHERE setting = 'off' AND name IN
 ('fsync', 'synchronous_commit', 'full_page_writes') ORDER BY name"""
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 @contextlib.contextmanager

@@ -12,11 +12,11 @@ import time
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
-import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from leyden import logs
 from leyden.domain.addresses import counted_as
 from leyden.domain.sign_in import Right
 from leyden.errors import Forbidden, LeydenError, NotFound, Stale
@@ -38,7 +38,7 @@ Scope = MutableMapping[str, Any]
 
 _TRIES = 5  # someone else moved it first: looking again settles it
 _OURS_TO_MEND = 500
-log = structlog.get_logger()
+log = logs.get()
 
 
 class Site:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import click
-import structlog
 
 from leyden import logs
 from leyden.cli.unlocker.nodes import (
@@ -22,7 +21,7 @@ from leyden.cli.unlocker.receiver import Unlocker, receiving, serving_tls
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 
-log = structlog.get_logger()
+log = logs.get()
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-import structlog
 from aiohttp import web
 
+from leyden import logs
 from leyden.cli.unlocker.events import PROOFS, to_unlock
 from leyden.cli.unlocker.nodes import Node
 from leyden.cli.unlocker.unlocking import unlock
 from leyden.domain.times import Clock
 from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
 
-log = structlog.get_logger()
+log = logs.get()
 
 _LARGEST_EVENT = 64 * 1024
 # The platform waits for 15 s; whatever takes longer goes on without it.

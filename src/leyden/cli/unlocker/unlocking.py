@@ -5,14 +5,13 @@ import base64
 import time
 from enum import StrEnum
 
-import structlog
-
+from leyden import logs
 from leyden.cli.unlocker.nodes import Node
 from leyden.errors import NodeAway, NodeRefused, WrongPassword
 from leyden.lnd.client import Lnd, opened
 from leyden.lnd.states import Address, trusting
 
-log = structlog.get_logger()
+log = logs.get()
 
 _PORT = 8080
 # lnd answers when the wallet is open: a second, or a minute for one of many channels.
