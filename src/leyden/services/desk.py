@@ -175,6 +175,5 @@ class Desk:
         await tx.ledger.post(self._entries, at=self.now)
         for (kind, due), keys in self._tasks.items():
             await tx.tasks.put_many(kind, list(keys), due=due)
-        tell = log.bind().info  # bound once for all: a thousand times costs 10 ms
         for order_id, before_status, after in self._moves:
-            tell("order moved", order=order_id, before=before_status, after=after)
+            log.info("order moved", order=order_id, before=before_status, after=after)
