@@ -5,9 +5,9 @@ the setting `treasury_pubkey` names it) or not; either way nobody else would tel
 payments of the lnd from before are in that one.
 """
 
-import structlog
 from prometheus_client import Gauge
 
+from leyden import logs
 from leyden.errors import Stale, TreasuryAway
 from leyden.figures import REGISTRY
 from leyden.services.shop import Shop
@@ -20,7 +20,7 @@ _STRANGE = Gauge(
     registry=REGISTRY,
 )
 
-log = structlog.get_logger()
+log = logs.get()
 
 
 async def recognise(shop: Shop) -> None:
