@@ -19,7 +19,7 @@ from leyden.cli import exits
 from leyden.cli.customer import node_settings, profiles
 from leyden.cli.customer.node_views import added
 from leyden.cli.main import leyden
-from leyden.client import nodes as answers
+from leyden.client import node_items as answers
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
 

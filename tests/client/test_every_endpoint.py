@@ -11,7 +11,7 @@ import pytest
 import leyden.client as library
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Operation
-from leyden.client import Client, backups, flow, nodes, webhooks
+from leyden.client import Client, backups, flow, node_items, nodes, webhooks
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 from tests.client.harbour import Harbour
 
@@ -19,17 +19,17 @@ from tests.client.harbour import Harbour
 SAME = {
     "keys_show": library.Key,
     "nodes_list": nodes._Listed,
-    "nodes_create": nodes.CreatedNode,
-    "nodes_get": nodes.Node,
-    "nodes_delete": nodes.NodeItem,
-    "nodes_start": nodes.NodeItem,
-    "nodes_stop": nodes.NodeItem,
-    "nodes_restart": nodes.NodeItem,
-    "nodes_update": nodes.UpdatedNode,
-    "nodes_change_settings": nodes.Node,
-    "nodes_connect": nodes.Connection,
-    "nodes_metrics": nodes.Metrics,
-    "nodes_list_versions": nodes.Versions,
+    "nodes_create": node_items.CreatedNode,
+    "nodes_get": node_items.Node,
+    "nodes_delete": node_items.NodeItem,
+    "nodes_start": node_items.NodeItem,
+    "nodes_stop": node_items.NodeItem,
+    "nodes_restart": node_items.NodeItem,
+    "nodes_update": node_items.UpdatedNode,
+    "nodes_change_settings": node_items.Node,
+    "nodes_connect": node_items.Connection,
+    "nodes_metrics": node_items.Metrics,
+    "nodes_list_versions": node_items.Versions,
     "backups_keep_macaroon": backups.MacaroonItem,
     "backups_list_macaroons": backups._Macaroons,
     "backups_get_macaroon": backups.Macaroon,

@@ -21,7 +21,7 @@ from leyden import app, memory, processes, settings
 from leyden.cli.building import building
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.daemons import build as builds
-from leyden.devnet import first_run, installation
+from leyden.devnet import first_run, installation, left_running
 from leyden.errors import SetupError
 from leyden.logs import configure
 from leyden.settings import Settings
@@ -105,7 +105,7 @@ def down(home: Path | None, *, nodes: bool) -> None:
             processes.signal(identity, 15)
         _wait_until_stopped(given)
         _say("stopped")
-    asyncio.run(installation.stop(given, nodes=nodes, say=_say))
+    asyncio.run(left_running.stop(given, nodes=nodes, say=_say))
 
 
 @click.command()
@@ -226,7 +226,7 @@ def _status(given: Settings) -> dict[str, Any]:
         "api": "not running" if process is None else _health(base_url),
         "base_url": base_url,
         "organization_id": first_run.read(given.home_path).get("organization_id"),
-        **installation.status(given),
+        **left_running.status(given),
     }
 
 
@@ -244,4 +244,4 @@ def _health(base_url: str) -> str:
 def _log_files(given: Settings) -> dict[str, Path]:
     home = given.home_path
     files = {path.stem: path for path in sorted((home / "logs").glob("*.log"))}
-    return {**files, **installation.log_files(given)}
+    return {**files, **left_running.log_files(given)}

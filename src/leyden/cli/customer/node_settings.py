@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from leyden.client.nodes import NodeSettings
+from leyden.client.node_items import NodeSettings
 from leyden.errors import SetupError
 
 # What is not among these restarts lnd when it is changed, and locks its wallet.

@@ -8,7 +8,7 @@ import msgspec
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.output import print_fields, print_json
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")
 wait_option = click.option(

@@ -16,7 +16,7 @@ from leyden.cli import exits
 from leyden.cli.customer import profiles
 from leyden.cli.customer.profiles import Profile
 from leyden.client import ApiError, Client
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.errors import SetupError
 
 _HOW = (

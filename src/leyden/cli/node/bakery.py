@@ -21,7 +21,7 @@ from leyden.cli.node.showing import kept_private
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.client import macaroons as baked
 from leyden.client import vault, wallets
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.errors import CannotOpen, Conflict, Malformed
 
 _out = click.option(

@@ -14,7 +14,7 @@ from leyden.cli.customer.session import Session
 from leyden.cli.node.reaching import ADMIN
 from leyden.cli.node.showing import kept_private
 from leyden.client import ApiError, vault
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.client.vault import Backup
 from leyden.errors import LeydenError, NodeRefused, SetupError
 

@@ -11,7 +11,7 @@ from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.secrets import asked_for
 from leyden.client import Lnd, macaroons, vault
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 
 SHORTEST_PASSWORD = 8  # lnd's own rule

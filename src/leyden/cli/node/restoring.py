@@ -19,7 +19,7 @@ from leyden.cli.node.wallet import done
 from leyden.cli.output import as_json
 from leyden.cli.secrets import asked_for
 from leyden.client import ApiError, vault, wallets
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.client.vault import Backup
 from leyden.errors import Conflict, SetupError
 

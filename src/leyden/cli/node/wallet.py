@@ -21,7 +21,7 @@ from leyden.cli.node.reaching import (
 from leyden.cli.node.showing import kept_private, written_down
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.client import vault, wallets
-from leyden.client.nodes import NodeItem
+from leyden.client.node_items import NodeItem
 from leyden.errors import Conflict, LeydenError, SetupError, WrongPassword
 
 _OPENS_S = 300.0  # a new wallet, on a machine that has much to do

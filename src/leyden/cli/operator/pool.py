@@ -13,7 +13,7 @@ from leyden.app.pool import account_of
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_shop
 from leyden.cli.output import as_json, operator, print_one
-from leyden.devnet import installation
+from leyden.devnet import wiring
 from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
 from leyden.domain.orders import Order
 from leyden.domain.units import EVERY_SAT, Sats
@@ -164,7 +164,7 @@ def _on_account(
     step: Callable[[PoolAccount, Settings], Awaitable[Any]],
 ) -> Any:
     async def run() -> Any:
-        given = installation.as_running(settings.load(os.environ))
+        given = wiring.as_running(settings.load(os.environ))
         if given.market != "pool":
             raise SetupError(
                 "market: is not pool, so there is no account; see docs/channels.md"

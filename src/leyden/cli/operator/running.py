@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from leyden import app, logs, settings
 from leyden.app.shop import open_for_payments, shop_of
-from leyden.devnet import installation
+from leyden.devnet import wiring
 from leyden.services.platform import Platform
 
 Result = TypeVar("Result")
@@ -19,7 +19,7 @@ def on_running(step: Callable[[Platform], Awaitable[Result]]) -> Result:
     logs.configure(form="text", level="warning")
 
     async def run() -> Result:
-        given = installation.as_running(settings.load(os.environ))
+        given = wiring.as_running(settings.load(os.environ))
         async with app.opened(given) as platform:
             return await step(platform)
 

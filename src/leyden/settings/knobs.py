@@ -1,32 +1,15 @@
-"""Every knob, once: its name, its default, and one sentence.
-
-A value comes from the environment (LEYDEN_<NAME>, or LEYDEN_<NAME>_FILE naming a file
-that holds it), else from a TOML file (HOME/leyden.toml, or LEYDEN_CONFIG), else it is
-the default. `leyden config` prints them all; docs/operating.md lists them.
-"""
+"""Every knob, once: its name, its default, and one sentence."""
 
 import ast
-import difflib
 import inspect
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import fields
-
-from leyden.errors import SetupError
-
-PREFIX = "LEYDEN_"
-# These are read by the commands themselves, before or beside the settings.
-BESIDE = frozenset(
-    {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
-    | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET", "PROFILE"}
-    | {"WALLET_PASSWORD", "NEW_PASSWORD", "SEED"}
-)
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
@@ -320,82 +303,3 @@ def every_setting() -> Iterator[tuple[str, Any, str]]:
         if isinstance(setting, ast.AnnAssign):
             name = ast.unparse(setting.target)
             yield name, defaults[name], ast.literal_eval(sentence.value)
-
-
-def load(environment: Mapping[str, str]) -> Settings:
-    """Read the settings; refuse a wrong or unknown one by its name, with the reason."""
-    given = _from_environment(environment)
-    home = Path(str(given.get("home", Settings().home))).expanduser()
-    file = Path(environment.get(f"{PREFIX}CONFIG", home / "leyden.toml"))
-    kept = _from_file(file, required=f"{PREFIX}CONFIG" in environment)
-    values: dict[str, object] = {}
-    types = get_type_hints(Settings, include_extras=True)
-    for name, value in {**kept, **given}.items():
-        try:
-            values[name] = msgspec.convert(value, types[name], strict=name not in given)
-        except msgspec.ValidationError as error:
-            where = f"{PREFIX}{name.upper()}" if name in given else str(file)
-            raise SetupError(f"{name}: {error} (from {where})") from None
-    settings = Settings(**values)  # type: ignore[arg-type]
-    if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
-        raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
-    _check_acme(settings)
-    return settings
-
-
-def _check_acme(given: Settings) -> None:
-    if given.acme_directory and not given.acme_directory.startswith("https://"):
-        raise SetupError("acme_directory: must be an https:// URL")
-    if given.acme_api_name and not given.acme_directory:
-        raise SetupError("acme_api_name: needs acme_directory")
-    if given.acme_api_name and given.api_tls_certificate:
-        raise SetupError("acme_api_name, api_tls_certificate: set one of them")
-    if bool(given.acme_binding_id) != bool(given.acme_binding_secret):
-        raise SetupError("acme_binding_id, acme_binding_secret: set both or neither")
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    names = {field.name for field in fields(Settings)}
-    given = {}
-    for variable, value in environment.items():
-        if not variable.startswith(PREFIX):
-            continue
-        name = variable.removeprefix(PREFIX)
-        if name in BESIDE:
-            continue
-        if name.lower() in names:
-            given[name.lower()] = value
-        elif name.endswith("_FILE") and name.removesuffix("_FILE").lower() in names:
-            given[name.removesuffix("_FILE").lower()] = _read(variable, value)
-        else:
-            raise SetupError(f"{variable}: {_unknown(name.lower(), names)}")
-    return given
-
-
-def _from_file(path: Path, *, required: bool) -> dict[str, object]:
-    try:
-        kept = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        if required:
-            raise SetupError(f"{PREFIX}CONFIG: {path} does not exist") from None
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SetupError(f"{path}: {error}") from None
-    names = {field.name for field in fields(Settings)}
-    for name in kept:
-        if name not in names:
-            raise SetupError(f"{path}: {name}: {_unknown(name, names)}")
-    return kept
-
-
-def _read(variable: str, path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{variable}: {error}") from None
-
-
-def _unknown(name: str, names: set[str]) -> str:
-    close = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"there is no such setting; {hint}`leyden config` lists them"

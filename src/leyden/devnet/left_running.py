@@ -1,0 +1,75 @@
+"""What is left running on this machine: who it is, what it prints, stopping it."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from leyden import processes
+from leyden.devnet import access, network
+from leyden.devnet.daemon import claim, output
+from leyden.errors import SetupError
+from leyden.runtimes import nftables
+from leyden.settings import Settings
+
+Say = Callable[[str], None]
+
+_NODE_GRACE_S = 60.0
+_GATEWAY_GRACE_S = 5.0
+
+
+async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
+    """Stop what the platform left running; nodes, and what they need, only if asked."""
+    running = list(_nodes(given))
+    if running and not nodes:
+        say(
+            f"{len(running)} nodes, their chain and the gateway go on; "
+            "`leyden down --nodes` stops them too"
+        )
+        return
+    await asyncio.gather(
+        *(processes.stop(each, grace_s=_NODE_GRACE_S) for each in running)
+    )
+    if running:
+        say(f"{len(running)} nodes stopped")
+    if gateway := processes.holder(given.home_path / "gateway" / "claim"):
+        await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
+        say("gateway stopped")
+    if nftables.take_down(given.home_path):
+        say("the fence around nodes is down")
+    if await network.stop(given.home_path):
+        say("private chain stopped")
+
+
+def status(given: Settings) -> dict[str, Any]:
+    """Say which daemons run, and how many nodes."""
+    found: dict[str, Any] = {
+        "gateway": _word(processes.holder(given.home_path / "gateway" / "claim")),
+        "nodes_running": len(list(_nodes(given))),
+    }
+    with suppress(SetupError):
+        for name in access.load(given.home_path).daemons:
+            folder = access.folder(given.home_path) / name
+            found[name] = _word(processes.holder(claim(folder)))
+    return found
+
+
+def log_files(given: Settings) -> dict[str, Path]:
+    """Give the logs there are beside the platform's own, by name."""
+    home = given.home_path
+    found = {"gateway": home / "gateway" / "envoy.log"}
+    with suppress(SetupError):
+        for name in access.load(home).daemons:
+            found[name] = output(access.folder(home) / name)
+    return {name: path for name, path in found.items() if path.exists()}
+
+
+def _nodes(given: Settings) -> Iterator[processes.Identity]:
+    for path in sorted((given.home_path / "nodes").glob("*/claim")):
+        if (found := processes.holder(path)) is not None:
+            yield found
+
+
+def _word(found: processes.Identity | None) -> str:
+    return "not running" if found is None else f"running as {found.pid}"

@@ -1,0 +1,77 @@
+"""The settings of a platform on its private chain: whom it asks, by which ports."""
+
+import dataclasses
+from pathlib import Path
+
+import msgspec
+
+from leyden.devnet import access
+from leyden.devnet.certificate import ensure_certificate
+from leyden.devnet.configuration import heal_certificate
+from leyden.devnet.places import AuctionPorts, Ports
+from leyden.devnet.treasury import macaroon
+from leyden.domain.times import utc_now
+from leyden.errors import SetupError
+from leyden.settings import Settings
+
+
+def as_running(given: Settings) -> Settings:
+    """Give the settings that `leyden up` runs this home with, if it ever did."""
+    try:
+        return on_chain(given, access.load(given.home_path))
+    except SetupError:
+        return given
+
+
+def ports(given: Settings) -> Ports:
+    """Give the ports of the chain, and of the market if there is to be one."""
+    traders = {
+        each.name: getattr(given, f"devnet_{each.name}_port")
+        for each in dataclasses.fields(AuctionPorts)
+    }
+    return Ports(
+        btcd=given.devnet_btcd_port,
+        treasury_peer=given.devnet_treasury_peer_port,
+        treasury_grpc=given.devnet_treasury_grpc_port,
+        treasury_rest=given.devnet_treasury_rest_port,
+        auction=AuctionPorts(**traders) if given.devnet_market else None,
+    )
+
+
+def on_chain(given: Settings, chain: access.Access) -> Settings:
+    """Give the settings with the private chain as testnet."""
+    certificate = Path(chain.btcd.certificate)
+    heal_certificate(certificate, certificate.with_suffix(".key"))
+    ensure_certificate(certificate, now=utc_now())
+    treasury = chain.lnds["treasury"]
+    return msgspec.structs.replace(
+        given,
+        testnet_chain=chain.chain,
+        testnet_backend="btcd",
+        testnet_rpc_host=chain.btcd.address,
+        testnet_rpc_user=chain.btcd.user,
+        testnet_rpc_password=chain.btcd.password,
+        testnet_rpc_certificate=str(certificate),
+        treasury_host=treasury.rest,
+        treasury_certificate=treasury.certificate,
+        treasury_macaroon=str(macaroon(given.home_path)),
+        **_market_settings(chain),
+        # Who is on this chain has no public address: its lnds are peers all the same.
+        nodes_may_reach=given.nodes_may_reach
+        or ", ".join(lnd.peer for lnd in chain.lnds.values()),
+        # Whoever tries webhooks here has the receiver on this machine.
+        webhooks_over_http=True,
+        webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
+    )
+
+
+def _market_settings(chain: access.Access) -> dict[str, str]:
+    """Give what lets the platform buy channels; the provider need not be up yet."""
+    if (provider := chain.pools.get("provider")) is None:
+        return {"market": "simulated"}
+    return {
+        "market": "pool",
+        "pool_host": provider.grpc,
+        "pool_certificate": provider.certificate,
+        "pool_macaroon": provider.macaroon,
+    }

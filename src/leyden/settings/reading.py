@@ -1,0 +1,100 @@
+"""Where settings come from, and what is said of one that is wrong."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_type_hints
+
+import msgspec
+from msgspec.structs import fields
+
+from leyden.errors import SetupError
+from leyden.settings.knobs import Settings
+
+PREFIX = "LEYDEN_"
+# These are read by the commands themselves, before or beside the settings.
+BESIDE = frozenset(
+    {"CONFIG", "CACHE", "PYTHON", "UV", "URL", "KEY", "ORGANIZATION", "CA"}
+    | {"GATEWAY", "UNLOCK_PASSWORD", "UNLOCK_SECRET", "PROFILE"}
+    | {"WALLET_PASSWORD", "NEW_PASSWORD", "SEED"}
+)
+
+
+def load(environment: Mapping[str, str]) -> Settings:
+    """Read the settings; refuse a wrong or unknown one by its name, with the reason."""
+    given = _from_environment(environment)
+    home = Path(str(given.get("home", Settings().home))).expanduser()
+    file = Path(environment.get(f"{PREFIX}CONFIG", home / "leyden.toml"))
+    kept = _from_file(file, required=f"{PREFIX}CONFIG" in environment)
+    values: dict[str, object] = {}
+    types = get_type_hints(Settings, include_extras=True)
+    for name, value in {**kept, **given}.items():
+        try:
+            values[name] = msgspec.convert(value, types[name], strict=name not in given)
+        except msgspec.ValidationError as error:
+            where = f"{PREFIX}{name.upper()}" if name in given else str(file)
+            raise SetupError(f"{name}: {error} (from {where})") from None
+    settings = Settings(**values)  # type: ignore[arg-type]
+    if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
+        raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
+    _check_acme(settings)
+    return settings
+
+
+def _check_acme(given: Settings) -> None:
+    if given.acme_directory and not given.acme_directory.startswith("https://"):
+        raise SetupError("acme_directory: must be an https:// URL")
+    if given.acme_api_name and not given.acme_directory:
+        raise SetupError("acme_api_name: needs acme_directory")
+    if given.acme_api_name and given.api_tls_certificate:
+        raise SetupError("acme_api_name, api_tls_certificate: set one of them")
+    if bool(given.acme_binding_id) != bool(given.acme_binding_secret):
+        raise SetupError("acme_binding_id, acme_binding_secret: set both or neither")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    names = {field.name for field in fields(Settings)}
+    given = {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX)
+        if name in BESIDE:
+            continue
+        if name.lower() in names:
+            given[name.lower()] = value
+        elif name.endswith("_FILE") and name.removesuffix("_FILE").lower() in names:
+            given[name.removesuffix("_FILE").lower()] = _read(variable, value)
+        else:
+            raise SetupError(f"{variable}: {_unknown(name.lower(), names)}")
+    return given
+
+
+def _from_file(path: Path, *, required: bool) -> dict[str, object]:
+    try:
+        kept = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        if required:
+            raise SetupError(f"{PREFIX}CONFIG: {path} does not exist") from None
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SetupError(f"{path}: {error}") from None
+    names = {field.name for field in fields(Settings)}
+    for name in kept:
+        if name not in names:
+            raise SetupError(f"{path}: {name}: {_unknown(name, names)}")
+    return kept
+
+
+def _read(variable: str, path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{variable}: {error}") from None
+
+
+def _unknown(name: str, names: set[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"there is no such setting; {hint}`leyden config` lists them"
