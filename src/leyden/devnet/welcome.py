@@ -37,7 +37,7 @@ everything is up ({seconds:.1f} s){opens}
               {given.gateway_host} NAME.{given.nodes_domain}
 
   {leyden} nodes create "first light" --wait    a node, here at the terminal
-  {leyden} dev {play:<27}    {plays}
+  {leyden} dev {play:<29}    {plays}
   {leyden} status    {leyden} logs -f    {leyden} down
 """
 
