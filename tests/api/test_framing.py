@@ -252,6 +252,48 @@ def test_pieces_of_one_byte_make_the_same_request(server: Running) -> None:
     assert answer.json() == {"path": "/harbour", "size": 3}
 
 
+@pytest.mark.parametrize(
+    ("framing", "body"),
+    [
+        (b"Content-Length: 3\r\n", b"abc"),
+        (b"Transfer-Encoding: chunked\r\n", b"3\r\nabc\r\n0\r\n\r\n"),
+    ],
+    ids=["measured", "chunked"],
+)
+@pytest.mark.parametrize("apart", ["at once", "head and body", "bytes"])
+def test_a_body_arrives_although_its_sender_would_rather_speak_h2c(
+    server: Running, framing: bytes, body: bytes, apart: str
+) -> None:
+    head = POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\n" + framing + END
+    pieces = {
+        "at once": [head + body + SMUGGLED],
+        "head and body": [head, body],
+        "bytes": [bytes([each]) for each in head + body],
+    }[apart]
+    server.app.asked.clear()
+    (answer,) = server.send(*pieces)
+    assert (answer.status, answer.json()["size"]) == (200, 3)
+    assert server.app.asked == ["POST /harbour"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"3\r\nabcXX0\r\n\r\n",
+        b"3\nabc\n0\n\n",
+        b"3\r\nabc\r\n0\r\nX-More: 1\r\n\r\n",
+        b"40001\r\n" + b"x" * 0x40001 + b"\r\n0\r\n\r\n",
+    ],
+    ids=["no end of a chunk", "bare line feeds", "trailers", "too much"],
+)
+def test_such_a_body_is_read_as_strictly(server: Running, body: bytes) -> None:
+    head = CHUNKED.removesuffix(END) + b"Connection: Upgrade\r\nUpgrade: h2c\r\n" + END
+    server.app.asked.clear()
+    (answer,) = server.send(head + body + SMUGGLED)
+    assert answer.status in {400, 413}
+    assert server.app.asked == []
+
+
 def test_the_path_comes_both_raw_and_read(server: Running) -> None:
     (answer,) = server.send(b"GET /a%2fb%20c?light=1&x=%20 HTTP/1.1\r\n" + HEAD + END)
     assert answer.json()["path"] == "/a/b c"

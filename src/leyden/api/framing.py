@@ -59,6 +59,14 @@ def _check_host(host: bytes | None, version: str) -> None:
         raise Unread(400, "the header host is not a name and a port")
 
 
+def framing_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Give the header that says where the body ends, as a line; none where none is."""
+    for name, value in headers:
+        if name == b"transfer-encoding" or (name == b"content-length" and int(value)):
+            return b"%b: %b\r\n" % (name, value)
+    return b""
+
+
 def check_target(target: bytes, method: str) -> bytes:
     """Give the target; refuse one that names a host, or none of our paths.
 

@@ -11,7 +11,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from leyden.api.ending import Cycle, Ending, Part
-from leyden.api.framing import Unread, check_headers, check_target
+from leyden.api.framing import Unread, check_headers, check_target, framing_of
 from leyden.api.whole import TAKEN
 
 # The parser is fed in slices, so that no limit is passed by more than one of them.
@@ -19,10 +19,40 @@ _SLICE = 16 * 1024
 # A chunk of one byte costs six; a body of nothing but such is not meant as a body.
 _WIRE_PER_BYTE = 4
 _LINE_FEED = 10
+_NO_TRAILERS = "trailers are not taken"
+
+
+def _why(error: httptools.HttpParserError) -> Unread:
+    """Say why the parser stopped; raise what is not the caller's doing."""
+    if not isinstance(error, httptools.HttpParserCallbackError):
+        return Unread(400, f"the request is not valid HTTP/1.1: {error}")
+    if not isinstance(error.__context__, Unread):
+        raise error
+    return error.__context__
+
+
+class _Rest:
+    """Reads the body of a request whose head another parser has read."""
+
+    def __init__(self, connection: "StrictProtocol") -> None:
+        self.on_body = connection.on_body
+        self.on_message_complete = connection.on_message_complete
+        self._begun = False
+
+    def on_headers_complete(self) -> None:
+        """Note that no header may come any more."""
+        self._begun = True
+
+    def on_header(self, _name: bytes, _value: bytes) -> None:
+        """Refuse headers after the body."""
+        if self._begun:
+            raise Unread(400, _NO_TRAILERS)
 
 
 class StrictProtocol(Ending):
     """One connection, from its first byte to its last."""
+
+    _framing = b""  # of a body that its parser took for another protocol
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
@@ -43,19 +73,33 @@ class StrictProtocol(Ending):
                 self._refuse(Unread(400, "a request cannot begin with a line feed"))
                 return
         self._slice = len(data)
+        rest: bytes | memoryview = b""
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._last = True  # answered as HTTP/1.1; what follows is something else
-        except httptools.HttpParserCallbackError as error:
-            if not isinstance(error.__context__, Unread):
-                raise
-            self._refuse(error.__context__)
+        except httptools.HttpParserUpgrade as upgrade:
+            # Answered as HTTP/1.1; what follows the request is something else.
+            self._last = True
+            rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
-            self._refuse(Unread(400, f"the request is not valid HTTP/1.1: {error}"))
+            self._refuse(_why(error))
         else:
             self._wire += self._slice
             self._check_wire()
+        if self._framing:
+            self._read_on(rest)
+
+    def _read_on(self, data: bytes | memoryview) -> None:
+        """Read a body in HTTP/1.1, although the caller would rather speak h2c.
+
+        Java's client asks for that in each request over plain HTTP, and the parser has
+        stopped at the end of its head.
+        """
+        head = b"POST / HTTP/1.1\r\nconnection: close\r\n%b\r\n" % self._framing
+        self._framing = b""
+        self.parser = httptools.HttpRequestParser(_Rest(self))
+        self.parser.feed_data(head)
+        if data:
+            self._read(data)
 
     def _check_wire(self) -> None:
         if self._part is Part.HEAD and self._wire > self._limits.header_bytes:
@@ -82,7 +126,7 @@ class StrictProtocol(Ending):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; refuse one too many, and any that comes after the body."""
         if self._part is not Part.HEAD:
-            raise Unread(400, "trailers are not taken")
+            raise Unread(400, _NO_TRAILERS)
         self._size += len(name) + len(value) + 4
         if self._size + len(self.url) > self._limits.header_bytes:
             raise Unread(431, "the request's headers are too large")
@@ -109,6 +153,8 @@ class StrictProtocol(Ending):
             or self.parser.should_upgrade()
         ):
             self._last = True
+        if self.parser.should_upgrade():
+            self._framing = framing_of(self.headers)
         scope.update(TAKEN)  # type: ignore[typeddict-item] # ours beside ASGI's
         self._enter(Part.BODY, self._limits.body_s)
         self.cycle = self._new_cycle()
@@ -133,6 +179,8 @@ class StrictProtocol(Ending):
 
     def on_message_complete(self) -> None:
         """Let the application have the rest."""
+        if self._framing:
+            return  # the body is still to come, to another parser
         self._part = Part.BETWEEN
         self.cycle.more_body = False
         self.cycle.message_event.set()
