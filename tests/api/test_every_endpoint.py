@@ -130,6 +130,11 @@ async def test_without_a_live_key_nothing_is_told(
     assert (answer.status, answer.json()) == unauthorized
 
 
+async def test_spaces_around_a_key_are_none_of_it(alice: Caller, lamps: str) -> None:
+    spaced = Caller(alice.api, f" {alice.key}\t ", alice.organization_id)
+    assert (await spaced.get(lamps)).status == 200
+
+
 async def test_an_expired_key_opens_nothing(
     alice: Caller, platform: Platform, lamps: str
 ) -> None:
@@ -189,10 +194,13 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
         (b"\xef\xbb\xbf{}", "the body is not valid JSON: line 1, column 1"),
         (b'{"watts": "\xff"}', "the body is not valid UTF-8"),
         (b'{"watts": 1, "watts": 2}', "the body has a key twice in one object"),
-        (b'{"watts": 1.0}', "numbers must be whole, without a point or an exponent"),
-        (b'{"watts": 1e2}', "numbers must be whole, without a point or an exponent"),
+        (b'{"watts": 1.0}', "watts: must be whole, without a point or an exponent"),
+        (b'{"watts": 1e2}', "watts: must be whole, without a point or an exponent"),
+        (b'{"watts": 1, "colour": 1.5}', "colour: expected str, got number"),
+        (b'{"watts": 1, "price": 1.5}', "there is no field price here"),
+        (b"1.5", "expected object, got number"),
         (b'{"watts": NaN}', "the body is not valid JSON: NaN and Infinity are not"),
-        (b'{"watts": ' + b"9" * 5000 + b"}", "the body has a number that is too large"),
+        (b'{"watts": ' + b"9" * 5000 + b"}", "watts: is too large a number"),
         (b'{"watts": true}', "watts: expected int, got bool"),
         (b'{"watts": "1"}', "watts: expected int, got str"),
         (b'{"watts": null}', "watts: expected int, got null"),
@@ -202,8 +210,9 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
         (b'{"watts": 1, "price": 1}', "there is no field price here"),
         (b'{"watts": 1, "<b>": 1}', "there is no field of that name here"),
         (b'{"watts": 1, "lit": 1}', "lit: expected bool, got int"),
-        (b'{"watts": 1, "colour": "a\\u0000"}', "must not hold a NUL character"),
-        (b'{"watts": 1, "colour": "\\ud800"}', "must not hold half a surrogate pair"),
+        (b'{"watts": 1, "colour": "a\\u0000"}', "colour: a text must not hold a NUL"),
+        (b'{"watts": 1, "\\u0000": "a"}', "a text must not hold a NUL character"),
+        (b'{"watts": 1, "colour": "\\ud800"}', "colour: a text must not hold half"),
         (b"[" * 100_000, "the body is nested too deeply"),
         (b'{"a":' * 50_000, "the body is nested too deeply"),
     ],

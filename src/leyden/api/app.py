@@ -255,7 +255,8 @@ def _headers_of_interest(
                 raise Malformed("Idempotency-Key: was sent twice")
             repeated = value
     return (
-        key.decode("latin-1") if key is not None else None,
+        # The spaces around a value are none of it, says HTTP; the parser leaves some.
+        key.decode("latin-1").strip(" \t") if key is not None else None,
         content_type or b"",
         repeated,
         accept or b"",
@@ -297,7 +298,7 @@ def _query(scope: Scope, operation: Operation) -> Any:
     given = dict(pairs)
     if len(given) != len(pairs):
         raise Malformed("the query has a name twice")
-    return bodies.convert(given, operation.query, lax=True)
+    return bodies.convert_query(given, operation.query)
 
 
 def _allowed(methods: Iterable[str]) -> bytes:

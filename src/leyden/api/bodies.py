@@ -19,6 +19,11 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 _PLAIN_PLACE = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
 _AT = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*(e[+-]?[0-9]+)?|e[+-]?[0-9]+)", re.IGNORECASE)
+_NO_INTEGER = {
+    "Expected `int`, got `_Fraction`": "must be whole, without a point or an exponent",
+    "Expected `int`, got `_Huge`": "is too large a number",
+}
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
 
@@ -30,10 +35,26 @@ def parse(raw: bytes, into: type[Body]) -> Body:
     return convert(parse_json(raw), into)
 
 
-def convert(value: object, into: type[Body], *, lax: bool = False) -> Body:
-    """Give the value its type; lax takes "1" for an integer, as queries must."""
+def convert(value: object, into: type[Body]) -> Body:
+    """Give the value its type."""
+    return _converted(value, into, strict=True)
+
+
+def convert_query(given: dict[str, str], into: type[Body]) -> Body:
+    """Give what came in a query its types: "1" is an integer there, "1e2" is none."""
+    return _converted(
+        {
+            name: _Fraction() if _FRACTION.fullmatch(text) else text
+            for name, text in given.items()
+        },
+        into,
+        strict=False,
+    )
+
+
+def _converted(value: object, into: type[Body], *, strict: bool) -> Body:
     try:
-        return msgspec.convert(value, into, strict=not lax)
+        return msgspec.convert(value, into, strict=strict)
     except msgspec.ValidationError as error:
         raise Malformed(_in_our_words(str(error))) from None
 
@@ -63,14 +84,22 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _integer(digits: str) -> int:
-    if len(digits.lstrip("-")) > _LONGEST_NUMBER:
-        raise Malformed("the body has a number that is too large")
-    return int(digits)
+class _Fraction:
+    """In place of a number with a point or an exponent.
+
+    No field has this type, so that it is refused by the name of its field.
+    """
+
+    def __init__(self, _digits: str = "") -> None:
+        pass
 
 
-def _fraction(_: str) -> NoReturn:
-    raise Malformed("numbers must be whole, without a point or an exponent")
+class _Huge:
+    """In place of an integer that is too long to be read."""
+
+
+def _integer(digits: str) -> "int | _Huge":
+    return int(digits) if len(digits.lstrip("-")) <= _LONGEST_NUMBER else _Huge()
 
 
 def _constant(_: str) -> NoReturn:
@@ -80,26 +109,31 @@ def _constant(_: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_once_each,
     parse_int=_integer,
-    parse_float=_fraction,
+    parse_float=_Fraction,
     parse_constant=_constant,
 )
 
 
-def _refuse_unstorable(value: object) -> None:
+def _refuse_unstorable(value: object, place: str = "") -> None:
     """Refuse NUL (no database keeps it) and half a surrogate pair (no UTF-8 has it)."""
     match value:
         case str():
             if "\0" in value:
-                raise Malformed("a text must not hold a NUL character")
+                raise Malformed(f"{_prefix(place)}a text must not hold a NUL character")
             if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
-                raise Malformed("a text must not hold half a surrogate pair")
+                problem = "a text must not hold half a surrogate pair"
+                raise Malformed(f"{_prefix(place)}{problem}")
         case dict():
             for key, each in value.items():
-                _refuse_unstorable(key)
-                _refuse_unstorable(each)
+                _refuse_unstorable(key, place)
+                _refuse_unstorable(each, f"{place}.{key}" if place else key)
         case list():
             for each in value:
-                _refuse_unstorable(each)
+                _refuse_unstorable(each, place)
+
+
+def _prefix(place: str) -> str:
+    return f"{place}: " if _PLAIN_PLACE.fullmatch(place) else ""
 
 
 def _in_our_words(error: str) -> str:
@@ -107,7 +141,10 @@ def _in_our_words(error: str) -> str:
     match = _AT.fullmatch(error)
     problem, place = match.groups() if match else (error, None)
     place = re.sub(r"\[(?:\.\.\.)?\]", "", place or "")
-    prefix = f"{place}: " if place and _PLAIN_PLACE.fullmatch(place) else ""
+    prefix = _prefix(place)
+    if problem in _NO_INTEGER:
+        return f"{prefix}{_NO_INTEGER[problem]}"
+    problem = re.sub("`_(Fraction|Huge)`", "number", problem)
     if unknown := _UNKNOWN_FIELD.fullmatch(problem):
         name = unknown[1] if _PLAIN_NAME.fullmatch(unknown[1]) else "of that name"
         return f"{prefix}there is no field {name} here"

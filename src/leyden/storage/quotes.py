@@ -58,7 +58,8 @@ class Quotes:
 
 
 def _wish(channel: Channel) -> str:
+    rate = "going" if channel.bps is None else channel.bps  # 0 is not the going rate
     return (
         f"{channel.capacity} {channel.self_chan_balance} "
-        f"{channel.lease_duration_blocks} {channel.node_tier} {channel.bps or 'going'}"
+        f"{channel.lease_duration_blocks} {channel.node_tier} {rate}"
     )

@@ -25,7 +25,11 @@ async def test_the_orders_come_newest_first_in_pages(
 
 
 @pytest.mark.parametrize(
-    "query", ["cursor=x", "cursor=%00", "cursor=MTI", "limit=0", "limit=101", "a=1"]
+    "query",
+    [
+        *("cursor=x", "cursor=%00", "cursor=MTI", "limit=0", "limit=101", "a=1"),
+        *("limit=1e1", "limit=10.0", "limit=%2010", "limit=0x10", "limit=1_0"),
+    ],
 )
 async def test_a_wrong_query_is_refused(alice: Caller, query: str) -> None:
     assert (await alice.get(f"/flow/orders?{query}")).status == 400

@@ -75,8 +75,8 @@ async def test_credit_is_taken_off(
         ('{"capacity": null}', "capacity"),
         ('{"capacity": true}', "capacity"),
         ('{"capacity": "1000000"}', "capacity"),
-        ('{"capacity": 1000000.0}', "whole"),
-        ('{"capacity": 1e6}', "whole"),
+        ('{"capacity": 1000000.0}', "capacity"),
+        ('{"capacity": 1e6}', "capacity"),
         ('{"capacity": 0}', "capacity"),
         ('{"capacity": -100000}', "capacity"),
         ('{"capacity": 100001}', "capacity"),
@@ -98,7 +98,7 @@ async def test_credit_is_taken_off(
         ('{"capacity": 1000000, "bps": null}', "bps"),
         ('{"capacity": 1000000, "bps": -1}', "bps"),
         ('{"capacity": 1000000, "bps": 10001}', "bps"),
-        ('{"capacity": 1000000, "bps": 0.5}', "whole"),
+        ('{"capacity": 1000000, "bps": 0.5}', "bps"),
         ("[]", ""),
         ("1000000", ""),
         ("", ""),
@@ -111,6 +111,15 @@ async def test_a_wrong_wish_is_refused_by_name(
 ) -> None:
     assert word in await refused(api, alice, path, body.encode() or b" ")
     assert (await alice.get("/flow/orders")).json()["orders"] == []
+
+
+async def test_a_rate_of_nothing_is_not_the_going_rate(
+    alice: Caller, million: dict[str, int]
+) -> None:
+    assert (await alice.post("/flow/quote", million)).status == 200
+    for path in ("/flow/create", "/flow/quote"):
+        answer = await alice.post(path, {**million, "bps": 0})
+        assert (answer.status, "bps" in answer.json()["message"]) == (400, True)
 
 
 def dearer(world: World) -> None:
