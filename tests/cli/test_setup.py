@@ -1,4 +1,7 @@
+import os
 import socket
+import subprocess
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -48,6 +51,29 @@ def test_migrating_makes_the_keys_once(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "home" / "secrets.json").unlink()
     refused = typed("migrate")
     assert "restore it from your backup" in refused.stderr
+
+
+def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ready").touch()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        environment = {
+            **os.environ,
+            "LEYDEN_HOME": str(tmp_path),
+            "LEYDEN_API_PORT": str(other.getsockname()[1]),
+        }
+        program = Path(sys.executable).with_name("leyden")
+        began = subprocess.run(
+            [program, "up", "--detach"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert began.returncode == 1
+    assert "is taken by another program" in began.stdout
 
 
 def test_rotating_the_keys(typed: Typed) -> None:

@@ -182,6 +182,8 @@ def _detached(given: Settings) -> None:
             "see `leyden status`"
         )
     said = _folder(given, "logs") / "up.log"
+    ready = given.home_path / _READY
+    ready.unlink(missing_ok=True)  # left by one that was killed
     with said.open("wb") as file:
         process = subprocess.Popen(
             [sys.argv[0], "up", "--home", str(given.home_path)],
@@ -190,7 +192,6 @@ def _detached(given: Settings) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    ready = given.home_path / _READY
     with said.open() as file:
         while True:
             up = ready.exists()
