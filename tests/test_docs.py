@@ -24,13 +24,15 @@ from leyden.web.table import PAGES as DASHBOARD
 ROOT = Path(__file__).parents[1]
 API = ROOT / "docs" / "api.md"
 CHANNELS = ROOT / "docs" / "channels.md"
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+INDEX = ROOT / "docs" / "decisions" / "README.md"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *DECISIONS,
+    INDEX,
 ]
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
 
@@ -255,6 +257,13 @@ def test_every_decision_has_the_five_headings(page: Path) -> None:
     title, *_ = page.read_text().splitlines()
     assert title.startswith(f"# {page.name[:4]}: ")
     assert re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE) == FIVE
+
+
+def test_every_decision_is_in_the_index() -> None:
+    listed = re.findall(r"^- \[(\d+)\]\((.+)\): (.+)$", INDEX.read_text(), re.MULTILINE)
+    assert [(f"# {number}: {title}", name) for number, name, title in listed] == [
+        (page.read_text().splitlines()[0], page.name) for page in DECISIONS
+    ]
 
 
 def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
