@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,13 @@ from leyden import processes
 from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
 from leyden.devnet.auctioneer import Auctioneer
 from leyden.domain.pricing import LEASES
-from leyden.domain.tickets import NoTicket, Ticket
+from leyden.domain.tickets import NoTicket, Ticket, TicketState
 from leyden.errors import MarketAway, Refused
 from leyden.market.account import PoolAccount
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
+from leyden.market.texts import ref_of
 from tests.contracts.markets import priced, reached
 from tests.contracts.pages import Pages
 from tests.devnet.bazaar import RATE, Bazaar
@@ -206,23 +207,21 @@ async def test_a_price_holds_although_the_auction_has_other_terms(
 ) -> None:
     await bazaar.is_open()
     size = next(_sizes)
-    poold = Poold(reached(bazaar, "provider"))
-    market = PoolMarket(poold, PoolAccount(poold), Pages(), batch_fee_sat_per_kw=12_500)
-    told = await priced(market, size)
-    longer = await priced(market, size, lease_duration_blocks=4032)
-    async with other_terms(bazaar):
-        refused = await market.offer("a long one", longer)
-        assert isinstance(refused, NoTicket)
-        assert "invalid channel lease duration 4032" in refused.why
-        made = await market.offer("a dear one", told)
-        assert isinstance(made, Ticket)
-        await bazaar.register(made.text)
-        await bazaar.has_bid(size)
-        await bazaar.has_channel(size)
-        lease = (await market.progress([made.ref]))[made.ref].lease
-        assert lease is not None
-        assert lease.execution_fee == 1 + size * 9_000 // 1_000_000
-    await poold.close()
+    async with buying(bazaar) as market:
+        told = await priced(market, size)
+        longer = await priced(market, size, lease_duration_blocks=4032)
+        async with other_terms(bazaar):
+            refused = await market.offer("a long one", longer)
+            assert isinstance(refused, NoTicket)
+            assert "invalid channel lease duration 4032" in refused.why
+            made = await market.offer("a dear one", told)
+            assert isinstance(made, Ticket)
+            await bazaar.register(made.text)
+            await bazaar.has_bid(size)
+            await bazaar.has_channel(size)
+            lease = (await market.progress([made.ref]))[made.ref].lease
+            assert lease is not None
+            assert lease.execution_fee == 1 + size * 9_000 // 1_000_000
 
 
 async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
@@ -243,6 +242,138 @@ async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
         return (await account.find()).buys
 
     await bazaar.until("the auction answers again", answers)
+    await poold.close()
+
+
+@pytest.mark.parametrize(
+    ("odd", "why"),
+    [
+        ({"capacity": 250_000}, "channel capacity must be positive multiple"),
+        ({"self_chan_balance": 300_001}, "self channel balance must be smaller"),
+        ({"lease_duration_blocks": 2_017}, "invalid channel lease duration 2017"),
+    ],
+)
+async def test_what_the_auction_does_not_sell_makes_no_ticket_and_says_why(
+    bazaar: Bazaar, odd: dict[str, int], why: str
+) -> None:
+    await bazaar.is_open()
+    async with buying(bazaar) as market:
+        wish = await priced(market, 300_000)
+        channel = dataclasses.replace(wish.channel, **odd)  # type: ignore[arg-type]
+        refused = await market.offer(why, dataclasses.replace(wish, channel=channel))
+        assert isinstance(refused, NoTicket)
+        assert why in refused.why
+
+
+async def test_a_bid_that_the_auction_does_not_take_is_seen_and_withdrawn(
+    bazaar: Bazaar,
+) -> None:
+    """poold offers what its account cannot pay, and says so to nobody later."""
+    await bazaar.is_open()
+    async with buying(bazaar, registering_takes_s=1) as market:
+        wish = await priced(market, 300_000)
+        dear = dataclasses.replace(wish, rate_fixed=2**31)
+        made = await market.offer("too dear", dear)
+        assert isinstance(made, Ticket)
+        await bazaar.register(made.text)
+
+        async def broken() -> bool:
+            told = await market.progress([made.ref])
+            return told[made.ref].state is TicketState.BROKEN
+
+        await bazaar.until("the ticket is seen to be broken", broken)
+        assert await market.withdraw("too dear", made.ref)
+        told = await market.progress([made.ref])
+        assert told[made.ref].state is TicketState.CANCELLED
+        await market.ready(wish)
+
+
+async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
+    """It lies in the provider's own list, and nothing becomes of it or of ours."""
+    await bazaar.is_open()
+    async with trader.opened(bazaar.access.pools["asker-pool"]) as stranger:
+        account = next(each for each in await stranger.accounts() if each.alive)
+        foreign = await stranger.offer(account, 300_000, rate_fixed=1, blocks=2016)
+    async with trader.opened(bazaar.access.pools["provider"]) as provider:
+        await provider.register(foreign)
+    async with buying(bazaar) as market:
+        size = next(_sizes)
+        made = await market.offer("ours", await priced(market, size))
+        assert isinstance(made, Ticket)
+        await bazaar.register(made.text)
+        await bazaar.has_bid(size)
+        await bazaar.has_channel(size)
+        told = await market.progress([made.ref])
+        assert told[made.ref].state is TicketState.FILLED
+    stranger_poold = Poold(reached(bazaar, "asker-pool"))
+    gone = trader_pb2.CancelSidecarRequest(sidecar_id=bytes.fromhex(ref_of(foreign)))
+    await stranger_poold.call("CancelSidecar", gone)
+    await stranger_poold.close()
+
+
+async def test_an_auctioneer_that_talks_garbage_is_away(bazaar: Bazaar) -> None:
+    await bazaar.is_open()
+    size = next(_sizes)
+    async with buying(bazaar) as market:
+        wish = await priced(market, size)
+        async with garbage_at(bazaar):
+            with pytest.raises(MarketAway):
+                await market.ready(wish)
+            with pytest.raises(MarketAway):
+                await market.offer("harbour", wish)
+        await bazaar.is_open()
+        made = await market.offer("harbour", wish)
+        assert isinstance(made, Ticket)
+        await bazaar.register(made.text)
+        await bazaar.has_bid(size)
+        await bazaar.has_channel(size)
+
+
+@asynccontextmanager
+async def garbage_at(bazaar: Bazaar) -> AsyncIterator[None]:
+    """Put something in the auctioneer's place that answers everybody nonsense."""
+    assert bazaar.access.auctioneer is not None
+    host, _, port = bazaar.access.auctioneer.address.rpartition(":")
+    met = asyncio.Event()
+
+    async def babble(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await reader.read(64)
+        writer.write(bytes(range(256)) * 64)
+        writer.close()
+        met.set()
+
+    async def taken() -> bool:
+        # Until its keeper has started it again, or found the place taken.
+        await bazaar.kill("auctioneer")
+        with suppress(OSError):
+            servers.append(await asyncio.start_server(babble, host, int(port)))
+        return bool(servers)
+
+    servers: list[asyncio.Server] = []
+    await bazaar.until("the auctioneer's place is taken", taken)
+    try:
+        async with asyncio.timeout(60):
+            await met.wait()
+        yield
+    finally:
+        servers[0].close()
+
+
+@asynccontextmanager
+async def buying(
+    bazaar: Bazaar, *, registering_takes_s: float = 15
+) -> AsyncIterator[PoolMarket]:
+    """Buy through the provider's poold, for nobody's orders."""
+    poold = Poold(reached(bazaar, "provider"), patience_s=5)
+    yield PoolMarket(
+        poold,
+        PoolAccount(poold),
+        Pages(),
+        batch_fee_sat_per_kw=12_500,
+        registering_takes_s=registering_takes_s,
+    )
     await poold.close()
 
 

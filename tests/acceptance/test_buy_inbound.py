@@ -320,6 +320,33 @@ async def test_a_platform_that_dies_at_every_step_goes_on(market_town: Town) -> 
     await spend_credit(town)
 
 
+async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
+    market_town: Town,
+) -> None:
+    """Whether poold made the first one nobody knows: nobody has seen it."""
+    town = market_town
+    await spend_credit(town)
+    bought = await Purchase.made(town)
+    provider = processes.holder(claim(access.folder(town.home) / "provider"))
+    assert provider is not None
+    processes.signal(provider, signal.SIGSTOP)
+    try:
+        paying = asyncio.create_task(
+            trading.pay(town.home, bought.order["lightning_invoice"])
+        )
+        await bought.becomes("creating", seconds=30)
+        await town.kill()
+    finally:
+        processes.signal(provider, signal.SIGCONT)
+    await town.up()
+    await bought.becomes("created")
+    await paying
+    await bought.register()
+    await bought.becomes("filled")
+    assert await credit(town) == 0
+    await proved(town)
+
+
 @pytest.mark.parametrize("version", ["v0.20.2-beta", "v0.21.2-beta"])
 async def test_a_hosted_node_gets_its_channel(market_town: Town, version: str) -> None:
     """By the commands that a buyer is told to use."""
