@@ -24,6 +24,7 @@ from contenders import Contender, wait_for
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
+from leyden.api.proxies import Proxies
 from leyden.api.server import bind, serving
 from leyden.app import migrate, opened
 from leyden.app.front import Front
@@ -204,7 +205,7 @@ async def _serve(folder: Path, port: int) -> None:
     async with _opened(folder) as platform:
         site = dashboard(platform, version="bench")
         api = Api(platform, OPERATIONS)
-        front = Front(pages=site, is_page=is_page, api=api)
+        front = Front(pages=site, is_page=is_page, api=api, proxies=Proxies())
         async with serving(front, bind("127.0.0.1", port)):
             await told.wait()
 

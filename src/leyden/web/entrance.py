@@ -25,7 +25,9 @@ async def ask(visit: Visit) -> Response:
     """Ask for address and password."""
     if visit.somebody is not None:
         return go(ours(visit.query.text("next")))
-    return _asked(visit, next_=visit.query.text("next"))
+    # A browser forgets its session when it signs out: this one's ended otherwise.
+    has_ended = bool(visit.cookies.session) and visit.half is None
+    return _asked(visit, next_=visit.query.text("next"), has_ended=has_ended)
 
 
 async def enter(visit: Visit) -> Response:
@@ -107,13 +109,20 @@ async def leave(visit: Visit) -> Response:
 
 
 def _asked(
-    visit: Visit, *, next_: str, email: str = "", wrong: str = "", status: int = 200
+    visit: Visit,
+    *,
+    next_: str,
+    email: str = "",
+    wrong: str = "",
+    has_ended: bool = False,
+    status: int = 200,
 ) -> Response:
     return visit.render(
         "sign_in.html",
         email=email,
         next=next_,
         wrong=wrong,
+        has_ended=has_ended,
         status=status,
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)

@@ -113,8 +113,10 @@ async def show(visit: Visit) -> Response:
     tracked = await tracking.track(shop, visit.organization_id, visit.path["order_id"])
     order = tracked.order
     fleet = visit.platform.fleet
-    theirs = await nodes.list_(fleet, visit.organization_id) if fleet else []
-    running = [each for each in theirs if each.status == NodeStatus.RUNNING]
+    running = []
+    if fleet is not None and order.status is Status.CREATED:
+        theirs = await nodes.list_(fleet, visit.organization_id)
+        running = [each for each in theirs if each.status == NodeStatus.RUNNING]
     return visit.render(
         "channels/show.html",
         tracked=tracked,

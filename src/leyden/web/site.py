@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Iterable, MutableMapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -32,7 +33,7 @@ from leyden.web.origins import Origins
 from leyden.web.pages import Page, Who
 from leyden.web.protection import protection
 from leyden.web.templates import environment
-from leyden.web.visits import HOME, Visit, to_sign_in
+from leyden.web.visits import HOME, Visit, ours, to_sign_in
 
 Scope = MutableMapping[str, Any]
 
@@ -226,10 +227,19 @@ class _Answering:
 def _sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
     if "text/event-stream" in headers.get("accept", ""):
         return Response(status_code=204)  # which ends it for good
-    response = to_sign_in(visit.url if method == "GET" else HOME)
+    # A form is not sent again by itself: whoever sent it finds its page again.
+    response = to_sign_in(visit.url if method == "GET" else _came_from(headers))
     if "hx-request" in headers:  # a part of a page: let the whole page go there
         return Response(headers={"hx-redirect": response.headers["location"]})
     return response
+
+
+def _came_from(headers: Headers) -> str:
+    """Give the page of ours that a form was sent from, if the browser says so."""
+    page = urlsplit(headers.get("referer", ""))
+    if page.netloc != headers.get("host"):
+        return HOME
+    return ours(f"{page.path}?{page.query}" if page.query else page.path)
 
 
 def _is_stranger(page: Page, visit: Visit) -> bool:

@@ -1,0 +1,132 @@
+"""What goes wrong while one clicks, in a real browser: said in words, nothing lost."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from leyden.domain.nodes import Action
+from leyden.services import node_commands
+from leyden.web.site import Site
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
+from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+
+# More than a browser opens connections to one place.
+MANY = 7
+CAN_BE_HIDDEN = """
+  let isHidden = false;
+  Object.defineProperty(document, "hidden", { get: () => isHidden });
+  addEventListener("hide", () => {
+    isHidden = true; document.dispatchEvent(new Event("visibilitychange"));
+  });
+  addEventListener("show", () => {
+    isHidden = false; document.dispatchEvent(new Event("visibilitychange"));
+  });
+"""
+
+
+async def opened(browser: Browser, url: str) -> Screen:
+    """Sign Alice in, in a browser whose windows can be put away."""
+    context = await browser.new_context()
+    await context.add_init_script(CAN_BE_HIDDEN)
+    screen = await Screen.opened(context, url)
+    await screen.sign_in("alice@example.org")
+    return screen
+
+
+async def names(yard: Yard) -> list[str]:
+    return [each.name for each in await yard.fleet.database.reader.nodes.all_()]
+
+
+async def sign_in_again(page: Page) -> None:
+    await page.fill("#email", "alice@example.org")
+    await page.fill("#password", PASSWORD)
+    await page.click("form[action='/app/sign-in'] button")
+
+
+async def test_a_session_that_ended_is_told_of_and_the_form_found_again(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    async with served(site) as url, chromium() as browser:
+        screen = await opened(browser, url)
+        page = screen.page
+        await screen.go(f"{alice.root}/nodes/new")
+        await page.fill("#name", "morning light")
+        yard.now += timedelta(hours=25)
+        await page.click("button:has-text('Make it')")
+        await page.wait_for_selector("text=Your session has ended")
+        assert await names(yard) == []
+        await sign_in_again(page)
+        await page.wait_for_url("**/nodes/new")
+        await page.fill("#name", "morning light")
+        await page.click("button:has-text('Make it')")
+        await page.wait_for_selector("h1:has-text('morning light')")
+    assert await names(yard) == ["morning light"]
+
+
+async def test_who_signs_out_in_one_window_is_told_in_the_other(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    async with served(site) as url, chromium() as browser:
+        screen = await opened(browser, url)
+        other = await Screen.opened(screen.page.context, url)
+        await other.go(f"{node}/whitelist")
+        await screen.page.click("details.menu summary")
+        await screen.page.click("text=Sign out")
+        await screen.page.wait_for_url("**/sign-in")
+        await other.page.fill("#whitelist", "192.0.2.44")
+        await other.page.click("button:has-text('Save')")
+        await other.page.wait_for_selector("h1:has-text('Sign in')")
+        await sign_in_again(other.page)
+        await other.page.wait_for_url("**/whitelist")
+    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    assert "192.0.2.44" not in kept.settings.whitelist
+
+
+async def test_a_double_click_makes_one_node(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    async with served(site) as url, chromium() as browser:
+        screen = await opened(browser, url)
+        page = screen.page
+        await screen.go(f"{alice.root}/nodes/new")
+        await page.fill("#name", "morning light")
+        await page.dblclick("button:has-text('Make it')")
+        await page.wait_for_selector("h1:has-text('morning light')")
+    assert await names(yard) == ["morning light"]
+
+
+async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
+    site: Site, alice: Visitor, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    async with served(site) as url, chromium() as browser:
+        first = await opened(browser, url)
+        await first.go(node)
+        await first.page.wait_for_selector("#status:has-text('waiting init')")
+        for _ in range(MANY):
+            await first.page.evaluate("dispatchEvent(new Event('hide'))")
+            screen = await Screen.opened(first.page.context, url)
+            async with asyncio.timeout(20):
+                await screen.go(f"{alice.root}/nodes")
+            await screen.page.evaluate("dispatchEvent(new Event('hide'))")
+        node_id = node.rpartition("/")[2]
+        await node_commands.ask(
+            yard.fleet,
+            alice.organization_id,
+            node_id,
+            Action.STOP,
+            actor="test",
+            now=yard.now,
+        )
+        await yard.work()
+        assert await first.page.inner_text("#status") == "waiting init"
+        await first.page.evaluate("dispatchEvent(new Event('show'))")
+        await first.page.wait_for_selector("#status:has-text('stopped')")
