@@ -25,6 +25,7 @@ import uvloop
 from measure import Figures, Report, turns
 
 from leyden import logs
+from leyden.app.memory import collect_seldom
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
@@ -324,6 +325,7 @@ def main() -> int:
     parser.add_argument("--settle", help=argparse.SUPPRESS)
     given = parser.parse_args()
     logs.configure(form="text", level="warning")
+    collect_seldom()  # as the program that serves does; for both contenders
     if given.settle:
         uvloop.run(settle_what_is_left(given.settle, given.payments))
         return 0

@@ -287,7 +287,7 @@ _OF_MONEY = (
     Guard(
         "a payment is looked for before its order ends",
         "services/expiry.py",
-        "        await look_for(shop, [order])\n",
+        "        await look_for(shop, [request])\n",
         "        pass\n",
         "tests/services/test_expiry.py",
     ),
@@ -301,7 +301,7 @@ _OF_MONEY = (
     Guard(
         "what a strange treasury does not know of is not gone",
         "services/sweep.py",
-        "        if order.payment_hash not in strange\n",
+        "        if each.payment_hash not in strange\n",
         "",
         "tests/services/test_restored.py",
     ),

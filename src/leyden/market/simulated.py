@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -158,16 +159,18 @@ class SimulatedMarket:
         kept.state = state
         self._save()
 
-    @contextlib.contextmanager
-    def _held(self) -> Iterator[None]:
+    def _held(self) -> AbstractContextManager[None]:
         """Be the only one who changes what is kept, with what others did before."""
         if self._file is None:
-            yield
-            return
-        with self._file.with_suffix(".lock").open("a") as lock:
+            return contextlib.nullcontext()
+        return self._locked(self._file)
+
+    @contextlib.contextmanager
+    def _locked(self, file: Path) -> Iterator[None]:
+        with file.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._file.exists():
-                kept = self._file.read_bytes()
+            if file.exists():
+                kept = file.read_bytes()
                 self._tickets = msgspec.json.decode(kept, type=dict[str, _Kept])
             yield
 

@@ -27,8 +27,8 @@ async def lapse(shop: Shop, due: Due) -> None:
     if order.status is not Status.WAITING_PAYMENT:
         return
     now = shop.clock()
-    if now >= order.expires:
-        await look_for(shop, [order])
+    if now >= order.expires and (request := order.payment_request):
+        await look_for(shop, [request])
     async with due.transaction() as tx:
         desk = await Desk.laid(tx, [due.key], now=now, with_outputs=True)
         order = desk.order(due.key)

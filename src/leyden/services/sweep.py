@@ -6,13 +6,14 @@ again: lnd replays nothing from the start. So whatever may still change is looke
 
 from collections.abc import AsyncIterator, Sequence
 
-from leyden.domain.orders import Order, Status
+from leyden.domain.orders import Status
 from leyden.domain.payments import (
     GONE,
     Invoice,
     InvoiceState,
     Output,
     OutputState,
+    PaymentRequest,
 )
 from leyden.services.due import Due
 from leyden.services.recognition import recognise
@@ -23,14 +24,13 @@ _BATCH = 100
 _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
 
 
-async def look_for(shop: Shop, orders: Sequence[Order]) -> None:
+async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
     """Ask the treasury how these orders' payments stand, and book what is new.
 
     What it says nothing of is gone only if it knows the order: a treasury that was
     swapped or restored has never heard of the invoice, nor of the coins.
     """
-    requests = [order.payment_request for order in orders]
-    sightings = await shop.payments.look([each for each in requests if each])
+    sightings = await shop.payments.look(requests)
     told = {each.outpoint for each in sightings if isinstance(each, Output)}
     strange = {
         each.payment_hash
@@ -38,9 +38,9 @@ async def look_for(shop: Shop, orders: Sequence[Order]) -> None:
         if isinstance(each, Invoice) and each.state is InvoiceState.MISSING
     }
     addresses = {
-        order.id: order.onchain_address
-        for order in orders
-        if order.payment_hash not in strange
+        each.order_id: each.onchain_address
+        for each in requests
+        if each.payment_hash not in strange
     }
     known = await shop.database.reader.outputs.of_orders(addresses)
     sightings += [
@@ -66,14 +66,15 @@ async def sweep(shop: Shop, due: Due) -> None:
         await due.again(tx, due=shop.clock() + shop.rules.sweep_every)
 
 
-async def _may_change(shop: Shop) -> AsyncIterator[list[Order]]:
+async def _may_change(shop: Shop) -> AsyncIterator[list[PaymentRequest]]:
     orders = shop.database.reader.orders
     for status in (Status.WAITING_PAYMENT, Status.CREATING):
         after = ""
-        while batch := await orders.in_status(status, after=after, most=_BATCH):
-            after = batch[-1].id
+        while batch := await orders.payable(status, after=after, most=_BATCH):
+            after = batch[-1].order_id
             yield batch
     after = ""
     while ids := await shop.database.reader.outputs.watched(after=after, most=_BATCH):
         after = ids[-1]
-        yield await orders.get_many(ids)
+        watched = await orders.get_many(ids)
+        yield [each for order in watched if (each := order.payment_request)]

@@ -42,6 +42,26 @@ def ticket_of(order: Order) -> dict[str, Value]:
     }
 
 
+def is_same_payment(one: Order, other: Order) -> bool:
+    """Tell whether nothing differs that changes with a payment."""
+    return (
+        one.credit_refund == other.credit_refund
+        and one.paid_at == other.paid_at
+        and one.invoice is other.invoice
+        and one.accepted == other.accepted
+        and one.offered is other.offered
+    )
+
+
+def is_same_ticket(one: Order, other: Order) -> bool:
+    """Tell whether nothing differs that changes with the ticket."""
+    return (
+        one.ticket_ref == other.ticket_ref
+        and one.sealed_ticket == other.sealed_ticket
+        and one.order_nonce == other.order_nonce
+    )
+
+
 def order_of(row: Row) -> Order:
     """Give the order that is kept in a row."""
     # In the order of the table's columns.

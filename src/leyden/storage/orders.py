@@ -4,11 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
+from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
-from leyden.storage.order_rows import changed, order_of, payment_of, ticket_of
+from leyden.storage.order_rows import (
+    changed,
+    is_same_payment,
+    is_same_ticket,
+    order_of,
+    payment_of,
+    ticket_of,
+)
 from leyden.storage.statements import Run, Statement, Value
 from leyden.storage.words import written_words
 from leyden.storage.written import orders as sql
@@ -111,13 +118,13 @@ class Orders:
                 "was": str(before.status),
                 "status": str(after.status),
             }
-            payment, ticket = payment_of(after), ticket_of(after)
-            if ticket_of(before) == ticket:
-                saved.setdefault(sql.SAVE_PAYMENT, []).append({**row, **payment})
-            elif payment_of(before) == payment:
-                saved.setdefault(sql.SAVE_TICKET, []).append({**row, **ticket})
+            if is_same_ticket(before, after):
+                saved.setdefault(sql.SAVE_PAYMENT, []).append(row | payment_of(after))
+            elif is_same_payment(before, after):
+                saved.setdefault(sql.SAVE_TICKET, []).append(row | ticket_of(after))
             else:
-                saved.setdefault(sql.SAVE_BOTH, []).append({**row, **payment, **ticket})
+                both = row | payment_of(after) | ticket_of(after)
+                saved.setdefault(sql.SAVE_BOTH, []).append(both)
         touched = 0
         for statement, rows in saved.items():
             touched += await self._run.many(statement, rows)
@@ -148,6 +155,25 @@ class Orders:
         """Give orders that stand there, in the order of their ids."""
         rows = await self._run(sql.IN_STATUS[status], after=after, most=most)
         return [order_of(row) for row in rows]
+
+    async def payable(
+        self, status: Status, *, after: str = "", most: int = 500
+    ) -> list[PaymentRequest]:
+        """Give how those that stand there can be paid, in the order of their ids.
+
+        As `in_status`, without what nobody asks who looks for payments.
+        """
+        rows = await self._run(sql.PAYABLE[status], after=after, most=most)
+        return [
+            PaymentRequest(
+                order_id=id_,
+                sats=sats,
+                onchain_address=address,
+                lightning_invoice=invoice,
+                payment_hash=hash_,
+            )
+            for id_, sats, address, invoice, hash_ in rows
+        ]
 
     async def ticketed_since(self, since: datetime, *, most: int = 500) -> list[Order]:
         """Give orders with a ticket that nobody registered, paid after that."""

@@ -31,7 +31,7 @@ from leyden.storage.statements import Wake
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
 _LARGEST_GROUP = 256
-_PREPARED = 512  # statements that are kept: the program's own, some in three sizes
+_PREPARED = 512  # statements that are kept: the program's own, some in four sizes
 _LASTING: Mapping[str, set[object]] = {"synchronous": {2, 3}, "journal_mode": {"wal"}}
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 

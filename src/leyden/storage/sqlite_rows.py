@@ -26,8 +26,9 @@ from operator import itemgetter
 from leyden.storage.statements import Statement, Value
 
 # So many rows a statement, the largest first: each size is one more text to prepare
-# and to keep. What is left over is run row by row.
-_SIZES = (128, 16)
+# and to keep, and each statement one more wait for Python's lock. What is left over is
+# run row by row.
+_SIZES = (512, 64, 8)
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 
 

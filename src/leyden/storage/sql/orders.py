@@ -81,6 +81,27 @@ IN_STATUS = {
     .limit(bindparam("most", type_=BigInteger))
     for status in Status
 }
+PAYABLE = {
+    status: select(
+        orders.c.id,
+        orders.c.service_fee
+        + orders.c.pool_fee
+        + orders.c.self_chan_balance_fee
+        - orders.c.credit_used
+        - orders.c.charged,
+        orders.c.onchain_address,
+        orders.c.lightning_invoice,
+        orders.c.payment_hash,
+    )
+    .where(
+        orders.c.status == literal_column(f"'{status}'"),
+        orders.c.id > bindparam("after"),
+        orders.c.payment_hash.is_not(None),
+    )
+    .order_by(orders.c.id)
+    .limit(bindparam("most", type_=BigInteger))
+    for status in (Status.WAITING_PAYMENT, Status.CREATING)
+}
 TICKETED_SINCE = (
     select(orders)
     .where(

@@ -211,6 +211,34 @@ WHERE channel_order.status = 'cancelled' AND channel_order.id > %(after)s::VARCH
     constants={'param_1': 0},
 ),
 }
+PAYABLE = {
+'waiting_payment': Statement(
+    sqlite="""\
+SELECT channel_order.id, ((channel_order.service_fee + channel_order.pool_fee + channel_order.self_chan_balance_fee) - channel_order.credit_used) - channel_order.charged AS anon_1, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash
+FROM channel_order
+WHERE channel_order.status = 'waiting_payment' AND channel_order.id > :after AND channel_order.payment_hash IS NOT NULL ORDER BY channel_order.id
+ LIMIT :most OFFSET :param_1""",
+    postgresql="""\
+SELECT channel_order.id, ((channel_order.service_fee + channel_order.pool_fee + channel_order.self_chan_balance_fee) - channel_order.credit_used) - channel_order.charged AS anon_1, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash
+FROM channel_order
+WHERE channel_order.status = 'waiting_payment' AND channel_order.id > %(after)s::VARCHAR AND channel_order.payment_hash IS NOT NULL ORDER BY channel_order.id
+ LIMIT %(most)s::BIGINT""",
+    constants={'param_1': 0},
+),
+'creating': Statement(
+    sqlite="""\
+SELECT channel_order.id, ((channel_order.service_fee + channel_order.pool_fee + channel_order.self_chan_balance_fee) - channel_order.credit_used) - channel_order.charged AS anon_1, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash
+FROM channel_order
+WHERE channel_order.status = 'creating' AND channel_order.id > :after AND channel_order.payment_hash IS NOT NULL ORDER BY channel_order.id
+ LIMIT :most OFFSET :param_1""",
+    postgresql="""\
+SELECT channel_order.id, ((channel_order.service_fee + channel_order.pool_fee + channel_order.self_chan_balance_fee) - channel_order.credit_used) - channel_order.charged AS anon_1, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash
+FROM channel_order
+WHERE channel_order.status = 'creating' AND channel_order.id > %(after)s::VARCHAR AND channel_order.payment_hash IS NOT NULL ORDER BY channel_order.id
+ LIMIT %(most)s::BIGINT""",
+    constants={'param_1': 0},
+),
+}
 TICKETED_SINCE = Statement(
     sqlite="""\
 SELECT channel_order.id, channel_order.organization_id, channel_order.status, channel_order.created, channel_order.expires, channel_order.capacity, channel_order.self_chan_balance, channel_order.lease_duration_blocks, channel_order.node_tier, channel_order.bps, channel_order.rate_bps, channel_order.rate_fixed, channel_order.service_fee, channel_order.pool_fee, channel_order.self_chan_balance_fee, channel_order.credit_used, channel_order.charged, channel_order.credit_refund, channel_order.paid_at, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
