@@ -92,7 +92,7 @@ def shop_lanes(shop: Shop) -> list[Lane]:
     """Give the kinds of tasks that selling channels takes."""
     return [
         # Many tickets share their commits; the market takes as many as it likes.
-        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=2_048, handed=True),
+        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=4_096, handed=True),
         *(
             Lane(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()

@@ -9,9 +9,11 @@ What lies here is decided about by plain functions, without I/O, one order or a 
 each sees what the one before it did. Then it is all written at once.
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from leyden import logs
 from leyden.domain import ledger
@@ -24,6 +26,8 @@ from leyden.errors import NotFound
 from leyden.storage.nouns import Nouns
 
 log = logs.get()
+
+_MANY = 64
 
 
 @dataclass(kw_only=True)
@@ -157,23 +161,38 @@ class Desk:
 
     # Writing.
 
-    async def written(self, tx: Nouns) -> None:
-        """Write all that was decided; Stale when something moved meanwhile."""
+    async def written(self, tx: Nouns, *also: Callable[[], Awaitable[None]]) -> None:
+        """Write all that was decided, and do this; Stale when something has moved."""
         changed = self._orders_before.items()
-        await tx.orders.save([(before, self._orders[id_]) for id_, before in changed])
         new = [each for each, before in self._outputs_before.items() if before is None]
-        await tx.outputs.add([self._outputs[each] for each in new])
-        await tx.outputs.save(
-            [
-                (before, self._outputs[each])
-                for each, before in self._outputs_before.items()
-                if before is not None
-            ]
-        )
-        await tx.moves.add(self._moves, at=self.now)
-        await tx.leases.add(self._leases, at=self.now)
-        await tx.ledger.post(self._entries, at=self.now)
-        for (kind, due), keys in self._tasks.items():
-            await tx.tasks.put_many(kind, list(keys), due=due)
+        known = [
+            (before, self._outputs[each])
+            for each, before in self._outputs_before.items()
+            if before is not None
+        ]
+        steps: list[Callable[[], Awaitable[None]]] = [
+            lambda: tx.orders.save(
+                [(before, self._orders[id_]) for id_, before in changed]
+            ),
+            lambda: tx.outputs.add([self._outputs[each] for each in new]),
+            lambda: tx.outputs.save(known),
+            lambda: tx.moves.add(self._moves, at=self.now),
+            lambda: tx.leases.add(self._leases, at=self.now),
+            lambda: tx.ledger.post(self._entries, at=self.now),
+            *(
+                partial(tx.tasks.put_many, kind, list(keys), due=due)
+                for (kind, due), keys in self._tasks.items()
+            ),
+            *also,
+        ]
+        if len(self._moves) < _MANY:
+            for step in steps:
+                await step()
+        else:
+            # While the database writes one, the next is made ready for it.
+            written = (step() for step in steps)
+            for failed in await asyncio.gather(*written, return_exceptions=True):
+                if failed is not None:
+                    raise failed
         for order_id, before_status, after in self._moves:
             log.info("order moved", order=order_id, before=before_status, after=after)

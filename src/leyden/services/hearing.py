@@ -15,7 +15,7 @@ from leyden.services.shop import EVERYTHING, SWEEP, Shop
 
 log = logs.get()
 
-_AT_ONCE = 1_024
+_AT_ONCE = 2_048
 _MOST_WAITING = 2 * _AT_ONCE
 
 

@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from leyden import logs
 from leyden.domain import ledger
@@ -110,9 +111,9 @@ class TicketMaker:
                     _keep(desk, order, each)
                 elif order.status in ENDED:
                     desk.put(WITHDRAWAL, order.id)
-            await desk.written(tx)
-            # This also proves that they are all still ours: else nothing is written.
-            await end_together(tx, [each.due for each in made])
+            # Ending them proves that they are all still ours: else nothing is written.
+            dues = [each.due for each in made]
+            await desk.written(tx, partial(end_together, tx, dues))
 
 
 async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:

@@ -15,7 +15,7 @@ class Together(Generic[Part]):
     """Does at once, for all who ask, what each asks for alone."""
 
     def __init__(
-        self, do: Callable[[Sequence[Part]], Awaitable[None]], *, most: int = 1_024
+        self, do: Callable[[Sequence[Part]], Awaitable[None]], *, most: int = 2_048
     ) -> None:
         self._do = do
         self._most = most
