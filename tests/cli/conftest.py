@@ -12,8 +12,11 @@ from leyden import logs
 from leyden.cli import exits
 from leyden.cli.main import leyden
 from leyden.errors import LeydenError
+from tests.client import harbour as platforms
 
 Typed = Callable[..., Result]
+
+harbour = platforms.harbour
 
 
 @pytest.fixture

@@ -27,14 +27,6 @@ ROOT = Path(__file__).parents[2]
 CAPACITY = "1000000"
 
 
-@pytest.fixture(scope="module")
-def harbour(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Harbour]:
-    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
-        yield opened
-
-
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine that knows of no platform."""

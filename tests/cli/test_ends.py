@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ import pytest
 from tests.client.harbour import Harbour
 
 LEYDEN = str(Path(sys.executable).with_name("leyden"))
-
-
-@pytest.fixture(scope="module")
-def harbour(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Harbour]:
-    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What `leyden node` does with backups alone; with a real lnd it is in acceptance."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -27,14 +26,6 @@ WORDS = (
     "prize hover metal river canvas motion garden pepper stone violin zebra worry"
 )
 MACAROON = "0201036c6e6402030312000000" + "0620" + "00" * 32
-
-
-@pytest.fixture(scope="module")
-def harbour(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Harbour]:
-    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)

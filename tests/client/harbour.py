@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from leyden import logs
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
@@ -207,3 +209,12 @@ class Harbour:
                 self.yard.now = utc_now()
                 await self.yard.work()
             await asyncio.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def harbour(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Harbour]:
+    """One for all tests of a file; a conftest names it."""
+    with Harbour(tmp_path_factory.mktemp("harbour"), sqlite_template).open() as opened:
+        yield opened

@@ -1,43 +1,15 @@
 """Macaroons are read and narrowed as the formats' authors meant it."""
 
 import base64
-import hmac
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from leyden.client import macaroons
 from leyden.errors import Malformed
+from tests.bakery import READER, baked
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-
-
-def field(kind: int, content: bytes) -> bytes:
-    size = len(content)
-    length = bytes([size]) if size < 0x80 else bytes([size & 0x7F | 0x80, size >> 7])
-    return bytes([kind]) + length + content
-
-
-def identifier(root_key: str, *permissions: tuple[str, str]) -> bytes:
-    """Write an identifier as lnd's bakery does: a 3, and protobuf."""
-    parts = [field(0x0A, bytes(16)), field(0x12, root_key.encode())]
-    for entity, action in permissions:
-        inner = field(0x0A, entity.encode()) + field(0x12, action.encode())
-        parts.append(field(0x1A, inner))
-    return b"\x03" + b"".join(parts)
-
-
-def baked(known: bytes, *caveats: str, key: bytes = b"root") -> bytes:
-    """Make a macaroon, and add caveats, as the paper says."""
-    made = b"\x02" + field(1, b"lnd") + field(2, known) + b"\0"
-    signature = hmac.digest(key, known, "sha256")
-    for caveat in caveats:
-        made += field(2, caveat.encode()) + b"\0"
-        signature = hmac.digest(signature, caveat.encode(), "sha256")
-    return made + b"\0" + field(6, signature)
-
-
-READER = identifier("7", ("info", "read"), ("offchain", "read"))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """Channels and the money for them: quotes, orders, coupons, credit."""
 
-import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import msgspec
 
 from leyden.client.calls import Calls
+from leyden.client.waiting import until
 
-LOOK_EVERY_S: Final = 1.0
+_LOOK_EVERY_S: Final = 1.0
 
 
 class Quote(msgspec.Struct, kw_only=True):
@@ -147,17 +147,14 @@ class Flow:
 
         `told` is called with what is seen, each time.
         """
-        deadline = time.monotonic() + within_s
-        while True:
-            order = self.status(order_id)
-            told(order)
-            if order.status in statuses:
-                return order
-            if time.monotonic() + LOOK_EVERY_S > deadline:
-                raise TimeoutError(
-                    f"the order is {order.status} after {within_s:.0f} s"
-                )
-            time.sleep(LOOK_EVERY_S)
+        return until(
+            "the order",
+            lambda: self.status(order_id),
+            statuses,
+            every_s=_LOOK_EVERY_S,
+            within_s=within_s,
+            told=told,
+        )
 
     def cancel(self, order_id: str, *, key: str | None = None) -> CancelledOrder:
         """Give an order up; what was paid becomes credit."""

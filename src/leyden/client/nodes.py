@@ -1,7 +1,6 @@
 """Nodes: making them, looking at them, telling them what to do."""
 
 import base64
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
@@ -17,8 +16,9 @@ from leyden.client.node_items import (
     UpdatedNode,
     Versions,
 )
+from leyden.client.waiting import until
 
-LOOK_EVERY_S: Final = 0.5
+_LOOK_EVERY_S: Final = 0.5
 
 
 class _Listed(msgspec.Struct):
@@ -95,15 +95,14 @@ class Nodes:
 
         `told` is called with what is seen, each time.
         """
-        deadline = time.monotonic() + within_s
-        while True:
-            node = self.get(node_id)
-            told(node)
-            if node.status in statuses:
-                return node
-            if time.monotonic() + LOOK_EVERY_S > deadline:
-                raise TimeoutError(f"the node is {node.status} after {within_s:.0f} s")
-            time.sleep(LOOK_EVERY_S)
+        return until(
+            "the node",
+            lambda: self.get(node_id),
+            statuses,
+            every_s=_LOOK_EVERY_S,
+            within_s=within_s,
+            told=told,
+        )
 
     def start(self, node_id: str) -> NodeItem:
         """Start a node that is stopped or failed."""

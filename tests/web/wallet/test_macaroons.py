@@ -2,44 +2,16 @@
 
 import base64
 import hashlib
-import hmac
 from typing import Any
 
 import pytest
 
+from tests.bakery import READER, baked
 from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CAVEAT = "time-before 2026-03-01T12:00:00Z"
-
-
-def field(kind: int, content: bytes) -> bytes:
-    size = len(content)
-    length = bytes([size]) if size < 0x80 else bytes([size & 0x7F | 0x80, size >> 7])
-    return bytes([kind]) + length + content
-
-
-def identifier(root_key: str, *operations: tuple[str, str]) -> bytes:
-    """Write an identifier as lnd's bakery does: a 3, and protobuf."""
-    parts = [field(0x0A, bytes(16)), field(0x12, root_key.encode())]
-    for entity, action in operations:
-        operation = field(0x0A, entity.encode()) + field(0x12, action.encode())
-        parts.append(field(0x1A, operation))
-    return b"\x03" + b"".join(parts)
-
-
-def macaroon(known: bytes, *caveats: str, key: bytes = b"root") -> bytes:
-    """Make a macaroon, and add caveats, as the paper says."""
-    made = b"\x02" + field(1, b"lnd") + field(2, known) + b"\0"
-    signature = hmac.digest(key, known, "sha256")
-    for caveat in caveats:
-        made += field(2, caveat.encode()) + b"\0"
-        signature = hmac.digest(signature, caveat.encode(), "sha256")
-    return made + b"\0" + field(6, signature)
-
-
-READER = identifier("7", ("info", "read"), ("offchain", "read"))
 
 
 @pytest.mark.parametrize(
@@ -56,14 +28,14 @@ READER = identifier("7", ("info", "read"), ("offchain", "read"))
 async def test_a_caveat_is_added_as_the_holder_may(
     js: Modular, caveats: list[str]
 ) -> None:
-    found = macaroon(READER).hex()
+    found = baked(READER).hex()
     for caveat in caveats:
         found = await js.call("macaroon", "narrowed", found, caveat)
-    assert found == macaroon(READER, *caveats).hex()
+    assert found == baked(READER, *caveats).hex()
 
 
 async def test_it_says_what_it_may_and_whose_root_key_it_has(js: Modular) -> None:
-    described = await js.call("macaroon", "describe", macaroon(READER, CAVEAT).hex())
+    described = await js.call("macaroon", "describe", baked(READER, CAVEAT).hex())
     assert described == {
         "rootKeyId": "7",
         "permissions": [
@@ -80,12 +52,12 @@ async def test_it_says_what_it_may_and_whose_root_key_it_has(js: Modular) -> Non
         "",
         "harbour light",
         "0201",
-        macaroon(READER).hex()[:-2],
-        macaroon(READER).hex() + "00",
-        macaroon(READER).hex()[:40],
+        baked(READER).hex()[:-2],
+        baked(READER).hex() + "00",
+        baked(READER).hex()[:40],
         b"\x02\x00\x00\x06\x20".hex() + "00" * 32,
         hashlib.sha256(b"").hexdigest(),
-        base64.b64encode(b"\x01" + macaroon(READER)).decode(),
+        base64.b64encode(b"\x01" + baked(READER)).decode(),
         "0202ffffffff7f",
     ],
 )
