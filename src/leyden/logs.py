@@ -11,11 +11,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 import msgspec
+
+from leyden.values import dataclass
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _COLOURS = {"debug": 2, "info": 32, "warning": 33, "error": 31}

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
@@ -21,6 +20,7 @@ from leyden.errors import Away, Stale
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.tasks import Claim
+from leyden.values import dataclass
 
 log = logs.get()
 

@@ -7,12 +7,13 @@ timer for each request would be paid by the honest ones.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import formatdate
 from time import time
 from typing import Protocol
 
 from uvicorn.server import ServerState
+
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

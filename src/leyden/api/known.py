@@ -11,12 +11,12 @@ No key is kept in the clear: requests are told apart by a digest.
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Principal
+from leyden.values import dataclass
 
 _MOST = 1_024
 _LONGEST_ANSWER = 16 * 1024

@@ -10,7 +10,7 @@ import inspect
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal, get_args, get_type_hints
@@ -21,6 +21,7 @@ from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
 from leyden.services.platform import Platform
+from leyden.values import dataclass
 
 Method = Literal["GET", "POST", "DELETE"]
 _PARAMETER = re.compile(r"{(\w+)}")

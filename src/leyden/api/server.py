@@ -29,7 +29,11 @@ def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.sock
     """
     try:
         found = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            # As bytes where it can be: the codec of names takes 10 ms to import.
+            (host.encode() if host.isascii() else host) or None,
+            port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )
     except (socket.gaierror, UnicodeError):
         name = setting.replace("_port", "_host")

@@ -14,7 +14,6 @@ from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
 from leyden.errors import Away, SetupError
 from leyden.gateway import jws
-from leyden.gateway.acme import Account, AcmeIssuer
 from leyden.gateway.certificates import open_or_create
 from leyden.gateway.requests import opened_key
 from leyden.lnd.home import Tls
@@ -43,6 +42,9 @@ async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
     if not given.acme_directory:
         yield None
         return
+    # Imported only where it is used: its HTTP client takes a twelfth of a second.
+    from leyden.gateway.acme import Account, AcmeIssuer  # noqa: PLC0415
+
     secret = given.acme_binding_secret
     if secret and not _BASE64URL.fullmatch(secret):
         raise SetupError("acme_binding_secret: must be base64url")

@@ -5,7 +5,6 @@ import platform
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden import settings
@@ -15,6 +14,7 @@ from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
 from leyden.runtimes import nftables
 from leyden.settings import Settings
+from leyden.values import dataclass
 
 _ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
 _GIB = 1 << 30

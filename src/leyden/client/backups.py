@@ -3,11 +3,12 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 
 from leyden.client.calls import Calls, word
+from leyden.values import dataclass
 
 
 class MacaroonItem(msgspec.Struct, kw_only=True):

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -11,6 +11,7 @@ import msgspec
 
 from leyden.client.wire import NotThere, Received, Wire
 from leyden.errors import LeydenError
+from leyden.values import dataclass
 
 Answer = TypeVar("Answer")
 

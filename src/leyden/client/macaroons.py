@@ -13,11 +13,12 @@ import binascii
 import hmac
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Final
 
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 _VERSION, _END, _IDENTIFIER, _SIGNATURE = 2, 0, 2, 6
 _SIGNATURE_BYTES = 32

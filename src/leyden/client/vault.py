@@ -7,13 +7,14 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from leyden.client import jwe, macaroons, salted
 from leyden.client.backups import Backups, Resealed
 from leyden.client.calls import ApiError
 from leyden.errors import CannotOpen, Malformed
+from leyden.values import dataclass
 
 SEED_WORDS: Final = 24
 _APART = re.compile(r"[\s,;.:0-9]+")

@@ -10,9 +10,11 @@ import select
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Self
 from urllib.parse import urlsplit
+
+from leyden.values import dataclass
 
 _LARGEST_ANSWER: Final = 64 << 20
 _PORTS: Final = {"http": 80, "https": 443}

@@ -7,10 +7,11 @@ its folder here is a link to the one at the root of the clone; a wheel has it wh
 
 import hashlib
 import platform
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 _HERE = Path(__file__).parent
 _LND = "github.com/lightningnetwork/lnd"

@@ -1,8 +1,9 @@
 """What a build tells while it goes on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum, auto
+
+from leyden.values import dataclass
 
 
 class State(StrEnum):

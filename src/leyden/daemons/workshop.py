@@ -5,7 +5,6 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.daemons.catalogue import Program, ToolSet
@@ -13,6 +12,7 @@ from leyden.daemons.commands import run
 from leyden.daemons.locks import locked
 from leyden.daemons.progress import Progress, State, Step
 from leyden.daemons.toolchain import toolchain
+from leyden.values import dataclass
 
 _LINKER = "-s -w -buildid="
 # Settings of whoever builds that would make another program of it.

@@ -6,9 +6,9 @@ BIP 173, BIP 350, and base58 for what is older.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 _LETTERS = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)

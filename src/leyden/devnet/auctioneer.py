@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from leyden import processes
 from leyden.devnet import access as reached
 from leyden.devnet.daemon import claim
 from leyden.errors import Away, LeydenError
+from leyden.values import dataclass
 
 # Often enough for somebody who watches; when nothing matches it costs nothing.
 EVERY_S = 5

@@ -11,11 +11,11 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.devnet.certificate import ensure_certificate
 from leyden.domain.times import utc_now
+from leyden.values import dataclass
 
 _CHUNK = 1 << 16
 

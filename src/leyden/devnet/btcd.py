@@ -3,7 +3,6 @@
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -15,6 +14,7 @@ from leyden.devnet.configuration import configured, heal_certificate
 from leyden.devnet.daemon import start, until_serving
 from leyden.devnet.journal import Journal
 from leyden.errors import Away, SetupError
+from leyden.values import dataclass
 
 # Segwit and taproot are active after three windows of 144 blocks on regtest, of 100 on
 # simnet; coinbases mature after 100.

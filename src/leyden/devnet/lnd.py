@@ -5,13 +5,13 @@ and what they hold is worth nothing outside this chain.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.devnet import access as reached
 from leyden.devnet.configuration import configured, heal_certificate
 from leyden.devnet.wallet import opened
 from leyden.errors import Away, Refused
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ is the money of everybody on that chain.
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 
 from leyden.devnet.addresses import witness_address
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _CHECKSIG = b"\xac"

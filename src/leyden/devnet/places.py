@@ -1,12 +1,12 @@
 """Where the daemons of a private chain are on this machine: folders and ports."""
 
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.devnet import access, lnd, poold
 from leyden.devnet.access import Access
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.

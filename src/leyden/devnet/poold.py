@@ -1,13 +1,13 @@
 """The daemons that trade in the auction, each beside an lnd."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.devnet import access as reached
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.trader import opened
 from leyden.errors import Away, Refused
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from leyden.devnet.mining_key import MiningKey
+from leyden.values import dataclass
 
 _VERSION = (2).to_bytes(4, "little")
 _NO_LOCK_TIME = bytes(4)

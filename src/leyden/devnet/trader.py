@@ -3,13 +3,13 @@
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from leyden.devnet import rest
 from leyden.devnet.access import Pool
 from leyden.errors import Refused
+from leyden.values import dataclass
 
 UNIT_SATS = 100_000
 # What poold's own command line sends today.

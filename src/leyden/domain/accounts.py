@@ -4,11 +4,11 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 _LONGEST_NAME = 50
 _LONGEST_EMAIL = 254

@@ -1,8 +1,7 @@
 """The account with which channels are bought, as the auction keeps it."""
 
-from dataclasses import dataclass
-
 from leyden.domain.units import Sats
+from leyden.values import dataclass
 
 # poold buys from an account in these states; one that waits for the blocks after a
 # batch goes on buying.

@@ -1,10 +1,10 @@
 """Coupons: credit in an envelope, opened once."""
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.units import Sats
+from leyden.values import dataclass
 
 SUFFIX = "FC"
 

@@ -12,9 +12,10 @@ to its taking, and nothing else.
 
 import email.utils
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum, auto
+
+from leyden.values import dataclass
 
 # After each failure the next wait; the tenth failure is the last.
 RETRIES = tuple(

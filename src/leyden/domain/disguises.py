@@ -11,13 +11,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from leyden.domain import private_keys
 from leyden.domain.compression import inflated
 from leyden.domain.randomness import evenly_written, is_text, unevenness
+from leyden.values import dataclass
 
 _BYTES = 256
 # Ciphertext stays below this but once in a hundred thousand times, plaintext seldom

@@ -5,11 +5,11 @@ is decided when they are called, by `webhooks/egress.py`.
 """
 
 import ipaddress
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from leyden.domain import webhook_urls
+from leyden.values import dataclass
 
 _USUAL_PORTS = {True: 443, False: 80}  # by TLS
 

@@ -18,10 +18,11 @@ An entry has a key that can be written once. Doing a thing twice writes it once.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
+from leyden.values import dataclass
 
 RECEIVED = "received"
 PROMISED = "promised"

@@ -8,12 +8,13 @@ channel above the largest), so a node with such settings must never come to be.
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import Final
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 MASK: Final = "********"  # what is shown of a secret; sent back, it changes nothing
 IGNORED: Final = frozenset({"sphinx", "webhook_secret"})  # ours to say, not a client's

@@ -4,13 +4,13 @@ What is wanted and what is are two columns; how they move, node_moves.py says.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.versions import Version
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 # What a view of a node is made of: where stamps are equal, so are the views.
 Stamp = tuple[str | int | bytes | None, ...]

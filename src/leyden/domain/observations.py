@@ -5,12 +5,13 @@ its process needs no words. What an earlier lnd said is not believed of a later 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
 from leyden.domain.nodes import Node, Seen, Wanted
+from leyden.values import dataclass
 
 # Who has lived this long and then crashes has not crashed "again".
 _LONG_LIFE = timedelta(minutes=10)

@@ -10,7 +10,6 @@ CANCELLED is accepted wherever no call to the market is in flight.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
@@ -19,6 +18,7 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
+from leyden.values import dataclass
 
 
 class Status(StrEnum):

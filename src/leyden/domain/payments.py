@@ -4,11 +4,11 @@ On Lightning a payment is first held (ACCEPTED): it is ours to settle or to hand
 On-chain an output is seen, then confirmed; until it is buried it can be taken back.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
+from leyden.values import dataclass
 
 
 class InvoiceState(StrEnum):

@@ -8,11 +8,11 @@ What the auction itself divides (the rate, the premium) is rounded down as the a
 does it; everything we divide is rounded up. No fee is off by a whole satoshi.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 # What the auction offers, in blocks: two weeks, four, six ... a year.
 LEASES = (2016, 4032, 6048, 8064, 12096, 16128, 24192, 52416)

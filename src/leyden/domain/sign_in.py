@@ -3,12 +3,12 @@
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final, Protocol
 
 from leyden.domain.accounts import Organization, Person, Role
+from leyden.values import dataclass
 
 TOTP_STEP_S: Final = 30
 _TOTP_DIGITS: Final = 6

@@ -4,10 +4,11 @@ A ticket is a bearer instrument: whoever registers it has the channel. It is sho
 the organization that ordered it, and written nowhere else in the clear.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
+from leyden.values import dataclass
 
 
 class TicketState(StrEnum):

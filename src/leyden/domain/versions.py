@@ -6,10 +6,10 @@ is not on it is refused, and what is known to lose money is refused by name.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 from leyden.errors import Malformed, NotAllowed
+from leyden.values import dataclass
 
 _VERSION = re.compile(r"v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})-beta")
 

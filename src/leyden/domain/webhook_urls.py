@@ -7,11 +7,11 @@ time anew, because names move.
 import ipaddress
 import re
 from collections.abc import Container
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from leyden.errors import Malformed
+from leyden.values import dataclass
 
 LONGEST: Final = 1_024
 _STANDARD_PORTS = {"https": 443, "http": 80}

@@ -14,9 +14,10 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
+
+from leyden.values import dataclass
 
 # The node states that the contract announces; the others pass in silence.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})

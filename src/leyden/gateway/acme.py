@@ -10,7 +10,7 @@ import json
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden.errors import AuthorityAway, AuthorityRefused
 from leyden.gateway import jws
+from leyden.values import dataclass
 
 _CALL_S: Final = 30.0
 _LONGEST_ANSWER: Final = 256 * 1024

@@ -1,10 +1,10 @@
 """What the platform wants of a gateway, whichever one it is."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from leyden.gateway.routes import Route
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """What Envoy is started with; everything else it learns while it runs."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -8,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from leyden.gateway.envoy import KEEPALIVE, NODES, NOWHERE, TYPE
+from leyden.values import dataclass
 
 ROUTES: Final = "routes.pb"
 ADMIN: Final = "admin.sock"

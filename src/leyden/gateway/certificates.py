@@ -16,7 +16,7 @@ FOLDER/
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -36,6 +36,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
+from leyden.values import dataclass
 
 ROOT_LIFE: Final = timedelta(days=20 * 365)
 INTERMEDIATE_LIFE: Final = timedelta(days=10 * 365)

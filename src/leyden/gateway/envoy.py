@@ -13,7 +13,6 @@ long as its passage does.
 import hashlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ import msgspec
 
 from leyden.gateway import protobuf
 from leyden.gateway.routes import Door, Passage, Route, passages, table
+from leyden.values import dataclass
 
 TYPE: Final = "type.googleapis.com/"
 LISTENER: Final = TYPE + "envoy.config.listener.v3.Listener"

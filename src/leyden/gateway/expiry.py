@@ -6,12 +6,13 @@ long before; whoever is never restarted raises an alarm.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final
 
 from cryptography import x509
+
+from leyden.values import dataclass
 
 NOTICE: Final = timedelta(days=30)
 

@@ -14,10 +14,11 @@ the others, who can come in again at once.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from ipaddress import ip_address
 from typing import NamedTuple
+
+from leyden.values import dataclass
 
 APART = 16
 _HIGHEST_PORT = 65_535

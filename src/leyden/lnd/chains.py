@@ -1,10 +1,11 @@
 """Where a node learns of blocks, in lnd's words."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 
 class Chain(StrEnum):

@@ -11,7 +11,7 @@ HOME/                     0700
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from leyden.errors import Malformed, SetupError
 from leyden.lnd import conf, keys
 from leyden.lnd.chains import Chain
 from leyden.lnd.options import REPEATABLE, Options, lines
+from leyden.values import dataclass
 
 CONF: Final = "lnd.conf"
 CERTIFICATE: Final = "tls.cert"

@@ -5,13 +5,13 @@ because lnd does not start with an option it does not know.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from leyden.domain import remote_signers
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.versions import Version
+from leyden.values import dataclass
 
 SIGNER_MACAROON: Final = "remote-signer.mac"  # not *.macaroon: those are swept
 SIGNER_CERTIFICATE: Final = "remote-signer.cert"

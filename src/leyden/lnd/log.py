@@ -19,10 +19,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
+
+from leyden.values import dataclass
 
 MOST_BYTES: Final = 1 << 20  # read in one look
 _BEFORE: Final = 1 << 16  # where the height is looked for in an old log

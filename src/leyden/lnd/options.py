@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from leyden.lnd import keys
 from leyden.lnd.chains import Backend, Chain, check_backend
 from leyden.lnd.conf import Lines
 from leyden.lnd.keys import Key
+from leyden.values import dataclass
 
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?"

@@ -13,13 +13,13 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
 from leyden import logs
 from leyden.domain.observations import State
 from leyden.lnd.state_lines import NotAStream, StateLines
+from leyden.values import dataclass
 
 log = logs.get()
 

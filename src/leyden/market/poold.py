@@ -6,7 +6,6 @@ listed here. What is not listed is not known: it is asked again, never guessed.
 """
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from google.protobuf.message_factory import GetMessageClass
 from leyden import logs
 from leyden.errors import MarketAway, MarketRefused, SoldOut
 from leyden.market.stubs import trader_pb2
+from leyden.values import dataclass
 
 log = logs.get()
 

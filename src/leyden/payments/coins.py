@@ -7,12 +7,12 @@ reorganisation may go, and what waits for a block.
 import asyncio
 import time
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 from leyden.domain.payments import Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.payments.treasury import Treasury
+from leyden.values import dataclass
 
 _WINDOW = 144
 _FRESH_S = 0.25

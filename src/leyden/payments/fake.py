@@ -8,7 +8,7 @@ back although the thing was done.
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 
 from leyden.domain.payments import (
@@ -22,6 +22,7 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
+from leyden.values import dataclass
 
 
 class PaymentFailed(Exception):

@@ -4,12 +4,12 @@ import asyncio
 import importlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leyden.errors import NodeAway, NodeRefused, TreasuryAway
 from leyden.lnd.states import Address
+from leyden.values import dataclass
 
 if TYPE_CHECKING:
     import aiohttp

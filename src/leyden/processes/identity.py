@@ -1,10 +1,10 @@
 """Which process is meant: a pid, the tick it started at in which boot, its program."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.processes.shell import still_shell
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ another thread held.
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from leyden.values import dataclass
 
 _SHELL = "/bin/sh"
 # Becomes another user on the way. Were Python to do so, it would have to fork in

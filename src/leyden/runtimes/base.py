@@ -5,13 +5,14 @@ knows nothing of owners, orders or databases. What it does twice has been done o
 """
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.lnd.home import Tls
+from leyden.values import dataclass
 
 Tell = Callable[[str, Observation], None]
 

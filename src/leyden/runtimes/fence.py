@@ -18,7 +18,6 @@ them, and refused connections then hang.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
@@ -32,6 +31,7 @@ from leyden.domain.addresses import (
 )
 from leyden.errors import SetupError
 from leyden.runtimes.seats import Seats
+from leyden.values import dataclass
 
 PREFIX: Final = "leyden_"
 CHAIN: Final = "output"

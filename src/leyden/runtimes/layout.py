@@ -7,12 +7,12 @@ ROOT/<node id>/           0711
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.domain.nodes import Network, Node
 from leyden.lnd.chains import Backend, Chain
 from leyden.runtimes.seats import Seats
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,6 @@ import contextlib
 import shutil
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +24,7 @@ from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
 from leyden.runtimes.layout import Layout
+from leyden.values import dataclass
 
 _REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
 _MOST_OUTPUT: Final = 1 << 20

@@ -5,12 +5,12 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from leyden.errors import SetupError
 from leyden.runtimes.fence import CHAIN, PREFIX, Fence, table_of
+from leyden.values import dataclass
 
 _NFT: Final = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin")
 _WITHIN_S: Final = 20

@@ -6,7 +6,7 @@ All of it follows from the node's slot, so nothing has to be handed out or taken
 import ipaddress
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
 from leyden.lnd.home import Owner
 from leyden.processes import Limits
+from leyden.values import dataclass
 
 MIB: Final = 1 << 20
 # lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.

@@ -1,7 +1,7 @@
 """How a node is reached from outside."""
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import quote
 
 from cryptography import x509
@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from leyden.domain.nodes import Node
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import anchor, certificate, get
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

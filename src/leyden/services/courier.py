@@ -10,7 +10,7 @@ Killed between 2 and 3, the event is sent once more under the same id.
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from leyden import logs
@@ -32,6 +32,7 @@ from leyden.storage.nouns import Nouns
 from leyden.storage.receivers import Receiver
 from leyden.storage.secrets import Sealer
 from leyden.storage.webhooks import KeptEvent
+from leyden.values import dataclass
 from leyden.webhooks.base import Line, Sender
 
 log = logs.get()

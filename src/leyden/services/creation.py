@@ -2,7 +2,6 @@
 
 import re
 import uuid
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain import node_settings, versions
@@ -13,6 +12,7 @@ from leyden.services.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
 from leyden.services.housekeeping import announce_update
 from leyden.services.nodes import theirs
 from leyden.storage.nouns import Nouns
+from leyden.values import dataclass
 
 SUFFIX = "N"  # at the end of a node's id
 

@@ -1,6 +1,6 @@
 """An organization's money: its credit, its coupons, its ledger, its account with us."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
@@ -12,6 +12,7 @@ from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.storage.nouns import Nouns
+from leyden.values import dataclass
 
 GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)

@@ -11,7 +11,7 @@ each sees what the one before it did. Then it is all written at once.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 
@@ -24,6 +24,7 @@ from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotFound
 from leyden.storage.nouns import Nouns
+from leyden.values import dataclass
 
 log = logs.get()
 

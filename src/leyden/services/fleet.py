@@ -1,6 +1,6 @@
 """The fleet: what running nodes takes, wired by app.py and handed down."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from leyden.domain.node_moves import KEPT
@@ -15,6 +15,7 @@ from leyden.runtimes.base import Homes, Runtime
 from leyden.services.starts import Starts
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,6 @@
 """Looking after what lnds leave in their folders, and telling owners what is new."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -14,6 +13,7 @@ from leyden.services.due import Due
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.nouns import Nouns
+from leyden.values import dataclass
 
 log = logs.get()
 

@@ -12,7 +12,7 @@ Killed anywhere, the next run finds the order at the authority and goes on with 
 order that comes to nothing is followed by another much later: authorities count.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -30,6 +30,7 @@ from leyden.storage.database import Database
 from leyden.storage.issued import Issued
 from leyden.storage.nouns import Nouns
 from leyden.storage.secrets import Sealer
+from leyden.values import dataclass
 
 # A kind of task, one for each name; CERTIFICATES looks for names.
 ISSUANCE: Final = "issuance"

@@ -1,7 +1,6 @@
 """Nodes: listed, and read by those whose they are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from leyden.domain import node_settings
 from leyden.domain.nodes import Listed, Node, Stamp
@@ -9,6 +8,7 @@ from leyden.errors import NotFound
 from leyden.services import outfitting
 from leyden.services.fleet import Fleet
 from leyden.storage.commands import Command
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

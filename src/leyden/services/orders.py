@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from leyden.services.desk import Desk
 from leyden.services.holding import end, if_all_is_held
 from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
 from leyden.storage.nouns import Nouns
+from leyden.values import dataclass
 
 log = logs.get()
 

@@ -1,6 +1,5 @@
 """What whoever runs the installation looks at: everybody's, and what needs a person."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from leyden.services.lost import lost
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
 from leyden.storage.counts import Queue, Tried
+from leyden.values import dataclass
 
 log = logs.get()
 

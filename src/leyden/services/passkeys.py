@@ -8,7 +8,6 @@ answered it is kept until it is too old, so it works once.
 import hmac
 import json
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from leyden.services import person, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.nouns import Nouns
 from leyden.storage.second_factors import Passkey
+from leyden.values import dataclass
 
 _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)

@@ -1,6 +1,6 @@
 """All that a request or a task may need, wired by app.py and handed down."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import msgspec
@@ -15,6 +15,7 @@ from leyden.services.shop import Shop
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

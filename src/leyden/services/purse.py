@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from leyden.domain.orders import Order, Status
@@ -12,6 +11,7 @@ from leyden.errors import Away, MarketRefused
 from leyden.services import upkeep
 from leyden.services.shop import Shop
 from leyden.services.upkeep import Standing
+from leyden.values import dataclass
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ one that nobody meant, the old one still opens something.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +18,7 @@ from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services import backups
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
+from leyden.values import dataclass
 
 MOST = 100
 KEPT_FOR: Final = timedelta(days=30)

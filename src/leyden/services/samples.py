@@ -6,12 +6,12 @@ longer reads /metrics.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
+from leyden.values import dataclass
 
 SAMPLING: Final = "samples"
 EVERY: Final = timedelta(seconds=30)

@@ -1,6 +1,6 @@
 """The shop: what selling channels takes, wired by app.py and handed down."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 
 from leyden.domain.payments import Confirmations
@@ -12,6 +12,7 @@ from leyden.payments.base import Payments, Till
 from leyden.services.paid import Paid
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

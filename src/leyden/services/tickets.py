@@ -13,7 +13,6 @@ Where step 1 or 2 says no, all money goes back and the order is `failed`.
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from leyden import logs
@@ -30,6 +29,7 @@ from leyden.services.invoices import keep_promise
 from leyden.services.settlement import until_not_stale
 from leyden.services.shop import WITHDRAWAL, Shop, ticket_purpose
 from leyden.services.together import Together
+from leyden.values import dataclass
 
 log = logs.get()
 

@@ -1,6 +1,6 @@
 """How far an order has come, for whoever waits for it."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.orders import Order, Status
@@ -8,6 +8,7 @@ from leyden.domain.payments import OutputState
 from leyden.domain.units import Sats
 from leyden.services import orders
 from leyden.services.shop import Shop
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,5 @@
 """The account at the auction is kept alive, and the operator told when it runs low."""
 
-from dataclasses import dataclass
 from functools import cache
 
 from prometheus_client import Gauge
@@ -14,6 +13,7 @@ from leyden.market.base import Account
 from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
 from leyden.storage.database import Database
+from leyden.values import dataclass
 
 log = logs.get()
 

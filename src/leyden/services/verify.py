@@ -20,7 +20,6 @@ docs/concepts.md gives it. An empty list is the proof.
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.domain import ledger
@@ -32,6 +31,7 @@ from leyden.runtimes.census import lnds
 from leyden.services.courier import WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
+from leyden.values import dataclass
 
 _BATCH = 200
 _LEGAL = {(before, after) for (before, _), after in MOVES.items()}

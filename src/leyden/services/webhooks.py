@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.deliveries import State
@@ -33,6 +32,7 @@ from leyden.storage.deliveries import Delivery
 from leyden.storage.nouns import Nouns
 from leyden.storage.receivers import Receiver
 from leyden.storage.webhooks import KeptEvent
+from leyden.values import dataclass
 
 _SECRET_BYTES = 32
 

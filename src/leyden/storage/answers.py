@@ -1,11 +1,11 @@
 """The first answer to each Idempotency-Key, to be given again."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import answers as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

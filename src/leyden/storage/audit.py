@@ -1,7 +1,6 @@
 """Who did what, when; written in the transaction that did it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -10,6 +9,7 @@ from leyden.domain.accounts import new_id
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import audit as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Backups that owners put here, sealed once more, and lnd's own of its channels."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Stale
 from leyden.storage.statements import Run
 from leyden.storage.written import backups as sql
+from leyden.values import dataclass
 
 CHANNEL_BACKUPS_KEPT = 10
 

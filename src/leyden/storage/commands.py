@@ -1,12 +1,12 @@
 """What owners asked of their nodes: the last hundred times, newest first."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.nodes import Action
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import commands as sql
+from leyden.values import dataclass
 
 KEPT = 100
 

@@ -1,11 +1,11 @@
 """How much there is of everything, for whoever runs the installation."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.times import from_us
 from leyden.storage.statements import Run
 from leyden.storage.written import counts as sql
+from leyden.values import dataclass
 
 _FOR_EVER = (1 << 63) - 1
 

@@ -1,6 +1,5 @@
 """How each attempt to deliver a webhook went."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leyden.domain.deliveries import Answer, Verdict
@@ -9,6 +8,7 @@ from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.webhooks import KeptEvent, read_event
 from leyden.storage.written import deliveries as sql
+from leyden.values import dataclass
 
 _MICROSECOND = timedelta(microseconds=1)
 

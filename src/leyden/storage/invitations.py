@@ -1,6 +1,5 @@
 """Who was asked to join an organization, and has not answered yet."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.accounts import Role
@@ -8,6 +7,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import invitations as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Certificates that an authority of others has issued, or is asked for."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import issued as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,6 @@ transaction of each entry. Added up when asked: the places that everyone shares.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.ledger import Entry, What
@@ -16,6 +15,7 @@ from leyden.errors import Stale, Violated
 from leyden.storage.statements import Row, Run, Value
 from leyden.storage.words import written_words
 from leyden.storage.written import ledger as sql
+from leyden.values import dataclass
 
 _BELOW_ZERO = ("owed:", "receivable:")
 _KEPT = ("credit:", "held:", *_BELOW_ZERO)

@@ -1,12 +1,13 @@
 """What a node's lnd is started with and nobody else may see, sealed."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import outfits as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

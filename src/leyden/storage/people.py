@@ -1,6 +1,5 @@
 """People as they sign in: their passwords, what they belong to, who is an operator."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.accounts import Organization, Person, Role
@@ -9,6 +8,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import people as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

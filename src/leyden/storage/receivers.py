@@ -1,6 +1,6 @@
 """The receivers of webhooks: where each is, its secrets, and how it is doing."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 import msgspec
@@ -10,6 +10,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import receivers as sql
+from leyden.values import dataclass
 
 
 class _Settings(msgspec.Struct):

@@ -1,11 +1,12 @@
 """Backups whose place another took: kept for a while, should the other be wrong."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import replaced_backups as sql
+from leyden.values import dataclass
 
 MOST = 20  # of each backup: a window that does it again and again fills no disk
 

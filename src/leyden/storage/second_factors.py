@@ -1,12 +1,12 @@
 """Authenticators and passkeys: what a person has, beside what they know."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import second_factors as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

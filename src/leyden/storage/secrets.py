@@ -16,13 +16,13 @@ import json
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 _VERSION = b"\x01"
 _ID, _NONCE, _KEY, _TAG = 4, 12, 32, 16

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
@@ -27,6 +27,7 @@ from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_rows import Rows
 from leyden.storage.sqlite_statements import WritingStatements, in_thread, translated
 from leyden.storage.statements import Wake
+from leyden.values import dataclass
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0

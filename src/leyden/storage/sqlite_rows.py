@@ -19,11 +19,11 @@ No two rows may touch the same row of the table: they are all one statement.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 
 from leyden.storage.statements import Statement, Value
+from leyden.values import dataclass
 
 # So many rows a statement, the largest first: each size is one more text to prepare
 # and to keep, and each statement one more wait for Python's lock. What is left over is

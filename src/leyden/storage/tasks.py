@@ -7,13 +7,13 @@ worker that was asleep for its whole lease finds out before it writes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
 from leyden.storage.statements import Run
 from leyden.storage.written import tasks as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

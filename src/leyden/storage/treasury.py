@@ -1,9 +1,8 @@
 """The lnd that takes our payments, as it was first seen."""
 
-from dataclasses import dataclass
-
 from leyden.storage.statements import Run
 from leyden.storage.written import treasury as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

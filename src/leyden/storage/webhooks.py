@@ -1,6 +1,5 @@
 """Events that are to be told to the receivers of webhooks."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from leyden.domain.deliveries import State, Waiting
@@ -9,6 +8,7 @@ from leyden.domain.webhooks import Type
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import webhooks as sql
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """Curves as small pictures: a path that the page draws, and words for those who ask."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from leyden.services.samples import Sample
+from leyden.values import dataclass
 from leyden.web import words
 
 _WIDTH = 100

@@ -6,10 +6,11 @@ is in the name: two installations do not sign each other's people out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.responses import Response
+
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

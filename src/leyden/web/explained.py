@@ -1,10 +1,10 @@
 """Every setting of a node, as a form asks for it: what it does, and what it costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from leyden.domain.node_settings import LIVE
+from leyden.values import dataclass
 from leyden.web.forms import Form
 
 YES = "yes"

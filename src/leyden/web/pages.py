@@ -1,10 +1,10 @@
 """What a page is: a line in a table, answered by site.py."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal
 
 from leyden.domain.sign_in import Right
+from leyden.values import dataclass
 from leyden.web.visits import Handler
 
 

@@ -5,8 +5,9 @@ page than ten.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from leyden.values import dataclass
 
 SIDE: Final = 12  # of a square with the space around it
 _ROW: Final = 40

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from leyden.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,6 @@
 """One request of a browser: who is there, what they want, and how to answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
 from leyden.errors import Unauthorized
 from leyden.services.platform import Platform
+from leyden.values import dataclass
 from leyden.web.closing import Closing
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form

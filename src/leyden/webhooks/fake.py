@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from leyden.domain.deliveries import Answer
+from leyden.values import dataclass
 
 OK = Answer(status=200)
 

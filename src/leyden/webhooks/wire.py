@@ -7,10 +7,12 @@ of it things that a webhook must not do.
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 import httptools
+
+from leyden.values import dataclass
 
 # A receiver's answer is of no use to us beyond a few words for the owner to read.
 MOST_READ = 64 * 1024

@@ -4,7 +4,6 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from leyden.cli.customer.profiles import Profile
 from leyden.client import ApiError, Client
 from leyden.client.node_items import NodeItem
 from leyden.errors import SetupError
+from leyden.values import dataclass
 
 _HOW = (
     "set LEYDEN_URL and LEYDEN_KEY, or see `leyden profile add --help`; "

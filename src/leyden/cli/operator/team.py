@@ -1,7 +1,6 @@
 """`leyden team`: who is in an organization, and as what."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -17,6 +16,7 @@ from leyden.domain.times import to_iso
 from leyden.errors import NotFound
 from leyden.services import team as teams
 from leyden.services.platform import Platform
+from leyden.values import dataclass
 
 Result = TypeVar("Result")
 

@@ -7,13 +7,13 @@ the unlocker runs: after a rotation the new webhook secret goes on a line of its
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from leyden.errors import SetupError
 from leyden.lnd.states import trusting
+from leyden.values import dataclass
 
 SECRET_VARIABLE = "LEYDEN_UNLOCK_SECRET"  # noqa: S105  names, not values
 PASSWORD_VARIABLE = "LEYDEN_UNLOCK_PASSWORD"  # noqa: S105
