@@ -60,17 +60,21 @@ class Log:
         """Tell what goes as it should."""
         _tell("info", event, words, values)
 
-    def warning(self, event: str, *words: object, **values: object) -> None:
-        """Tell what the operator may want to do something about."""
-        _tell("warning", event, words, values)
+    def warning(
+        self, event: str, *words: object, exc_info: bool = False, **values: object
+    ) -> None:
+        """Tell what the operator may want to do something about, and where it is."""
+        _tell("warning", event, words, values, trace=_trace() if exc_info else "")
 
-    def error(self, event: str, *words: object, **values: object) -> None:
-        """Tell what the operator has to do something about."""
-        _tell("error", event, words, values)
+    def error(
+        self, event: str, *words: object, exc_info: bool = False, **values: object
+    ) -> None:
+        """Tell what the operator has to do something about, and where it is."""
+        _tell("error", event, words, values, trace=_trace() if exc_info else "")
 
     def exception(self, event: str, *words: object, **values: object) -> None:
         """Tell what ought not to happen, with where it did."""
-        _tell("error", event, words, values, trace=traceback.format_exc().rstrip())
+        _tell("error", event, words, values, trace=_trace())
 
 
 _log = Log()
@@ -124,6 +128,10 @@ def _tell(
 def _put(said: str, stream: TextIO) -> None:
     stream.write(f"{said}\n")  # in one go: threads tell, too
     stream.flush()
+
+
+def _trace() -> str:
+    return traceback.format_exc().rstrip()
 
 
 def _now() -> str:

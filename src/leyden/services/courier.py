@@ -202,15 +202,21 @@ async def _next(
 def _log(event: KeptEvent, answer: Answer, verdict: Verdict) -> None:
     if verdict.state is State.DELIVERED:
         return  # kept with its attempts; a line each would be most of the log
-    about = {"node": event.node_id, "type": event.type, "webhook": event.id}
+    node, webhook, why = event.node_id, event.id, answer.error or answer.status
     match verdict.state:
         case State.PENDING:
             again = verdict.due.isoformat(timespec="seconds")
-            why = answer.error or answer.status
-            log.info("webhook failed", **about, why=why, again=again)
+            log.info(
+                "webhook failed",
+                node=node,
+                type=event.type,
+                webhook=webhook,
+                why=why,
+                again=again,
+            )
         case _:
-            why = answer.error or answer.status
-            log.warning("webhook given up", **about, why=why)
+            log.warning(
+                "webhook given up", node=node, type=event.type, webhook=webhook, why=why
+            )
     if verdict.pause is not None:
-        why = verdict.pause
-        log.warning("receiver of webhooks paused", node=event.node_id, why=why)
+        log.warning("receiver of webhooks paused", node=node, why=verdict.pause)
