@@ -15,12 +15,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 
 from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+# On a busy machine an example may take seconds; pytest-timeout ends what hangs.
+settings.register_profile("patient", settings(), deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

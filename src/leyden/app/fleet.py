@@ -55,10 +55,15 @@ def lnds(
 ) -> Binary:
     """Give the operator's own lnd of a version, or the cache's, built if need be."""
 
+    known: dict[Version, Path] = {}
+
     async def binary(wanted: Version) -> Path:
-        return await builds.binary(
-            "lnd", str(wanted), cache=cache, own=own, progress=progress
-        )
+        # Working out where it is takes a millisecond of each start.
+        if (there := known.get(wanted)) is None or not os.access(there, os.X_OK):
+            there = known[wanted] = await builds.binary(
+                "lnd", str(wanted), cache=cache, own=own, progress=progress
+            )
+        return there
 
     return binary
 
