@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from leyden import logs
+from leyden import figures, logs
 from leyden.domain.nodes import Action, Network, Node, Status, Wanted
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
-from leyden.figures import REGISTRY
 from leyden.gateway.certificates import Authority, open_or_create
 from leyden.gateway.routes import Address, Door
 from leyden.services import certificates, node_commands, nodes
@@ -425,8 +424,8 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> No
         assert await certificates.look(yard.fleet, said) == said
     (line,) = [each for each in lines if each.level == "warning"]
     assert line.values["of"] == f"node {node.id}", "and it is said once"
-    labels = {"standing": "expiring"}
-    assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 1
+    ending = figures.gauge("leyden_certificates_ending", "")
+    assert ending.value("expiring") == 1
 
     yard.now += timedelta(days=30)
     (alarm,) = await certificates.ending(yard.fleet)
@@ -434,7 +433,7 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> No
     await yard.ask(node, Action.RESTART)
     await yard.work()
     await certificates.look(yard.fleet)
-    assert REGISTRY.get_sample_value("leyden_certificates_ending", labels) == 0
+    assert ending.value("expiring") == 0
 
 
 async def test_nobody_is_told_of_a_node_once_it_is_deleted(yard: Yard) -> None:

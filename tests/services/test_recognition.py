@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-from prometheus_client import generate_latest
-
-from leyden.figures import REGISTRY
+from leyden import figures, logs
 from leyden.payments.fake import FakePayments
 from leyden.services import recognition
 from leyden.services.verify import verify
@@ -24,13 +21,12 @@ async def test_the_first_one_is_remembered_and_known_again(till: Till) -> None:
     assert figure() == 0
 
 
-async def test_another_one_is_told_until_the_first_is_back(
-    till: Till, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_another_one_is_told_until_the_first_is_back(till: Till) -> None:
     await till.start_sweeping()
     ours, till.payments = till.payments, FakePayments(pubkey=THEIRS)
-    await till.start_sweeping()
-    assert "the treasury is another lnd" in capsys.readouterr().out
+    with logs.captured() as lines:
+        await till.start_sweeping()
+    assert "the treasury is another lnd" in str(lines)
     assert figure() == 1
     alarm = await recognition.alarm(till.database)
     assert OURS in alarm
@@ -75,7 +71,7 @@ async def test_one_that_is_not_the_one_named_is_told_at_first_sight(till: Till) 
 
 
 def figure() -> float:
-    for line in generate_latest(REGISTRY).decode().splitlines():
+    for line in figures.text().decode().splitlines():
         if line.startswith("leyden_treasury_is_another "):
             return float(line.split()[1])
     raise AssertionError("it is not counted")

@@ -4,13 +4,11 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
-from prometheus_client.exposition import generate_latest
 
-from leyden import logs
+from leyden import figures, logs
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
-from leyden.figures import REGISTRY
 from leyden.services import upkeep
 from leyden.services.shop import EVERYTHING, UPKEEP
 from leyden.tasks import Work
@@ -75,8 +73,8 @@ async def test_an_account_that_is_well_is_left_alone(till: Till) -> None:
     purse = Purse()
     assert await keep(till, purse) == []
     assert purse.renewed == []
-    assert b"leyden_auction_alarm 0.0" in generate_latest(REGISTRY)
-    assert b"leyden_auction_free_sats 4e+06" in generate_latest(REGISTRY)
+    assert b"leyden_auction_alarm 0.0" in figures.text()
+    assert b"leyden_auction_free_sats 4000000.0" in figures.text()
 
 
 @pytest.mark.parametrize(("left", "renewed"), [(2_017, 0), (2_016, 1), (-5, 1)])
@@ -117,7 +115,7 @@ async def test_low_funds_are_told_counting_what_is_outstanding(till: Till) -> No
     purse.account = replace(purse.account, available=Sats(999_999 + takes))
     (why,) = await keep(till, purse)
     assert why == "999999 sat are left to buy with: `leyden pool deposit`"
-    assert b"leyden_auction_alarm 1.0" in generate_latest(REGISTRY)
+    assert b"leyden_auction_alarm 1.0" in figures.text()
 
 
 @pytest.mark.parametrize("state", ["expired", "pending_open", "closed"])
@@ -130,4 +128,4 @@ async def test_an_account_that_cannot_buy_is_told(till: Till, state: str) -> Non
 
 async def test_an_auction_that_is_away_is_told_and_asked_again(till: Till) -> None:
     assert await keep(till, Purse(away=True)) == [MarketAway().message]
-    assert b"leyden_auction_alarm 1.0" in generate_latest(REGISTRY)
+    assert b"leyden_auction_alarm 1.0" in figures.text()

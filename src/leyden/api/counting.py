@@ -1,25 +1,12 @@
 """How many requests were answered, by operation and status."""
 
-from functools import cache
+from leyden import figures
 
-from prometheus_client import Counter
-
-from leyden.figures import REGISTRY
-
-_REQUESTS = Counter(
-    "leyden_requests",
-    "Answered API requests.",
-    ["operation", "status"],
-    registry=REGISTRY,
+_REQUESTS = figures.counter(
+    "leyden_requests_total", "Answered API requests.", "operation", "status"
 )
-
-
-@cache
-def _requests(operation: str, status: int) -> Counter:
-    # Looking a pair up costs more than counting it; there are a few hundred pairs.
-    return _REQUESTS.labels(operation, str(status))
 
 
 def count(operation: str, status: int) -> None:
     """Count one more answer."""
-    _requests(operation, status).inc()
+    _REQUESTS.count(operation, str(status))

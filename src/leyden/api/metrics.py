@@ -1,16 +1,14 @@
 """What the operator's monitoring reads: counters in the Prometheus text format."""
 
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-
+from leyden import figures
 from leyden.api.app import Receive, Scope, Send
-from leyden.figures import REGISTRY
 
 
 async def metrics(scope: Scope, _: Receive, send: Send) -> None:
     """Answer GET /metrics; on a listener of its own that only loopback reaches."""
     found = scope["path"] == "/metrics" and scope["method"] in {"GET", "HEAD"}
-    body = generate_latest(REGISTRY) if found else b'{"message":"not found"}'
-    kind = CONTENT_TYPE_LATEST.encode() if found else b"application/json"
+    body = figures.text() if found else b'{"message":"not found"}'
+    kind = figures.TYPE if found else b"application/json"
     await send(
         {
             "type": "http.response.start",

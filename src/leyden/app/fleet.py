@@ -54,7 +54,6 @@ def lnds(
     cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
 ) -> Binary:
     """Give the operator's own lnd of a version, or the cache's, built if need be."""
-
     known: dict[Version, Path] = {}
 
     async def binary(wanted: Version) -> Path:

@@ -8,21 +8,17 @@ that was handed in. Its owner restarts it, or sends another.
 import asyncio
 from typing import Final
 
-from prometheus_client import Gauge
-
-from leyden import logs
+from leyden import figures, logs
 from leyden.errors import Away
-from leyden.figures import REGISTRY
 from leyden.gateway.expiry import NOTICE, Alarm, Standing, alarms
 from leyden.services.fleet import Fleet
 
 _AUTHORITY: Final = "the platform's authority"
 _LOOK_EVERY_S: Final = 3600.0
-_ENDING = Gauge(
+_ENDING = figures.gauge(
     "leyden_certificates_ending",
     "Certificates in use that end within 30 days, or have ended.",
-    ["standing"],
-    registry=REGISTRY,
+    "standing",
 )
 
 log = logs.get()
@@ -44,7 +40,7 @@ async def look(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[
     found = await ending(fleet)
     for standing in (Standing.EXPIRING, Standing.EXPIRED):
         number = sum(each.standing is standing for each in found)
-        _ENDING.labels(standing.value).set(number)
+        _ENDING.set(number, standing.value)
     for each in found:
         if each not in said:
             log.warning(

@@ -5,19 +5,15 @@ the setting `treasury_pubkey` names it) or not; either way nobody else would tel
 payments of the lnd from before are in that one.
 """
 
-from prometheus_client import Gauge
-
-from leyden import logs
+from leyden import figures, logs
 from leyden.errors import Stale, TreasuryAway
-from leyden.figures import REGISTRY
 from leyden.services.shop import Shop
 from leyden.storage.database import Database
 from leyden.storage.treasury import Remembered
 
-_STRANGE = Gauge(
+_STRANGE = figures.gauge(
     "leyden_treasury_is_another",
     "1 while another lnd than the one from before answers as the treasury.",
-    registry=REGISTRY,
 )
 
 log = logs.get()

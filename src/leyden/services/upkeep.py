@@ -1,14 +1,10 @@
 """The account at the auction is kept alive, and the operator told when it runs low."""
 
-from functools import cache
-
-from prometheus_client import Gauge
-
-from leyden import logs
+from leyden import figures, logs
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
-from leyden.figures import REGISTRY
+from leyden.figures import Figure
 from leyden.market.base import Account
 from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
@@ -24,9 +20,8 @@ _SAYS = {
 }
 
 
-@cache
-def _gauge(name: str) -> Gauge:
-    return Gauge(name, _SAYS[name], registry=REGISTRY)
+def _gauge(name: str) -> Figure:
+    return figures.gauge(name, _SAYS[name])
 
 
 @dataclass(frozen=True, kw_only=True)
