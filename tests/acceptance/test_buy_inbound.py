@@ -1,6 +1,8 @@
 """Inbound channels, bought in every way there is, with everything real."""
 
 import asyncio
+import json
+import os
 import re
 import shlex
 import signal
@@ -11,11 +13,12 @@ from typing import Any
 import pytest
 
 from leyden import processes
+from leyden.daemons.build import default_cache
 from leyden.devnet import access, hands, overview, trader, trading, wallet
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
-from tests.acceptance.town import Refused, Town
+from tests.acceptance.town import LEYDEN, Refused, Town
 from tests.devnet.conftest import built
 
 pytestmark = [
@@ -29,7 +32,7 @@ NOBODY_SELLS = {"bps": 1}  # for so little
 # As dear as a channel can be, with as much in it: nine of them empty the provider.
 DEAREST = {"capacity": 16_700_000, "self_chan_balance": 16_700_000, "bps": 10_000}
 SOLD_OUT = "503 Channels are sold out at present; try again later."
-CHANNELS = Path(__file__).parents[2] / "docs" / "channels.md"
+PAGE = (Path(__file__).parents[2] / "docs" / "channels.md").read_text()
 
 
 class Purchase:
@@ -347,21 +350,57 @@ async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
     await proved(town)
 
 
+async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
+    market_town: Town,
+) -> None:
+    town = market_town
+    told = re.findall(r"^leyden (pool (?:open|status|deposit).*)$", PAGE, re.MULTILINE)
+    open_, status, deposit = (shlex.split(line) for line in told)
+    await town.opens()
+    before = json.loads(await town.run(*status, "--json"))
+    opened = json.loads(await town.run(*open_, "--json"))
+    assert (opened["state"], opened["sats"]) == ("pending_open", 10_000_000)
+
+    async def deposited() -> bool:
+        # It has to be open: not while it waits for the blocks after a batch.
+        await hands.mine(town.home, 6)
+        try:
+            await town.run(*deposit)
+        except AssertionError:
+            return False
+        return True
+
+    await town.until("more is deposited", deposited)
+
+    async def there() -> bool:
+        await hands.mine(town.home, 6)
+        now = json.loads(await town.run(*status, "--json"))
+        return bool(
+            now["sats"] == before["sats"] + 5_000_000 and now["state"] == "open"
+        )
+
+    await town.until("it is there", there)
+    await town.opens()
+    await proved(town)
+
+
 @pytest.mark.parametrize("version", ["v0.20.2-beta", "v0.21.2-beta"])
-async def test_a_hosted_node_gets_its_channel(market_town: Town, version: str) -> None:
+async def test_a_hosted_node_gets_its_channel(
+    market_town: Town, version: str, tmp_path: Path
+) -> None:
     """By the commands that a buyer is told to use."""
     await spend_credit(market_town)
     built(f"lnd {version}")
     bought = await Purchase.made(market_town, capacity=800_000)
     await bought.pay()
-    programs = built("poold", "pool")
+    programs = await installed(tmp_path)
     async with (
         calling(market_town.home) as call,
         hosted(
             market_town.home, call, program=programs["poold"], version=version
         ) as buyer,
     ):
-        told = re.findall(r"^pool (sidecar .+)$", CHANNELS.read_text(), re.MULTILINE)
+        told = re.findall(r"^pool (sidecar .+)$", PAGE, re.MULTILINE)
         register, list_ = (shlex.split(line) for line in told)
         assert register.pop() == "sidecar1..."
         tell = Pool(programs["pool"], buyer.pool)
@@ -370,6 +409,30 @@ async def test_a_hosted_node_gets_its_channel(market_town: Town, version: str) -
         assert '"completed"' in await tell(*list_)
         await market_town.until("the channel is active", lambda: active(buyer))
     await proved(market_town)
+
+
+async def installed(home: Path) -> dict[str, Path]:
+    """Install poold and its command as buyers are told to."""
+    built("poold", "pool")
+    (told,) = re.findall(
+        r"^```sh\n(leyden daemons .+?)^```$",
+        PAGE,
+        re.DOTALL | re.MULTILINE,
+    )
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{LEYDEN.parent}:{os.environ['PATH']}",
+        "LEYDEN_CACHE": str(default_cache(os.environ)),
+    }
+    command = await asyncio.create_subprocess_exec(
+        *("sh", "-euc", told),
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await command.communicate()
+    assert command.returncode == 0, output.decode()
+    return {name: home / ".local" / "bin" / name for name in ("poold", "pool")}
 
 
 @dataclass(frozen=True)
