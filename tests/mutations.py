@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import guards_of_nodes, guards_of_people
+from tests import guards_of_names, guards_of_nodes, guards_of_people
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -357,9 +357,35 @@ _OF_MONEY = (
         "tests/storage/test_transactions.py",
         "heeded",
     ),
+    Guard(
+        "another lnd in the treasury's place is a stranger",
+        "services/recognition.py",
+        'stranger = found if found != known.pubkey else ""',
+        'stranger = ""',
+        "tests/services/test_recognition.py",
+    ),
+    Guard(
+        "a database that may lose commits is told of",
+        "storage/sqlite.py",
+        "if is_ not in lasting:",
+        "if False:",
+        "tests/storage/test_doubts.py",
+    ),
+    Guard(
+        "a second lnd in a node's folder is told of",
+        "services/verify.py",
+        "            if number > 1\n",
+        "            if number > 2\n",
+        "tests/runtimes/test_census.py",
+    ),
 )
 
-GUARDS = (*_OF_MONEY, *guards_of_nodes.GUARDS, *guards_of_people.GUARDS)
+GUARDS = (
+    *_OF_MONEY,
+    *guards_of_nodes.GUARDS,
+    *guards_of_names.GUARDS,
+    *guards_of_people.GUARDS,
+)
 
 
 def taken_away(guard: Guard, folder: Path) -> Path:

@@ -373,6 +373,29 @@ async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> No
     assert b"PRIVATE KEY" not in kept
 
 
+async def test_nothing_is_written_beside_another_order(
+    desk: Desk, yard: Yard, db: Database
+) -> None:
+    """As by somebody who slept while another took over, and gave up, and began anew."""
+    node = await yard.running()
+    await desk.look()
+    name, one, other = node.api_endpoint, "https://a.test/1", "https://a.test/2"
+    async with db.transaction() as tx:
+        await tx.issued.set_order(name, other, key=b"sealed")
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.issued.set_order(name, one, key=b"sealed too")
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.issued.keep(name, one, chain=b"chain", until=yard.now)
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            await tx.issued.end_order(name, one)
+    row = await db.reader.issued.find(name)
+    assert row is not None
+    assert (row.order_url, row.order_key, row.chain) == (other, b"sealed", None)
+
+
 async def test_keys_are_kept_sealed(desk: Desk, yard: Yard, db: Database) -> None:
     node = await yard.running()
     await desk.look()

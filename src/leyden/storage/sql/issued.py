@@ -9,6 +9,7 @@ from leyden.storage.tables_nodes import nodes
 
 _here = issued.c.name == bindparam("of_name")
 _in_this_order = issued.c.order_url == bindparam("of_order")
+_KEPT = (_here, _in_this_order)
 ADD = (
     insert_once(issued)
     .values(
@@ -36,7 +37,7 @@ END_ORDER = (
 )
 KEEP = (
     update(issued)
-    .where(_here, _in_this_order)
+    .where(*_KEPT)
     .values(
         chain=bindparam("chain_pem"),
         until=bindparam("valid_until"),
