@@ -100,6 +100,39 @@ def test_where_nobody_is_there_nobody_is_asked(
     assert done.stderr.splitlines()[-1] == said
 
 
+def test_quiet_says_nothing_of_how_it_goes(
+    harbour: Harbour, environment: dict[str, str]
+) -> None:
+    with harbour.client() as client:
+        order = client.flow.create(1_000_000)
+        client.flow.cancel(order.order_id)
+    done = subprocess.run(
+        [LEYDEN, "--quiet", "flow", "status", order.order_id, "--wait", "cancelled"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cancelled" in done.stdout
+
+
+def test_what_no_header_can_carry_is_no_key(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [LEYDEN, "nodes", "list"],
+        env={**environment, "LEYDEN_KEY": "a\nb"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 3
+    assert done.stderr == (
+        "leyden: that is no API key: it has characters that none has\n"
+    )
+
+
 def test_a_secret_may_come_through_a_pipe(
     harbour: Harbour, environment: dict[str, str]
 ) -> None:

@@ -42,5 +42,16 @@ def test_what_does_not_fit_at_all_is_a_block_of_lines_with_everything() -> None:
     ]
 
 
+def test_sentences_are_folded_at_words_and_nothing_else_is() -> None:
+    row = {"says": "The newest of them all.", "invoice": "lnsb" * 10}
+    assert list(tables.fields(row, room=25)) == [
+        "says     The newest of",
+        "         them all.",
+        "invoice  " + "lnsb" * 10,
+    ]
+    (whole, _) = tables.fields(row, room=None)
+    assert whole == "says     The newest of them all."
+
+
 def test_in_a_pipe_lines_are_as_long_as_they_have_to_be() -> None:
     assert drawn(None, "endpoint")[1] == "harbour light  running  harbour.example.org"

@@ -90,7 +90,10 @@ class _Lazy(Group):
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="leyden")
-def leyden() -> None:
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Say nothing of how it goes, but for errors."
+)
+def leyden(*, quiet: bool) -> None:
     """Run Lightning nodes for others, and sell them inbound channels.
 
     A first look: `leyden up` starts everything on a private chain, and says where

@@ -49,7 +49,7 @@ def print_json(value: object) -> None:
 
 def print_fields(fields: Mapping[str, Any]) -> None:
     """Print one thing, a field a line."""
-    print(*tables.fields(_row(fields)), sep="\n")
+    print(*tables.fields(_row(fields), room=tables.room()), sep="\n")
 
 
 def print_rows(

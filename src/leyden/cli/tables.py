@@ -7,6 +7,7 @@ long as it has to be.
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
@@ -33,7 +34,7 @@ def drawn(
                 break
             names.remove(name)
         if _width(rows, names) > room:
-            yield from _blocks(rows)
+            yield from _blocks(rows, room)
             return
     widths = [_widest(rows, name) for name in names]
     yield _line(names, widths)
@@ -41,18 +42,28 @@ def drawn(
         yield _line([row[name] for name in names], widths)
 
 
-def fields(row: Row) -> Iterator[str]:
-    """Give one thing, a field a line."""
+def fields(row: Row, *, room: int | None) -> Iterator[str]:
+    """Give one thing, a field a line; sentences go on below where they began."""
     width = max(map(cell_len, row))
     for name, value in row.items():
-        yield f"{_padded(name, width)}{_GAP}{value or '-'}"
+        first, *others = _folded(value or "-", room and room - width - len(_GAP))
+        yield f"{_padded(name, width)}{_GAP}{first}"
+        for line in others:
+            yield f"{_padded('', width)}{_GAP}{line}"
 
 
-def _blocks(rows: Sequence[Row]) -> Iterator[str]:
+def _folded(text: str, room: int | None) -> list[str]:
+    """Fold at words what is words; anything else is copied, and stays one line."""
+    if room is None or room < max(map(cell_len, text.split() or [""])):
+        return [text]
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [text]
+
+
+def _blocks(rows: Sequence[Row], room: int) -> Iterator[str]:
     for place, row in enumerate(rows):
         if place:
             yield ""
-        yield from fields(row)
+        yield from fields(row, room=room)
 
 
 def _width(rows: Sequence[Row], names: Sequence[str]) -> int:

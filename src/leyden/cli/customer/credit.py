@@ -82,4 +82,8 @@ def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -
     elif as_json:
         print_json({"entries": list(entries)})
     else:
-        print_rows(map(statements.row, entries), empty="no money has moved yet")
+        print_rows(
+            map(statements.row, entries),
+            empty="no money has moved yet",
+            spare=("note", "order_id", "id"),
+        )

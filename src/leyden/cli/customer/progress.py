@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
 
 Told = Callable[[str], object]
@@ -13,8 +14,12 @@ Told = Callable[[str], object]
 def waiting(what: str) -> Iterator[Told]:
     """Show what is waited for and for how long; say new words as they come.
 
-    On a terminal one line changes; elsewhere each new word is a line.
+    On a terminal one line changes; elsewhere each new word is a line. `leyden --quiet`
+    says nothing.
     """
+    if click.get_current_context().find_root().params.get("quiet"):
+        yield lambda _: None
+        return
     console = Console(stderr=True, highlight=False, markup=False)
     began = time.monotonic()
     last = ""

@@ -73,6 +73,10 @@ def chosen(name: str) -> Profile:
 def opened(name: str) -> Iterator[Session]:
     """Open a session; what goes wrong in it is told with the next step."""
     profile = chosen(name)
+    if not (profile.key.isascii() and profile.key.isprintable()):
+        raise exits.Refusal(
+            "that is no API key: it has characters that none has", status=401
+        )
     try:
         client = Client(
             profile.url,
@@ -116,7 +120,7 @@ def _with_next_step(error: ApiError, profile: Profile) -> str:
                 "make another, and see `leyden profile add --help`"
             )
         case 403:
-            return f"{error.message}; make a key with that scope"
+            return f"{error.message.rstrip('.')}; make a key with that scope"
         case 429 | 503 if error.retry_after_s:
             return f"{error.message} (it asks to wait {error.retry_after_s} s)"
         case _:
