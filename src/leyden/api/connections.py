@@ -7,12 +7,14 @@ timer for each request would be paid by the honest ones.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import field
 from email.utils import formatdate
 from time import time
 from typing import Protocol
 
 from uvicorn.server import ServerState
 
+from leyden.processes import share
 from leyden.values import dataclass
 
 
@@ -36,7 +38,7 @@ class Limits:
     linger_s: float = 2
     """For a refused caller to stop sending and read why."""
     look_every_s: float = 0.5
-    connections: int = 4_000
+    connections: int = field(default_factory=lambda: share(3, enough=4_000))
     connections_per_address: int = 1_000
 
 

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import ipaddress
 import os
-import resource
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -103,7 +102,6 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
     A thousand nodes take some seconds to find, in which requests are answered already:
     nothing that is asked for needs them found, and no lnd is started beside another.
     """
-    _open_as_many_files_as_we_may()
     runtime = fleet.runtime
     watching = Watching(fleet)
     runtime.watch(watching.hear)
@@ -126,12 +124,6 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
         await watching.close()
         if isinstance(runtime, LocalRuntime):
             runtime.close()
-
-
-def _open_as_many_files_as_we_may() -> None:
-    """Raise the limit to what the machine allows: each node takes two files."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _find_again(given: Settings, fleet: Fleet) -> None:

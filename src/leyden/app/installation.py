@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
+from leyden import processes
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.gateways import Gateways
@@ -86,6 +87,7 @@ async def running(
     out requests finish, leases are given back, and what was promised is on disk. Nodes
     and the gateway go on without us.
     """
+    processes.open_as_many_as_we_may()
     async with AsyncExitStack() as stack:
         sockets, challenged = _bound(settings, stack) if api else ([], [])
         chain = settings.api_tls_certificate

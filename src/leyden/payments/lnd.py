@@ -24,6 +24,7 @@ from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.coins import Coins
 from leyden.payments.holdings import holdings
 from leyden.payments.treasury import Access, Treasury, refused, unknown
+from leyden.processes import share
 
 log = logs.get()
 
@@ -45,9 +46,10 @@ _NOT_FOUND = 5  # gRPC's
 # more to make the ticket in, of which we take half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
-# Streams that are held open at once, one for each unpaid invoice; what is beyond that
-# is found by looking.
+# Streams that are held open at once, one for each unpaid invoice, and one in so many of
+# all files; what is beyond that is found by looking.
 _MOST_FOLLOWED = 1_000
+_FILES_TO_FOLLOW = 8
 
 
 class LndPayments:
@@ -137,6 +139,7 @@ class LndPayments:
         news: asyncio.Queue[Sighting | Exception] = asyncio.Queue()
         tasks: set[asyncio.Task[None]] = set()
         followed: set[str] = set()
+        most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
 
         def start(step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
             task = asyncio.create_task(_telling_why(step, news))
@@ -145,7 +148,7 @@ class LndPayments:
             return task
 
         def follow(payment_hash: str) -> None:
-            if payment_hash in followed or len(followed) >= _MOST_FOLLOWED:
+            if payment_hash in followed or len(followed) >= most_followed:
                 return
             followed.add(payment_hash)
             task = start(self._one_invoice(payment_hash, news))

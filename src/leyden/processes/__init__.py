@@ -19,6 +19,7 @@ Promises:
 
 from leyden.processes.claims import holder
 from leyden.processes.endings import exited, signal, stop
+from leyden.processes.files import open_as_many_as_we_may, share
 from leyden.processes.identity import Identity, alive, command_line, identify
 from leyden.processes.logs import cap
 from leyden.processes.spawning import Limits, spawn
@@ -32,6 +33,8 @@ __all__ = [
     "exited",
     "holder",
     "identify",
+    "open_as_many_as_we_may",
+    "share",
     "signal",
     "spawn",
     "stop",
