@@ -1,5 +1,6 @@
 """A node is lost with a channel in it: its seed and its backup bring the coins back."""
 
+import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from tests.acceptance import window as windows
 from tests.acceptance.test_browser import OTHER, alice, backup, turn_to
-from tests.acceptance.town import Owned, Town
+from tests.acceptance.town import LEYDEN, Owned, Town
 from tests.acceptance.window import Window
 from tests.web.wallet import sealing
 
@@ -91,6 +92,31 @@ async def comes_back_later(window: Window, town: Town, node: Owned) -> None:
     await window.see("This is no backup of channels of this seed")
 
 
+async def types(town: Town, folder: Path, file: Path, *, exits: int) -> str:
+    """Bring channels home at the terminal; give what it said."""
+    password = folder / "password"
+    password.write_text(f"{OTHER}\n")
+    command = await asyncio.create_subprocess_exec(
+        *(LEYDEN, "node", "restore", "raised light", "--channels", file),
+        *("--password-file", password),
+        env={
+            **{name: town.environment[name] for name in ("PATH", "HOME")},
+            "LEYDEN_URL": town.facts["base_url"],
+            "LEYDEN_KEY": town.facts["api_key"],
+            "LEYDEN_CA": town.facts["ca_path"],
+            "LEYDEN_GATEWAY": "{host}:{rest_port}".format(**town.facts["gateway"]),
+            "XDG_CONFIG_HOME": str(folder),
+            "XDG_STATE_HOME": str(folder),
+        },
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await command.communicate()
+    assert command.returncode == exits, said
+    return said.decode()
+
+
 async def test_a_backup_of_channels_brings_their_coins_back(
     town: Town, tmp_path: Path
 ) -> None:
@@ -106,6 +132,11 @@ async def test_a_backup_of_channels_brings_their_coins_back(
         await town.says(node, "waiting_init")
         await restores(window, town, node, old.seed, channels)
         await comes_back_later(window, town, node)
+        photo = channels.with_name("photo.jpg")
+        said = await types(town, tmp_path, photo, exits=8)
+        assert "this is no backup of channels of this seed" in said
+        said = await types(town, tmp_path, channels, exits=0)
+        assert "being closed by the peers" in said
     node.macaroon = sealing.open_jwe(await backup(town, node, "admin"), OTHER)
 
     async def is_home() -> bool:

@@ -21,7 +21,6 @@ def init(
     *,
     passphrase: str = "",
     recovery_window: int = 0,
-    channels: bytes = b"",
 ) -> str:
     """Make the wallet; give the admin macaroon in hex, which lnd itself forgets."""
     wish: dict[str, Any] = {
@@ -34,8 +33,6 @@ def init(
         wish["aezeed_passphrase"] = _encode(passphrase)
     if recovery_window:
         wish["recovery_window"] = recovery_window
-    if channels:
-        wish["channel_backups"] = _multi(channels)
     return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=_PATIENCE_S))
 
 
@@ -74,6 +71,17 @@ def root_keys(lnd: Lnd) -> list[str]:
 def revoke(lnd: Lnd, root_key_id: int) -> None:
     """End all macaroons under a root key, at once and for good."""
     lnd.delete(f"/v1/macaroon/{root_key_id}")
+
+
+def restore_channels(lnd: Lnd, channels: bytes) -> int:
+    """Have peers close the channels of a backup; give how many there are.
+
+    Not while the wallet is made: lnd would make it, and then end for good over a backup
+    that it cannot read. It takes this once it serves all calls.
+    """
+    wish = {"multi_chan_backup": base64.b64encode(channels).decode()}
+    told = lnd.post("/v1/channels/backup/restore", wish, timeout_s=_PATIENCE_S)
+    return int(told.get("num_restored", 0))
 
 
 def verify_channels(lnd: Lnd, channels: bytes) -> list[str]:

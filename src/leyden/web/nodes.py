@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from markupsafe import Markup
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from leyden.domain import versions
 from leyden.domain.nodes import Listed, Stamp, Status
@@ -25,10 +25,12 @@ _NEXT: Final = {
     Status.WAITING_UNLOCK: "unlock it",
     Status.FAILED: "look at its log",
 }
-# A row is rendered once for each state of a node, and a list is put together once for
-# each state of all its nodes: most looks at one find it as it was.
+# A row is rendered once for each state of a node, a list is put together once for each
+# state of all its nodes, and a page of it once for whoever looks: most looks find it as
+# it was.
 _rows: Remembered[Markup] = Remembered()
-_lists: Remembered[tuple[Markup, str]] = Remembered(100)
+_lists: Remembered[tuple[Markup, str]] = Remembered(30)
+_pages: Remembered[bytes] = Remembered(100)
 
 
 async def list_(visit: Visit) -> Response:
@@ -44,10 +46,16 @@ async def list_(visit: Visit) -> Response:
     if found is None:
         listed = await nodes.list_(fleet, visit.organization_id)
         stamps = [each.stamp for each in listed]  # which may be newer by now
-        shown = (_listed(visit, fleet, listed, wish), _mark(stamps))
-        found = _lists.keep((visit.root, wish, tuple(stamps)), shown)
+        put_together = (_listed(visit, fleet, listed, wish), _mark(stamps))
+        found = _lists.keep((visit.root, wish, tuple(stamps)), put_together)
     text, mark = found
-    return visit.render("nodes/list.html", listed=text, mark=mark)
+    # Nothing else is in it, not even the time.
+    made_of = (visit.token, visit.url, visit.somebody, mark)
+    page = _pages.find(made_of)
+    if page is None:
+        shown = visit.render("nodes/list.html", listed=text, mark=mark)
+        page = _pages.keep(made_of, bytes(shown.body))
+    return HTMLResponse(page)
 
 
 async def changes(visit: Visit) -> Response:

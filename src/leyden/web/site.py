@@ -39,6 +39,8 @@ Scope = MutableMapping[str, Any]
 
 _TRIES = 5  # someone else moved it first: looking again settles it
 _OURS_TO_MEND = 500
+_FILES = "/app/static/"
+_LONGEST = 10  # no page of ours has so long an address
 log = logs.get()
 
 
@@ -60,11 +62,13 @@ class Site:
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
         self._protection = protection(platform.settings)
-        self._router = Router(redirect_slashes=False, default=self._nowhere)
+        # An address is held against those of its length alone: a third of all.
+        self._routers: dict[int, Router] = {}
         for page in pages:
-            self._router.routes.append(_Answering(page, self).route)
-        self._static = Route("/app/static/{edition}/{path:path}", self._asset)
-        self._router.routes.insert(0, self._static)
+            self._router(page.path).routes.append(_Answering(page, self).route)
+        self._files = Router(redirect_slashes=False, default=self._nowhere)
+        address = f"{_FILES}{{edition}}/{{path:path}}"
+        self._files.routes.append(Route(address, self._asset))
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one request."""
@@ -81,7 +85,16 @@ class Site:
         if b"%" in scope["raw_path"]:  # no address of ours needs it
             await self._nowhere(scope, receive, protected)
         else:
-            await self._router(scope, receive, protected)
+            path = scope["path"]
+            router = self._files if path.startswith(_FILES) else self._router(path)
+            await router(scope, receive, protected)
+
+    def _router(self, path: str) -> Router:
+        length = min(path.count("/"), _LONGEST)
+        if length not in self._routers:
+            router = Router(redirect_slashes=False, default=self._nowhere)
+            self._routers[length] = router
+        return self._routers[length]
 
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
         """Answer with this page, or say why not."""

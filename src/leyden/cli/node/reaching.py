@@ -30,6 +30,7 @@ _MEANINGS = (
     ("caveat not satisfied", "the macaroon is not good any more, or not from here"),
     ("cannot get macaroon", "the node does not know this macaroon: it was revoked"),
     ("verification failed", "the node does not know this macaroon: it was revoked"),
+    ("unable to unpack chan", "this is no backup of channels of this seed"),
     ("permission denied", "the macaroon does not allow this"),
 )
 

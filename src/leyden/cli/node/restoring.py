@@ -9,10 +9,12 @@ from leyden.cli.customer.node_waiting import wait_option, within_option
 from leyden.cli.customer.session import Session, speaking
 from leyden.cli.node import keeping
 from leyden.cli.node.reaching import (
+    admin_macaroon,
     check_length,
     password_option,
     reached,
     state_is,
+    until_running,
     wallet_password,
 )
 from leyden.cli.node.wallet import done
@@ -21,11 +23,12 @@ from leyden.cli.secrets import asked_for
 from leyden.client import ApiError, vault, wallets
 from leyden.client.node_items import NodeItem
 from leyden.client.vault import Backup
-from leyden.errors import Conflict, SetupError
+from leyden.errors import Conflict, LeydenError, SetupError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ADDRESSES = 2_500  # what lnd's own tools look through
 _ABSENT = 404
+_OPEN = frozenset({"RPC_ACTIVE", "SERVER_ACTIVE"})
 
 
 @click.command()
@@ -83,12 +86,20 @@ def restore(
     \b
     leyden node restore "new light" --from "harbour light"
     leyden node restore "new light" --seed-file words --channels channel.backup
+
+    Typed once more when the node has its wallet, it brings home the channels alone.
     """
     found = session.node(node)
     origin = session.node(source) if source else None
     if origin is not None:
         _rests(origin, found)
     with reached(session, found) as lnd:
+        backup = b"" if without_channels else _channels(session, origin, channels)
+        if backup and lnd.state() in _OPEN:
+            password = wallet_password(password_file)
+            macaroon = admin_macaroon(session, found, None, password)
+            _bring_home(session, found, macaroon, backup, within_s=within_s)
+            return
         state_is(lnd, found, "NON_EXISTING")
         password = wallet_password(password_file, twice=True)
         check_length(password)
@@ -101,7 +112,6 @@ def restore(
         passphrase = (
             passphrase_file.read_text().rstrip("\r\n") if passphrase_file else ""
         )
-        backup = b"" if without_channels else _channels(session, origin, channels)
 
         def make() -> str:
             return wallets.init(
@@ -110,7 +120,6 @@ def restore(
                 seed,
                 passphrase=passphrase,
                 recovery_window=window,
-                channels=backup,
             )
 
         if keeping.has_seed(session, found):
@@ -125,12 +134,33 @@ def restore(
         within_s=within_s if wait else 0,
         as_json=as_json,
     )
-    if not wait:
+    if backup:
+        _bring_home(session, found, macaroon, backup, within_s=within_s)
+    elif not wait:
         click.echo(
             "lnd looks for its coins in the chain now, which may take hours; see "
             f"leyden nodes logs {found.node_name!r} -f",
             err=True,
         )
+
+
+def _bring_home(
+    session: Session, node: NodeItem, macaroon: str, backup: bytes, *, within_s: float
+) -> None:
+    """Have the peers close the channels, as soon as lnd has looked for its coins."""
+    try:
+        until_running(session, node, within_s=within_s)
+        with reached(session, node, macaroon=macaroon) as lnd:
+            number = wallets.restore_channels(lnd, backup)
+    except (TimeoutError, LeydenError):
+        click.echo(
+            "The wallet is there; its channels are not home yet. Once the node runs, "
+            "type this again with their backup.",
+            err=True,
+        )
+        raise
+    what = "channel is" if number == 1 else "channels are"
+    click.echo(f"{number} {what} being closed by the peers", err=True)
 
 
 def _rests(origin: NodeItem, found: NodeItem) -> None:
