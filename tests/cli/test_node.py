@@ -78,6 +78,11 @@ def test_what_an_older_program_sealed_becomes_jwe(
         sealed = client.backups.seed(node).seed
     kept = Backup(node_id=node, kind="seed", value=sealed)
     assert vault.open_(kept, "a light in every window") == WORDS
+    listed = typed("node", "replaced", node, "--out", "before.json")
+    assert listed.stdout.splitlines()[1].startswith("(seed)  ")
+    (before,) = json.loads(Path("before.json").read_text())
+    assert before["value"] == VECTORS["cryptojs_of_base64"]
+    assert Path("before.json").stat().st_mode & 0o777 == 0o600
     again = typed("node", "reseal", node, "--password-file", "old")
     assert again.exit_code == 8
     assert "opens none" in again.stderr

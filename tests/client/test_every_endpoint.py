@@ -57,6 +57,7 @@ ONE_FIELD = {
     "nodes_log": nodes._Log,
     "backups_get_channels": backups._Channels,
     "backups_reseal": backups._Resealed,
+    "backups_list_replaced": backups._Replaced,
 }
 
 
@@ -96,6 +97,8 @@ def keep_and_give_back(harbour: Harbour, leyden: Client, here: str) -> None:
     other = CIPHERTEXT[:-6] + "wB2mC="
     anew = backups.Resealed(name=None, before=CIPHERTEXT, after=other)
     assert leyden.backups.reseal(here, [anew]) == 1
+    (before,) = leyden.backups.replaced(here)
+    assert before.value == anew.before
     assert leyden.backups.seed(here).seed == other
     harbour.yard.homes.channel_backups[here] = b"encrypted by lnd"
     assert leyden.backups.channels(here) == b"encrypted by lnd"

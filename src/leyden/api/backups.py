@@ -78,6 +78,21 @@ class ResealedAnswer(msgspec.Struct):
     resealed: int
 
 
+class ReplacedItem(msgspec.Struct):
+    """A backup that another took the place of; the seed's `name` is empty."""
+
+    name: str
+    until: str
+    value: str
+
+
+class ReplacedAnswer(msgspec.Struct):
+    """What was replaced in the last thirty days, the latest first."""
+
+    node_id: str
+    replaced: list[ReplacedItem]
+
+
 class MacaroonItem(msgspec.Struct):
     """A macaroon that is kept."""
 
@@ -197,6 +212,21 @@ async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
         now=request.now,
     )
     return ResealedAnswer(node_id=node_id, resealed=len(anew))
+
+
+async def list_replaced(request: Request) -> ReplacedAnswer:
+    """Give back what others took the place of, as it was sent."""
+    organization_id, node_id = which(request)
+    found = await resealing.replaced(
+        fleet_of(request), organization_id, node_id, now=request.now
+    )
+    return ReplacedAnswer(
+        node_id=node_id,
+        replaced=[
+            ReplacedItem(name=each.name, until=to_iso(each.until), value=each.value)
+            for each in found
+        ],
+    )
 
 
 async def get_channels(request: Request) -> ChannelsAnswer:

@@ -31,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_ONE}/seed", backups.keep_seed, _NODE, _NOT_NOW),
     Operation("GET", f"{_ONE}/seed", backups.get_seed, _NODE),
     Operation("POST", f"{_ONE}/reseal", backups.reseal, _NODE, _NOT_NOW),
+    Operation("GET", f"{_ONE}/replaced", backups.list_replaced, _NODE),
     Operation("GET", f"{_ONE}/backup", backups.get_channels, _NODE),
     Operation("GET", f"{_ONE}/logs", nodes.log, _NODE),
     Operation("GET", f"{_ONE}/connect", nodes.connect, _NODE),

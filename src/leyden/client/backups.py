@@ -58,6 +58,18 @@ class _Channels(msgspec.Struct):
     channel_backup: str
 
 
+class ReplacedItem(msgspec.Struct, kw_only=True):
+    """A backup that another took the place of; the seed's `name` is empty."""
+
+    name: str
+    until: str
+    value: str
+
+
+class _Replaced(msgspec.Struct):
+    replaced: list[ReplacedItem]
+
+
 class _Resealed(msgspec.Struct):
     resealed: int
 
@@ -109,6 +121,10 @@ class Backups:
                 )
         body["macaroons"] = macaroons
         return self._calls.post(self._path(node_id, "reseal"), _Resealed, body).resealed
+
+    def replaced(self, node_id: str) -> list[ReplacedItem]:
+        """Give what others took the place of in the last 30 days, the latest first."""
+        return self._calls.get(self._path(node_id, "replaced"), _Replaced).replaced
 
     def channels(self, node_id: str) -> bytes:
         """Give lnd's newest backup of its channels, which lnd encrypted itself."""

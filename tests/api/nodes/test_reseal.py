@@ -91,6 +91,23 @@ async def test_all_or_none(alice: Caller, path: str) -> None:
 
 
 @pytest.mark.usefixtures("kept")
+async def test_what_was_replaced_is_given_back_as_it_was_sent(
+    alice: Caller, path: str, node: dict[str, Any]
+) -> None:
+    empty = (await alice.get(f"{path}/replaced")).json()
+    assert empty == {"node_id": node["node_id"], "replaced": []}
+    body = {
+        "seed": in_place_of(CIPHERTEXT, ciphertext()),
+        "macaroons": [named("read", CIPHERTEXT, ciphertext())],
+    }
+    assert (await alice.post(f"{path}/reseal", body)).status == 200
+    found = (await alice.get(f"{path}/replaced")).json()["replaced"]
+    assert sorted(each["name"] for each in found) == ["", "read"]
+    assert {each["value"] for each in found} == {CIPHERTEXT}
+    assert all(each["until"].endswith("Z") for each in found)
+
+
+@pytest.mark.usefixtures("kept")
 async def test_the_second_of_two_windows_undoes_nothing(
     alice: Caller, path: str
 ) -> None:

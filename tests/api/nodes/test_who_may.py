@@ -50,6 +50,7 @@ CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
         {"seed": {"seed": CIPHERTEXT, "replaces": sha256_of(CIPHERTEXT)}},
         {"seed": 7},
     ),
+    ("GET", f"{_ONE}/replaced"): (None, None),
     ("GET", f"{_ONE}/backup"): (None, None),
     ("GET", f"{_ONE}/logs"): (None, None),
     ("GET", f"{_ONE}/connect"): (None, None),

@@ -26,5 +26,6 @@ for each in (
     *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
     channels.channels,
     *(backups.backup, backups.seed, backups.keep, backups.reseal),
+    backups.replaced,
 ):
     node.add_command(each)

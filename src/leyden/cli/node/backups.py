@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+import msgspec
 
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.progress import waiting
@@ -19,7 +20,7 @@ from leyden.cli.node.reaching import (
     wallet_password,
 )
 from leyden.cli.node.showing import kept_private, seed_shown
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.client import vault, wallets
 from leyden.client.vault import Backup
 from leyden.errors import Malformed, WrongPassword
@@ -189,3 +190,33 @@ def reseal(
         print_json(shown)
     else:
         print_fields(shown)
+
+
+@click.command()
+@node_argument
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write them here, sealed as they are, as JSON.",
+)
+@as_json
+@speaking
+def replaced(session: Session, node: str, *, out: Path | None, as_json: bool) -> None:
+    """List backups that others took the place of, and keep them.
+
+    For thirty days: for when the new password is the one that is lost. Each opens with
+    the password that it was sealed under.
+
+    \b
+    leyden node replaced pier --out before.json
+    """
+    found = session.client.backups.replaced(session.node(node).node_id)
+    if out is not None:
+        kept_private(out, msgspec.json.format(msgspec.json.encode(found)))
+    if as_json:
+        print_json({"replaced": found})
+        return
+    print_rows(
+        ({"backup": each.name or "(seed)", "until": each.until} for each in found),
+        empty="none was replaced in the last thirty days",
+    )
