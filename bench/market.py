@@ -84,7 +84,9 @@ class Bench:
     async def ticketed(self, order: Order) -> Order:
         """Wait until its ticket is kept; a look every millisecond would see it late."""
         await self.made.setdefault(order.id, asyncio.Event()).wait()
-        return await self.until(order, Status.CREATED)
+        order = await self.shop.database.reader.orders.get(order.id)
+        assert order.status is Status.CREATED
+        return order
 
     def lanes(self) -> list[Lane]:
         """Give the shop's lanes; they tell of each ticket that is done."""

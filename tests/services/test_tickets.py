@@ -353,6 +353,30 @@ async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
     assert set.union(*between) == {refs[1]}
 
 
+async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
+    till: Till,
+) -> None:
+    till.market = market = Watched()
+    refs = []
+    for _ in range(2):
+        till.now += timedelta(minutes=5)
+        order = await till.create()
+        till.payments.pay(request_of(order))
+        await till.settle_down()
+        refs.append((await till.get(order)).ticket_ref)
+    till.rules = replace(
+        till.rules,
+        tickets_every=timedelta(milliseconds=200),
+        tickets_pause=timedelta(milliseconds=5),
+        tickets_looks=2,
+    )
+    await till.follow_tickets()
+    _, *between, _ = market.asked
+    looks = [sum(ref in asked for asked in between) for ref in refs]
+    assert looks[0] == 1
+    assert looks[1] > 3
+
+
 async def test_nothing_is_sold_that_could_not_be_bought(till: Till) -> None:
     till.market.sold_out = True
     with pytest.raises(SoldOut):

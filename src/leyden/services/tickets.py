@@ -11,6 +11,7 @@ Where step 1 or 2 says no, all money goes back and the order is `failed`.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -220,19 +221,25 @@ async def _look_at_all(shop: Shop, *, tell: bool) -> None:
 async def _watch_new(shop: Shop) -> None:
     """Let time pass until all are looked at again, with an eye on those who are new.
 
-    However many others there are, they cost nothing meanwhile.
+    Each as often as its own buyer has just paid: however many others there are, and
+    however new one of them is, they cost nothing meanwhile.
     """
     rules = shop.rules
     until = time.monotonic() + rules.tickets_every.total_seconds()
+    looked: dict[str, float] = {}  # when, by order
     while (left := until - time.monotonic()) > 0:
         since = shop.clock() - rules.tickets_new_for
         new = await shop.database.reader.orders.ticketed_since(since, most=_BATCH)
-        await _follow(shop, new, tell=False)
-        pause = rules.tickets_every
-        if new:
-            waited = shop.clock() - max(order.paid_at or since for order in new)
+        now, shortest, due = time.monotonic(), left, []
+        for order in new:
+            waited = shop.clock() - (order.paid_at or since)
             pause = max(rules.tickets_pause, waited / _WAITED_FOR_A_LOOK)
-        await asyncio.sleep(min(left, pause.total_seconds()))
+            shortest = min(shortest, pause.total_seconds())
+            if now - looked.get(order.id, -math.inf) >= pause.total_seconds():
+                looked[order.id] = now
+                due.append(order)
+        await _follow(shop, due, tell=False)
+        await asyncio.sleep(shortest)
 
 
 async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
