@@ -31,7 +31,9 @@ class Contender:
 
 
 @contextmanager
-def contender(kind: str, answer: Path) -> Iterator[Contender]:
+def contender(
+    kind: str, answer: Path, *, look_every_s: float = 0.02
+) -> Iterator[Contender]:
     """Run one of them until the end of the block."""
     with closing(bind("127.0.0.1", 0)[0]) as free:
         port = free.getsockname()[1]
@@ -41,14 +43,16 @@ def contender(kind: str, answer: Path) -> Iterator[Contender]:
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        wait_for(url, process)
+        wait_for(url, process, every_s=look_every_s)
         yield Contender(url, process.pid)
     finally:
         process.terminate()
         process.wait(20)
 
 
-def wait_for(url: str, process: "subprocess.Popen[Any]") -> None:
+def wait_for(
+    url: str, process: "subprocess.Popen[Any]", *, every_s: float = 0.02
+) -> None:
     """Wait until it answers."""
     deadline = time.monotonic() + 20
     while process.poll() is None and time.monotonic() < deadline:
@@ -58,7 +62,7 @@ def wait_for(url: str, process: "subprocess.Popen[Any]") -> None:
         except HTTPError:
             return
         except (URLError, ConnectionError, TimeoutError):
-            time.sleep(0.02)
+            time.sleep(every_s)
     raise RuntimeError(f"{url} does not answer")
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import uvloop
 from bench.contenders import contender
 from bench.measure import Figures, Report, quantile, turns
-from bench.town import Town
+from bench.town import LOOK_EVERY_S, Town
 
 from leyden import processes
 from leyden.processes import Identity
@@ -80,7 +80,7 @@ def bare(folder: Path) -> float:
     answer = folder / "answer.json"
     answer.write_bytes(b"{}")
     began = time.perf_counter()
-    with contender("uvicorn", answer):
+    with contender("uvicorn", answer, look_every_s=LOOK_EVERY_S):
         return time.perf_counter() - began
 
 
