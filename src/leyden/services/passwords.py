@@ -5,12 +5,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from threading import BoundedSemaphore
-from typing import TypeVar
-
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+from typing import TYPE_CHECKING, TypeVar
 
 from leyden.errors import Away, Malformed
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
 
 _SHORTEST = 10
 _LONGEST = 1_000
@@ -44,7 +44,7 @@ def check_room() -> None:
 async def digest(password: str) -> str:
     """Digest a password; Malformed when it is no good."""
     check(password)
-    return await _slowly(partial(PasswordHasher().hash, password))
+    return await _slowly(lambda: _hasher().hash(password))
 
 
 async def is_right(password: str, kept: str | None) -> bool:
@@ -63,13 +63,25 @@ async def _slowly(work: Callable[[], _Done]) -> _Done:
 
 
 def _verify(password: str, kept: str | None) -> bool:
+    from argon2.exceptions import (  # noqa: PLC0415  as late as the hasher
+        InvalidHashError,
+        VerificationError,
+    )
+
     try:
-        PasswordHasher().verify(kept or _nobodys(), password)
+        _hasher().verify(kept or _nobodys(), password)
     except (VerificationError, InvalidHashError):
         return False
     return kept is not None
 
 
 @cache
+def _hasher() -> "PasswordHasher":
+    from argon2 import PasswordHasher  # noqa: PLC0415  most starts see no password
+
+    return PasswordHasher()
+
+
+@cache
 def _nobodys() -> str:
-    return PasswordHasher().hash("nobody has this password, nor ever will")
+    return _hasher().hash("nobody has this password, nor ever will")

@@ -1,6 +1,5 @@
 """Where settings come from, and what is said of one that is wrong."""
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,6 +94,8 @@ def _read(variable: str, path: str) -> str:
 
 
 def _unknown(name: str, names: set[str]) -> str:
+    import difflib  # noqa: PLC0415  for who mistypes, not for every start
+
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]}? " if close else ""
     return f"there is no such setting; {hint}`leyden config` lists them"
