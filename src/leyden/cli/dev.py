@@ -14,7 +14,7 @@ from leyden import logs, settings
 from leyden.app.courier import words
 from leyden.cli.building import building
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.output import as_json, print_fields, print_json, print_one, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons.own import own as owned
 from leyden.daemons.progress import Progress, State, Step
@@ -47,7 +47,7 @@ def mine(blocks: int, home: Path | None, *, as_json: bool) -> None:
     leyden dev mine 6
     """
     height = asyncio.run(hands.mine(_place(home), blocks))
-    _tell({"height": height}, as_json=as_json)
+    print_one({"height": height}, as_json=as_json)
 
 
 @dev.command()
@@ -73,7 +73,7 @@ def fund(
     txid = asyncio.run(
         hands.fund(_place(home), address, sats, confirmations=confirmations)
     )
-    _tell({"txid": txid, "confirmations": confirmations}, as_json=as_json)
+    print_one({"txid": txid, "confirmations": confirmations}, as_json=as_json)
 
 
 @dev.command()
@@ -116,7 +116,7 @@ def register(ticket: str, home: Path | None, *, as_json: bool) -> None:
     leyden dev register sidecar1...
     """
     asyncio.run(trading.register(_place(home), ticket))
-    _tell({"registered": True}, as_json=as_json)
+    print_one({"registered": True}, as_json=as_json)
 
 
 @dev.command()
@@ -145,7 +145,7 @@ def pay(invoice: str, home: Path | None, *, as_json: bool) -> None:
     \b
     leyden dev pay lnsb...
     """
-    _tell(asyncio.run(trading.pay(_place(home), invoice)), as_json=as_json)
+    print_one(asyncio.run(trading.pay(_place(home), invoice)), as_json=as_json)
 
 
 @dev.command()
@@ -160,7 +160,7 @@ def send(address: str, sats: int, home: Path | None, *, as_json: bool) -> None:
     leyden dev send sb1p... 1000000
     """
     txid = asyncio.run(trading.send(_place(home), address, sats))
-    _tell({"txid": txid}, as_json=as_json)
+    print_one({"txid": txid}, as_json=as_json)
 
 
 @dev.command()
@@ -172,7 +172,7 @@ def tick(home: Path | None, *, as_json: bool) -> None:
     \b
     leyden dev tick
     """
-    _tell(asyncio.run(trading.tick(_place(home))), as_json=as_json)
+    print_one(asyncio.run(trading.tick(_place(home))), as_json=as_json)
 
 
 @dev.command()
@@ -205,7 +205,7 @@ def scenario(
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
     plays = {"first-channel": stories.first_channel}
     found = asyncio.run(plays[name](place, say, capacity=capacity, poold=poold))
-    _tell(found, as_json=as_json)
+    print_one(found, as_json=as_json)
 
 
 async def _poold(progress: Progress) -> Path:
@@ -222,13 +222,6 @@ def _place(home: Path | None) -> Path:
     if home is not None:
         return home.absolute()
     return settings.load(os.environ).home_path
-
-
-def _tell(fields: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(fields)
-    else:
-        print_fields(fields)
 
 
 @dev.command()

@@ -1,43 +1,18 @@
 """`leyden flow`: pricing channels, ordering them, and the money for it."""
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import click
-import msgspec
 
-from leyden.cli import exits
 from leyden.cli.customer import credit
-from leyden.cli.customer.progress import waiting
+from leyden.cli.customer.order_telling import NEXT, how_to_pay, tell, wait_for
 from leyden.cli.customer.session import Session, speaking
-from leyden.cli.customer.statements import picture
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.client.flow import Order, Quote
+from leyden.client.flow import Quote
 
-# An order that has come further has been here: waiting ends, too.
-_WAY = ("waiting_payment", "creating", "created", "submitted", "filled")
-_ENDED = ("expired", "failed", "cancelled", "filled")
-_NEXT = {
-    "waiting_payment": "pay the invoice, or the address; then "
-    "leyden flow status {id} --wait created",
-    "creating": "it is paid for, and the ticket is being made",
-    "created": "register it with your own poold: pool sidecar register {ticket}",
-    "submitted": "the auction looks for a seller; minutes to hours",
-    "filled": "somebody sold; the channel is being opened to you",
-    "expired": "it was not paid in time; what still comes becomes credit",
-    "failed": "no ticket could be made; what was paid becomes credit: "
-    "leyden flow cancel {id}",
-    "cancelled": "it was given up; see `leyden flow balance`",
-}
-# What invoices of a private chain begin with, and who plays the customer there.
-_PRIVATE = "lnsb"
-_PLAYED = {
-    "waiting_payment": "leyden dev pay {order.lightning_invoice}",
-    "created": "leyden dev register {ticket}",
-}
 _within = click.option(
     "--within",
     "within_s",
@@ -142,11 +117,11 @@ def order(
     """
     made = session.client.flow.create(capacity, key=idempotency_key, **_wish(options))
     if (wait or qr) and made.status == "waiting_payment":
-        _how_to_pay(made, qr=qr)
+        how_to_pay(made, qr=qr)
     if wait:
-        _wait_for(session, made.order_id, ["created"], within_s, as_json=as_json)
+        wait_for(session, made.order_id, ["created"], within_s, as_json=as_json)
     else:
-        _tell(made, as_json=as_json)
+        tell(made, as_json=as_json)
 
 
 @flow.command()
@@ -192,7 +167,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
 @click.option(
     "--wait",
     "wanted",
-    type=click.Choice([*_NEXT]),
+    type=click.Choice([*NEXT]),
     multiple=True,
     metavar="STATUS",
     help="Return when it has come to this; as often as needed.",
@@ -216,9 +191,9 @@ def status(
     leyden flow status ORDER --wait filled
     """
     if wanted:
-        _wait_for(session, order_id, wanted, within_s, as_json=as_json)
+        wait_for(session, order_id, wanted, within_s, as_json=as_json)
     else:
-        _tell(session.client.flow.status(order_id), as_json=as_json)
+        tell(session.client.flow.status(order_id), as_json=as_json)
 
 
 @flow.command()
@@ -247,64 +222,6 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         print_json(given_up)
     else:
         print(f"{given_up.status}; {given_up.credit_refund} sat became credit")
-
-
-def _wait_for(
-    session: Session,
-    order_id: str,
-    wanted: Sequence[str],
-    within_s: int,
-    *,
-    as_json: bool,
-) -> None:
-    """Show an order once it has come to one of these, or further; 5 when it cannot."""
-    further = {
-        later
-        for each in wanted
-        for later in (_WAY[_WAY.index(each) :] if each in _WAY else (each,))
-    }
-    with waiting("the order") as told:
-        found = session.client.flow.wait(
-            order_id,
-            (*further, *_ENDED),
-            within_s=within_s,
-            told=lambda seen: told(
-                f"{seen.status}, {seen.amount_due} sat to pay"
-                if seen.status == "waiting_payment"
-                else seen.status
-            ),
-        )
-    _tell(found, as_json=as_json)
-    if found.status not in further:
-        raise exits.Refusal(
-            f"the order is {found.status}: it will not come to {', '.join(wanted)}",
-            status=409,
-        )
-
-
-def _how_to_pay(order: Order, *, qr: bool) -> None:
-    if not order.lightning_invoice:
-        return
-    click.echo(f"order     {order.order_id}", err=True)
-    click.echo(f"to pay    {order.amount_due} sat", err=True)
-    click.echo(f"invoice   {order.lightning_invoice}", err=True)
-    click.echo(f"or to     {order.onchain_address}", err=True)
-    if qr:
-        click.echo(picture(order.lightning_invoice.upper()), err=True)
-
-
-def _tell(order: Order, *, as_json: bool) -> None:
-    if as_json:
-        print_json(order)
-        return
-    print_fields(msgspec.structs.asdict(order))
-    ticket = shlex.quote(order.sidecar_ticket)
-    next_step = _NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
-    if next_step:
-        print(f"next: {next_step}")
-    if order.lightning_invoice.startswith(_PRIVATE) and order.status in _PLAYED:
-        played = _PLAYED[order.status]
-        print(f"on this private chain: {played.format(order=order, ticket=ticket)}")
 
 
 def _priced(quote: Quote) -> dict[str, Any]:
