@@ -1,0 +1,107 @@
+"""A list of more nodes than one sees at a glance: by state, by name, by the page."""
+
+import re
+import uuid
+
+from leyden.services.platform import Platform
+from leyden.web.states import Part, parts
+from leyden.web.words import browser, sats
+from tests.services.yard import Yard
+from tests.web.test_nodes import filled
+from tests.web.visitor import Visitor
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+EDGE = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0"
+)
+PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+)
+
+
+async def make_many(alice: Visitor, yard: Yard, number: int) -> None:
+    await alice.get(f"{alice.root}/nodes/new")
+    for place in range(number):
+        wish = filled(f"beacon {place:03}", once=str(uuid.uuid4()))
+        assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
+    await yard.work()
+
+
+def listed(text: str) -> list[str]:
+    return re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', text)
+
+
+async def test_a_few_are_seen_without_a_bar(alice: Visitor, yard: Yard) -> None:
+    await make_many(alice, yard, 2)
+    text = (await alice.get(f"{alice.root}/nodes")).text
+    assert sorted(listed(text)) == ["beacon 000", "beacon 001"]
+    assert 'class="states"' not in text
+
+
+async def test_many_are_found_by_state_and_name(alice: Visitor, yard: Yard) -> None:
+    await make_many(alice, yard, 10)
+    nodes = f"{alice.root}/nodes"
+    text = (await alice.get(nodes)).text
+    stopped = re.findall(rf'href="({nodes}/[^"]+N)"', text)[4]
+    name = listed(text)[4]
+    await alice.get(stopped)
+    assert (await alice.submit(f"{stopped}/stop")).status == 303
+    await yard.work()
+    text = (await alice.get(nodes)).text
+    assert 'class="states"' in text
+    assert f'href="{nodes}?status=waiting_init"' in text
+    assert len(listed(text)) == 10
+    assert listed((await alice.get(f"{nodes}?status=stopped")).text) == [name]
+    assert len(listed((await alice.get(f"{nodes}?name=N+00")).text)) == 10
+    assert listed((await alice.get(f"{nodes}?name={name[-3:]}")).text) == [name]
+    both = f"{nodes}?status=waiting_init&name={name[-3:]}"
+    assert "No such nodes" in (await alice.get(both)).text
+    assert (await alice.get(f"{nodes}?status=%3Cb%3E")).status == 200
+    assert "<b>" not in (await alice.get(f"{nodes}?name=%3Cb%3E")).text
+
+
+async def test_whoever_looks_gets_a_page_of_their_own_as_it_is_now(
+    alice: Visitor, bob: Visitor, yard: Yard, platform: Platform
+) -> None:
+    await make_many(alice, yard, 1)
+    nodes = f"{alice.root}/nodes"
+    first = await alice.get(nodes)
+    again = await alice.get(nodes)
+    assert first.text == again.text
+    seen = await bob.get(nodes)
+    assert "New node" in first.text
+    assert "New node" not in seen.text
+    assert first.token != seen.token
+    assert alice.token not in seen.text
+
+    people = await platform.database.reader.people.members(alice.organization_id)
+    him = next(e.person for e in people if e.person.email.startswith("bob"))
+    her = next(e.person for e in people if e.person.email.startswith("alice"))
+    assert her.id != him.id
+    await alice.get(f"{alice.root}/team")
+    fields = {"user": him.id, "role": "developer"}
+    assert (await alice.submit(f"{alice.root}/team/role", fields)).status == 303
+    assert "New node" in (await bob.get(nodes)).text
+
+
+def test_a_bar_is_whole_and_says_how_many() -> None:
+    assert parts([]) == []
+    found = parts(["running"] * 3 + ["failed"])
+    assert found == [
+        Part(state="running", count=3, begins=0.0, width=75.0),
+        Part(state="failed", count=1, begins=75.0, width=25.0),
+    ]
+
+
+def test_browsers_are_named_as_people_do() -> None:
+    assert browser(FIREFOX) == "Firefox on Linux"
+    assert browser(EDGE) == "Edge on Windows"
+    assert browser(PHONE) == "Safari on iPhone"
+    assert browser("curl/8.5.0") == "curl/8.5.0"
+    assert browser("") == "unknown"
+
+
+def test_what_is_missing_has_a_minus() -> None:
+    assert sats(-37_162) == "\N{MINUS SIGN}37,162 sat"
