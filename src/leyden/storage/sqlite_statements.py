@@ -123,6 +123,7 @@ async def in_thread(thread: Executor, run: Callable[[], T]) -> T:
         while not running.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
+        running.exception()  # nobody else asks for it
         raise
 
 
