@@ -28,7 +28,7 @@ log = logs.get()
 # is lost is little for whoever is quick, and a storm of starts does not spend on
 # knocking what the starting needs.
 OPENS_AFTER_S: Final = 0.03
-_FIRST_WAIT_S: Final = 0.0015
+_FIRST_WAIT_S: Final = 0.0025
 _PART: Final = 0.04
 _LONGEST_WAIT_S: Final = 1.0
 _HANDSHAKE_S: Final = 20.0
