@@ -366,15 +366,15 @@ async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
         refs.append((await till.get(order)).ticket_ref)
     till.rules = replace(
         till.rules,
-        tickets_every=timedelta(milliseconds=200),
+        tickets_every=timedelta(seconds=1),
         tickets_pause=timedelta(milliseconds=5),
         tickets_looks=2,
     )
     await till.follow_tickets()
     _, *between, _ = market.asked
     looks = [sum(ref in asked for asked in between) for ref in refs]
-    assert looks[0] == 1
-    assert looks[1] > 3
+    assert 1 <= looks[0] <= 4  # after five minutes, each third of a second
+    assert looks[1] > looks[0]
 
 
 async def test_nothing_is_sold_that_could_not_be_bought(till: Till) -> None:
