@@ -1,6 +1,8 @@
 import io
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,21 @@ def test_what_others_say_makes_up_no_lines_of_its_own() -> None:
     logs.get().warning("refused", why="no\n2026-01-01 [error] all is lost\x1b[2J")
     assert stream.getvalue().count("\n") == 1
     assert "\x1b" not in stream.getvalue()
+
+
+def test_a_full_disk_stops_nobody_who_tells_and_lines_come_again_after_it(
+    tmp_path: Path,
+) -> None:
+    with Path("/dev/full").open("a", buffering=1) as disk:
+        logs.configure(form="text", level="info", stream=disk)
+        for _ in range(1_000):
+            logs.get().info("order moved", order="3fO", why="a line of some length")
+        room = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+        os.dup2(room, disk.fileno())
+        os.close(room)
+        for _ in range(3):
+            logs.get().info("order moved", order="4aO")
+    assert (tmp_path / "log").read_text().endswith("order=4aO\n")
 
 
 def test_lines_below_the_level_are_not_written() -> None:

@@ -10,7 +10,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -126,8 +126,11 @@ def _tell(
 
 
 def _put(said: str, stream: TextIO) -> None:
-    stream.write(f"{said}\n")  # in one go: threads tell, too
-    stream.flush()
+    # A disk that is full, or a reader that has gone, must not undo what is told of: a
+    # request was answered 500 for it, and a payment would not have been booked.
+    with suppress(OSError):
+        stream.write(f"{said}\n")  # in one go: threads tell, too
+        stream.flush()
 
 
 def _trace() -> str:
