@@ -124,6 +124,16 @@ class Away(LeydenError):
 
     status = 503
 
+    def __init__(
+        self, message: str = "", *, retry_after_s: int | None = None, why: str = ""
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        self._why = why or self.message
+
+    def __str__(self) -> str:
+        """Say what the operator needs to know; the message is for who asked."""
+        return self._why
+
 
 class DatabaseAway(Away):
     """The database is away or busy; try again in a moment."""
@@ -151,16 +161,6 @@ class AuthorityAway(Away):
 
 class MarketAway(Away):
     """The auction is away; try again in a moment."""
-
-    def __init__(
-        self, message: str = "", *, retry_after_s: int | None = None, why: str = ""
-    ) -> None:
-        super().__init__(message, retry_after_s=retry_after_s)
-        self._why = why or self.message
-
-    def __str__(self) -> str:
-        """Say what the operator needs to know; the message is for who asked."""
-        return self._why
 
 
 class SoldOut(MarketAway):

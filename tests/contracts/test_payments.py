@@ -128,8 +128,9 @@ async def test_what_it_never_made_is_missing(
     elsewhere = replace(request_, payment_hash="00" * 31 + "01")
     assert await state_of(world, elsewhere) is InvoiceState.MISSING
     for call in (world.payments.settle(elsewhere), world.payments.cancel(elsewhere)):
-        with pytest.raises(TreasuryAway, match="does not know an invoice"):
+        with pytest.raises(TreasuryAway, match="does not know an invoice") as told:
             await call
+        assert told.value.message == TreasuryAway().message, "for operators alone"
 
 
 async def test_a_payment_is_held_until_it_is_settled(

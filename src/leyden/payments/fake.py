@@ -150,7 +150,7 @@ class FakePayments:
     def _known(self, request: PaymentRequest) -> Invoice:
         if (invoice := self.invoices.get(request.payment_hash)) is None:
             raise TreasuryAway(
-                "the treasury does not know an invoice of ours", retry_after_s=5
+                why="the treasury does not know an invoice of ours", retry_after_s=5
             )
         return invoice
 

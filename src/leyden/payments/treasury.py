@@ -89,7 +89,7 @@ class Treasury:
                 self._lnd = await self._connect()
         except (OSError, ssl.SSLError) as error:
             raise TreasuryAway(
-                f"the treasury's files cannot be read: {type(error).__name__}",
+                why=f"the treasury's files cannot be read: {type(error).__name__}",
                 retry_after_s=_RETRY_AFTER_S,
             ) from None
         return self._lnd, macaroon
@@ -115,7 +115,7 @@ class Treasury:
     async def _away(self, error: NodeAway) -> TreasuryAway:
         self._lnd = None
         return TreasuryAway(
-            f"the treasury does not answer: {error.message}",
+            why=f"the treasury does not answer: {error.message}",
             retry_after_s=_RETRY_AFTER_S,
         )
 
@@ -123,12 +123,13 @@ class Treasury:
 def unknown() -> TreasuryAway:
     """Say that it never made an invoice of ours: it is another treasury, or was one."""
     return TreasuryAway(
-        "the treasury does not know an invoice of ours", retry_after_s=_RETRY_AFTER_S
+        why="the treasury does not know an invoice of ours",
+        retry_after_s=_RETRY_AFTER_S,
     )
 
 
 def refused(error: NodeRefused) -> TreasuryAway:
     """Say that a call was refused for a reason that is not ours: locked, starting."""
     return TreasuryAway(
-        f"the treasury refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
+        why=f"the treasury refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
     )

@@ -67,4 +67,4 @@ async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | Non
     except TimeoutError:
         return None, "It does not answer."
     except (Away, MarketRefused) as error:
-        return None, error.message
+        return None, str(error)
