@@ -6,13 +6,13 @@ import socket
 import ssl
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from leyden import app
+from leyden import app, processes
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
@@ -20,6 +20,7 @@ from leyden.domain.nodes import Action, Network, Node, Status, Type
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.gateway.local import LocalGateway
+from leyden.runtimes.local import LocalRuntime
 from leyden.services import accounts, creation, node_commands, nodes
 from leyden.services.creation import Wish
 from leyden.services.fleet import Fleet
@@ -102,16 +103,22 @@ def settings(home: Path, authority: pebble.Pebble, *, bound: bool) -> Settings:
 
 @asynccontextmanager
 async def running(given: Settings) -> AsyncIterator[tuple[Platform, Node]]:
-    """Run the platform and a node of it; nodes outlive it, so end them as well."""
-    async with app.running(given) as platform:
+    """Run the platform and a node of it."""
+    ending = AsyncExitStack()
+    async with ending, app.running(given) as platform:
+        fleet = fleet_of(platform)
+        assert isinstance(fleet.gateway, LocalGateway)
+        assert isinstance(fleet.runtime, LocalRuntime)
+        # Both outlive the platform, which would start them again before its own end.
+        ending.push_async_callback(fleet.gateway.stop)
         node = await made(platform)
-        try:
-            yield platform, node
-        finally:
-            fleet = fleet_of(platform)
-            await fleet.runtime.stop(await platform.database.reader.nodes.get(node.id))
-            assert isinstance(fleet.gateway, LocalGateway)
-            await fleet.gateway.stop()
+        ending.push_async_callback(_end, fleet.runtime.layout.claim(node))
+        yield platform, node
+
+
+async def _end(claim: Path) -> None:
+    if (lnd := processes.holder(claim)) is not None:
+        await processes.stop(lnd, grace_s=20)
 
 
 async def made(platform: Platform) -> Node:
