@@ -1,6 +1,6 @@
 """B4: what a request costs, beside the least that a server can do.
 
-    python bench/api.py [ROUNDS]
+    ./leyden bench api [ROUNDS]
 
 List and get at ten nodes of ten thousand, with key, rate limit and database, against a
 raw application on the same server that answers the same bytes without a thought, and
@@ -19,11 +19,11 @@ from pathlib import Path
 from threading import Event, Thread
 from urllib.request import Request, urlopen
 
-from contenders import Contender, contender
-from crowd import fill
-from installation import Customer, prepare, served
-from load import Load, ask
-from measure import Figures, Report, turns
+from bench.contenders import Contender, contender
+from bench.crowd import fill
+from bench.installation import Customer, prepare, served
+from bench.load import Load, ask
+from bench.measure import Figures, Report, turns
 
 _CROWD = 9_990
 _COMMITS_PER_S = 200

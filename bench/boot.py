@@ -6,7 +6,7 @@ begins with POST /nodes and ends when GET says `waiting_init` and the node answe
 through the gateway. Then twenty at once, to the last one's answer; each is looked at
 every 20 ms then, on both sides, so that the looking does not take the processors.
 
-    python -m bench.boot [--pairs 24] [--storms 5]
+    ./leyden bench boot [--pairs 24] [--storms 5]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """The servers that benchmarks compare, each a process of its own.
 
-    python bench/contenders.py raw 8100 answer.json
+    python -m bench.contenders raw 8100 answer.json
 
 serves the bytes of a file at every path, with no thought given to who asks, on our own
 server (`raw`), on uvicorn as it comes (`uvicorn`) or on Granian (`granian`); `fastapi`
@@ -38,7 +38,7 @@ def contender(
     with closing(bind("127.0.0.1", 0)[0]) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, __file__, kind, str(port), str(answer)],
+        [sys.executable, "-m", "bench.contenders", kind, str(port), str(answer)],
         stdout=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
@@ -81,7 +81,7 @@ def fixed(body: bytes) -> Any:
 
 
 def _modelled(body: bytes) -> Any:
-    from modelled import application  # noqa: PLC0415  FastAPI only where needed
+    from bench.modelled import application  # noqa: PLC0415  FastAPI only where needed
 
     return application(body)
 
@@ -136,9 +136,9 @@ def _granian(answer: str, port: int) -> None:
     from granian.constants import HTTPModes, Interfaces, Loops  # noqa: PLC0415
 
     os.environ["BENCH_ANSWER"] = answer
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
     Granian(
-        "contenders:from_environment",
+        "bench.contenders:from_environment",
         factory=True,
         port=port,
         interface=Interfaces.ASGI,

@@ -1,6 +1,6 @@
 """B14: how long an address that was taken off a whitelist still gets through.
 
-    python bench/cut.py [--nodes 1000] [--rounds 6] [--busy 8]
+    ./leyden bench cut [--nodes 1000] [--rounds 6] [--busy 8]
 
 Envoy has 10 nodes, or many, each with two whitelist entries and both doors. A caller is
 connected to one of them, its address is taken off, and the time counts until the
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from measure import Figures, Report, cpu_seconds, quantile, turns
+from bench.gateway import HOST, free_port
+from bench.measure import Figures, Report, cpu_seconds, quantile, turns
 
-from gateway import HOST, free_port
 from leyden import processes
 from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.certificates import open_or_create

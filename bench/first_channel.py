@@ -4,7 +4,7 @@ The daemons are built before; every turn has a home of its own. `up` with the ma
 held against `up` without it: the market comes after everything else is up, and must not
 keep it waiting. Then the story of a first channel is played, beginning with `up`.
 
-    python -m bench.first_channel [--rounds 6]
+    ./leyden bench first_channel [--rounds 6]
 """
 
 import argparse

@@ -4,7 +4,7 @@ All of them pass TLS through to the same real lnd, by name, with the same number
 threads, and take turns in one run. `wrk` asks for /v1/state, 16 connections at a time:
 once keeping them, once with a new one for every request.
 
-    python bench/gateway.py [--rounds 16] [--seconds 1] [--threads 1]
+    ./leyden bench gateway [--rounds 16] [--seconds 1] [--threads 1]
 
 It needs `wrk` and, for its part, `haproxy` (Debian has both), and an lnd that has been
 built; what is missing is said and left out.
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from measure import Figures, Report, cpu_seconds, resident_kib, turns
+from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
 
 from leyden import processes
 from leyden.gateway.bootstrap import Bootstrap

@@ -1,6 +1,6 @@
 """B8: what a request costs where there is much of everything, beside a small place.
 
-    python bench/growth.py [ROUNDS]
+    ./leyden bench growth [ROUNDS]
 
 The same customer asks the same things of an installation with 10 nodes and 100 orders
 and of one with 10,000 nodes and 1,000,000 orders, one after the other, each on one
@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
 
-from contenders import Contender
-from crowd import fill
-from installation import Customer, prepare, served
-from measure import Figures, Report, turns
+from bench.contenders import Contender
+from bench.crowd import fill
+from bench.installation import Customer, prepare, served
+from bench.measure import Figures, Report, turns
 
 _NODES = 10_000
 _ORDERS = 1_000_000

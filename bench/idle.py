@@ -6,7 +6,7 @@ processes with their claims, and one server that speaks TLS and lnd's state stre
 all of their addresses. The base asks /v1/state once a second over a new connection,
 which is what one writes first.
 
-    python -m bench.idle [--nodes 1000] [--seconds 60]
+    ./leyden bench idle [--nodes 1000] [--seconds 60]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """An installation to measure: real database, key and endpoints, nothing outside of it.
 
-    python bench/installation.py FOLDER PORT
+    python -m bench.installation FOLDER PORT
 
 serves one that `prepare` made. Nodes and payments are the fakes that the contract
 suites hold to the real ones, so that what is measured is the API and the database.
@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import uvloop
-from contenders import Contender, wait_for
+from bench.contenders import Contender, wait_for
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
@@ -89,7 +89,9 @@ def served(folder: Path) -> Iterator[Contender]:
     """Serve it from a process of its own until the end of the block."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, __file__, str(folder), str(port)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench.installation", str(folder), str(port)]
+    )
     try:
         url = f"http://127.0.0.1:{port}"
         wait_for(url, process)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from measure import cpu_seconds
+from bench.measure import cpu_seconds
 
 _SCRIPT = """
 done = function(summary, latency, requests)

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 import uvloop
-from measure import Figures, Report, turns
+from bench.measure import Figures, Report, turns
 
 from leyden import logs
 from leyden.domain.accounts import Organization

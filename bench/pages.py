@@ -1,6 +1,6 @@
 """B14: what a page costs, beside the endpoint that answers the same as JSON.
 
-    python bench/pages.py [ROUNDS]
+    ./leyden bench pages [ROUNDS]
 
 The list of 100 nodes, rendered for somebody who is signed in, against the same list of
 the API; and what a browser loads to show it, pictures aside.
@@ -13,9 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from installation import prepare, served
-from load import ask
-from measure import Figures, Report, turns
+from bench.installation import prepare, served
+from bench.load import ask
+from bench.measure import Figures, Report, turns
 
 _NODES = 100
 _HEAVIEST = 150 * 1024

@@ -1,6 +1,6 @@
 """B4: what a quote costs, beside the least that a server can do with the same request.
 
-    python bench/quote.py [ROUNDS]
+    ./leyden bench quote [ROUNDS]
 
 A quote reads the key, prices the channel, and looks for the quote on record and for the
 credit there is. The raw application on the same server answers the same bytes.
@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from contenders import contender
-from installation import prepare, served
-from load import ask
-from measure import Figures, Report, turns
+from bench.contenders import contender
+from bench.installation import prepare, served
+from bench.load import ask
+from bench.measure import Figures, Report, turns
 
 _BODY = '{"capacity": 1000000}'
 

@@ -5,7 +5,7 @@ waits for an answer that needs the database. The base is uvicorn with an applica
 that answers fixed bytes. Afterwards every lnd must be the process it was, and have been
 found again within two seconds of the start.
 
-    python -m bench.recovery [--nodes 100] [--rounds 5]
+    ./leyden bench recovery [--nodes 100] [--rounds 5]
 """
 
 import argparse

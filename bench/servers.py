@@ -1,6 +1,6 @@
 """Which HTTP server: ours on uvicorn's, uvicorn as it comes, Granian.
 
-    python bench/servers.py [ROUNDS]
+    ./leyden bench servers [ROUNDS]
 
 The same application, the same answer of ten nodes' size; requests a second and
 processor time a request, in turns. See docs/decisions/0006.
@@ -11,9 +11,9 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from contenders import contender
-from load import ask
-from measure import Figures, Report, turns
+from bench.contenders import contender
+from bench.load import ask
+from bench.measure import Figures, Report, turns
 
 _NAMES = ["raw", "uvicorn", "granian", "raw again"]
 

@@ -31,7 +31,7 @@ from statistics import median
 
 import psycopg
 import uvloop
-from measure import Figures, Report, turns
+from bench.measure import Figures, Report, turns
 
 from leyden import logs, memory
 from leyden.domain import ledger
@@ -58,6 +58,7 @@ from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Worker
 
+_ITSELF = (sys.executable, "-m", "bench.settlement")
 ROUNDS = 6
 ORGANIZATIONS = 20
 _LIVES_S = 2.0
@@ -178,7 +179,7 @@ async def settle_what_is_left(url: str, payments: int) -> None:
 async def kill_often(url: str, payments: int) -> int:
     """Have it settled by processes that live for two seconds; give how many died."""
     await furnish(url, payments)
-    words = (sys.executable, __file__, "--payments", str(payments), "--settle", url)
+    words = (*_ITSELF, "--payments", str(payments), "--settle", url)
     killed = 0
     while True:
         mortal = await asyncio.create_subprocess_exec(
@@ -395,7 +396,7 @@ def _held_up(payments: int, rounds: int) -> int:
             # With --seccomp-bpf it stops at the syncs alone: all else runs as ever.
             *(strace, "--seccomp-bpf", "-f", "-qq", "-o", os.devnull),
             *("-e", "trace=fdatasync,fsync", "-e", longer),
-            *(sys.executable, __file__, "--held-up"),
+            *(*_ITSELF, "--held-up"),
             *("--payments", str(payments), "--rounds", str(rounds)),
         ],
         check=False,

@@ -16,37 +16,22 @@ from pathlib import Path
 from statistics import median
 
 import uvloop
-from measure import Figures, Report, turns
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    MetaData,
-    Table,
-    Text,
-    bindparam,
-    insert,
-    update,
-)
+from bench.measure import Figures, Report, turns
 
 from leyden.domain.times import utc_now
 from leyden.storage.database import Database, open_database
 from leyden.storage.nouns import Nouns
 from leyden.storage.schema import migrate
+from leyden.storage.statements import Statement
 from leyden.tasks import Lane, Work, Worker
 
 TASKS = 3_000
 ROUNDS = 8
-_metadata = MetaData()
-_orders = Table("bench_order", _metadata, Column("id", Text), Column("state", Text))
-_entries = Table(
-    "bench_entry", _metadata, Column("id", Text), Column("sats", BigInteger)
+_MOVE = Statement(
+    sqlite="UPDATE bench_order SET state = 'paid' WHERE id = :id AND state = 'new'",
+    postgresql="",
 )
-_MOVE = (
-    update(_orders)
-    .where(_orders.c.id == bindparam("order_id"), _orders.c.state == "new")
-    .values(state="paid")
-)
-_BOOK = insert(_entries)
+_BOOK = Statement(sqlite="INSERT INTO bench_entry VALUES (:id, :sats)", postgresql="")
 _SCHEMA = (
     "CREATE TABLE bench_order (id TEXT PRIMARY KEY, state TEXT) STRICT",
     "CREATE TABLE bench_entry (id TEXT, sats INTEGER) STRICT",
@@ -133,7 +118,7 @@ async def _queued(url: str, path: Path) -> float:
 
 async def _pay(tx: Nouns, key: str) -> None:
     run = tx.tasks._run  # noqa: SLF001  the bench's own tables have no noun
-    await run(_MOVE, order_id=key)
+    await run(_MOVE, id=key)
     await run(_BOOK, id=key, sats=100)
     await run(_BOOK, id=key, sats=-100)
     await tx.audit.add(at=utc_now(), actor="bench", action="paid", subject=key)

@@ -6,7 +6,7 @@ durable outbox; the base (bare.py) sends the same bytes and forgets.
 `trouble`: a tenth of the receivers hang and a tenth reset; what do the others feel?
 `parked`: 100,000 events wait for receivers that are away; what does that cost?
 
-    python -m bench.webhooks [reaction|crowd|trouble|parked ...] [--rounds 7]
+    ./leyden bench webhooks [reaction|crowd|trouble|parked ...] [--rounds 7]
 """
 
 import argparse

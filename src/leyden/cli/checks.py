@@ -121,12 +121,8 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
         return
     if name not in known:
         raise SetupError(f"there is no benchmark {name}; `leyden bench` lists them")
-    command = (sys.executable, str(known[name]), *arguments)
-    # Some import their neighbours by name, some as parts of `bench`.
-    found_in = os.pathsep.join((str(_ROOT), str(_ROOT / "bench")))
-    done = subprocess.run(
-        command, cwd=_ROOT, check=False, env={**os.environ, "PYTHONPATH": found_in}
-    )
+    command = (sys.executable, "-m", f"bench.{name}", *arguments)
+    done = subprocess.run(command, cwd=_ROOT, check=False)
     sys.exit(done.returncode)
 
 
