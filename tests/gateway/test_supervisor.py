@@ -171,7 +171,9 @@ async def test_a_port_that_is_taken_is_said(
         gateway = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
         with pytest.raises(SetupError, match="cannot listen"):
             await gateway.start()
-        await gateway.stop()
+        assert processes.holder(folder / "claim") is None, "it was left behind"
+    await gateway.start()  # the port is free again
+    await gateway.stop()
 
 
 async def test_two_gateways_never_share_a_port(
@@ -182,7 +184,6 @@ async def test_two_gateways_never_share_a_port(
     second = LocalGateway(tmp_path / "other", listening, Bootstrap(), envoy=envoy)
     with pytest.raises(SetupError, match="cannot listen"):
         await second.start()
-    await second.stop()
 
 
 async def test_an_envoy_that_cannot_run_is_said(

@@ -147,6 +147,8 @@ class Supervisor:
                 with contextlib.suppress(Silent):
                     version, refused = await self.admin.taken()
                     if refused and not version:
+                        # It serves nobody, and would not look at its ports again.
+                        await processes.stop(envoy, grace_s=2)
                         raise SetupError(
                             "the gateway cannot listen; perhaps another program has "
                             f"its ports. See {self._folder / 'envoy.log'}"
