@@ -372,6 +372,13 @@ _OF_MONEY = (
         "tests/storage/test_doubts.py",
     ),
     Guard(
+        "what is read together is of one moment",
+        "storage/sqlite_reads.py",
+        'self._connection.execute("BEGIN")',
+        "pass",
+        "tests/storage/test_sqlite_reads.py",
+    ),
+    Guard(
         "a second lnd in a node's folder is told of",
         "services/verify.py",
         "            if number > 1\n",

@@ -56,6 +56,22 @@ async def test_what_another_process_commits_is_seen_by_the_next_request(
         assert await name_of(sqlite_db, of) == name
 
 
+async def test_what_is_read_together_is_of_one_moment(
+    sqlite_db: Database, path: Path
+) -> None:
+    """Else something new would be kept as made of what is remembered."""
+    of = await added(sqlite_db)
+    assert await name_of(sqlite_db, of) == "Harbour Light"
+    with sqlite3.connect(path) as elsewhere:
+        elsewhere.execute(RENAME, ["Lighthouse"])
+    (organization,) = await sqlite_db.reader.accounts.list_()
+    assert organization.name == await name_of(sqlite_db, of) == "Harbour Light"
+
+    await asyncio.sleep(0)  # a request arrives: the loop has listened
+    (organization,) = await sqlite_db.reader.accounts.list_()
+    assert organization.name == await name_of(sqlite_db, of) == "Lighthouse"
+
+
 async def test_a_transaction_that_is_rolled_back_is_never_seen(
     sqlite_db: Database,
 ) -> None:

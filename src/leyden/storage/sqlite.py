@@ -252,5 +252,5 @@ class SqliteDatabase:
         self._turns.put_nowait(None)
         await self._writer
         self._thread.shutdown()
-        self._reading.close()
+        self._reads.close()
         self._writing.close()

@@ -5,6 +5,9 @@ point read costs 9 µs; a commit by anyone, another process too, changes the fil
 `data_version`, which costs 3 µs to read, once for all the requests that arrived
 together. So an answer is never older than its request, and with a commit between any
 two reads it costs little more than not remembering.
+
+What is read together is of one moment: from a look to the next it is one transaction.
+Else a commit in between would leave what is remembered beside what is newly read.
 """
 
 import asyncio
@@ -27,6 +30,7 @@ class Reads(Statements):
         self._version = -1
         self._edition = 0
         self._looked = False
+        self._ending: asyncio.Handle | None = None
 
     def edition(self) -> int:
         """Give a number that changes with every commit, by whomever."""
@@ -50,7 +54,13 @@ class Reads(Statements):
     def forget(self) -> None:
         """Ask again from now on: something was committed."""
         self._known.clear()
-        self._looked = False
+        self._end()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._ending is not None:
+            self._ending.cancel()
+        self._connection.close()
 
     def _look(self) -> None:
         """Forget everything if somebody has committed since the last look.
@@ -59,6 +69,8 @@ class Reads(Statements):
         runs until then had arrived before the look.
         """
         try:
+            if not self._connection.in_transaction:
+                self._connection.execute("BEGIN")
             ((version,),) = self._connection.execute("PRAGMA data_version")
         except sqlite3.Error as error:
             raise translated(error) from error
@@ -67,7 +79,10 @@ class Reads(Statements):
             self._edition += 1
             self._known.clear()
         self._looked = True
-        asyncio.get_running_loop().call_soon(self._look_again)
+        self._ending = asyncio.get_running_loop().call_soon(self._end)
 
-    def _look_again(self) -> None:
+    def _end(self) -> None:
+        """Look again before the next read."""
         self._looked = False
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
