@@ -140,8 +140,8 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         )
         path = urlsplit(window.page.url).path
         assert set(stored) <= {"htmx-current-path-for-history", path}
-        # Chromium notes each refusal of lnd's: an address, two wrong passwords, and where
-        # a page asked an lnd that was still starting, before it asked again.
+        # Chromium notes each refusal of lnd's: an address, two wrong passwords, and
+        # what was asked of an lnd that was starting, before it was asked again.
         assert len(window.complaints) >= 3
         assert all("responded with a status of" in each for each in window.complaints)
     await nothing_was_told(
