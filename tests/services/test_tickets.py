@@ -329,17 +329,23 @@ class Watched(SimulatedMarket):
         return await super().progress(refs)
 
 
-async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
-    till: Till,
-) -> None:
-    till.market = market = Watched()
+async def two_tickets(till: Till, *, apart: timedelta) -> list[str]:
+    """Have two tickets made, so long after one another; give their refs."""
     refs = []
     for _ in range(2):
-        till.now += till.rules.tickets_new_for
+        till.now += apart
         order = await till.create()
         till.payments.pay(request_of(order))
         await till.settle_down()
         refs.append((await till.get(order)).ticket_ref)
+    return refs
+
+
+async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
+    till: Till,
+) -> None:
+    till.market = market = Watched()
+    refs = await two_tickets(till, apart=till.rules.tickets_new_for)
     till.rules = replace(
         till.rules,
         tickets_every=timedelta(milliseconds=100),
@@ -357,13 +363,7 @@ async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
     till: Till,
 ) -> None:
     till.market = market = Watched()
-    refs = []
-    for _ in range(2):
-        till.now += timedelta(minutes=5)
-        order = await till.create()
-        till.payments.pay(request_of(order))
-        await till.settle_down()
-        refs.append((await till.get(order)).ticket_ref)
+    refs = await two_tickets(till, apart=timedelta(minutes=5))
     till.rules = replace(
         till.rules,
         tickets_every=timedelta(seconds=1),
