@@ -151,7 +151,7 @@ GUARDS = (
         "storage/sql/backups.py",
         "insert_once(seeds).on_conflict_do_nothing()",
         'insert_once(seeds).on_conflict_do_update(index_elements=["node_id"], '
-        'set_={"sealed": bindparam("sealed")})',
+        'set_={"sealed": insert_once(seeds).excluded.sealed})',
         "tests/api/nodes tests/storage/test_nodes.py",
     ),
     Guard(

@@ -330,7 +330,7 @@ _OF_MONEY = (
     ),
     Guard(
         "a correction's key is for one correction",
-        "services/credit.py",
+        "services/corrections.py",
         "    if whole != correction:\n",
         "    if False:\n",
         "tests/services/test_credit.py",

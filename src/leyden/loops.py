@@ -7,6 +7,7 @@ from functools import partial
 from leyden.services import (
     courier,
     expiry,
+    following,
     issuance,
     reconciler,
     sweep,
@@ -46,7 +47,7 @@ _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: tickets.withdraw,
-    TICKETS: tickets.follow,
+    TICKETS: following.follow,
     SWEEP: sweep.sweep,
     UPKEEP: upkeep.keep,
 }

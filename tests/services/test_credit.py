@@ -6,8 +6,9 @@ from leyden.domain import ledger
 from leyden.domain.orders import Status
 from leyden.domain.units import Sats
 from leyden.errors import Conflict
-from leyden.services import credit
-from leyden.services.credit import Balance, Correction
+from leyden.services import corrections, credit
+from leyden.services.corrections import Correction
+from leyden.services.credit import Balance
 from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till
 
 REASON = "the channel closed early"
@@ -21,7 +22,7 @@ async def correct(
     who: str = HARBOUR,
     reason: str = REASON,
 ) -> Balance:
-    return await credit.correct(
+    return await corrections.correct(
         till.database,
         who,
         correction,

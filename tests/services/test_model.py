@@ -26,7 +26,7 @@ from leyden.domain.payments import InvoiceState, Outpoint
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, OverLimit
-from leyden.services import credit, orders
+from leyden.services import corrections, credit, orders
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
@@ -122,10 +122,10 @@ class Shopping(RuleBasedStateMachine):
         self.bills += 1
         try:
             self.run(
-                credit.correct(
+                corrections.correct(
                     self.database,
                     who,
-                    credit.Correction.SETTLED,
+                    corrections.Correction.SETTLED,
                     sats=sats,
                     reason="the bill was paid",
                     actor="operator:alice",

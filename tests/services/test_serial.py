@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from leyden.domain.orders import Order
 from leyden.errors import Conflict, NotAllowed, NotFound, Stale
 from leyden.payments.fake import PaymentFailed
-from leyden.services import credit
-from leyden.services.credit import Correction
+from leyden.services import corrections, credit
+from leyden.services.corrections import Correction
 from tests.services.model import Model
 from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till, request_of
 
@@ -112,7 +112,7 @@ class Street:
 
     async def debit(self, who: str, key: str, sats: int) -> Answer:
         try:
-            await credit.correct(
+            await corrections.correct(
                 self.till.database,
                 who,
                 Correction.DEBIT,

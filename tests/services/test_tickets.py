@@ -13,10 +13,11 @@ from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import SoldOut, Stale
 from leyden.market.simulated import SimulatedMarket
-from leyden.services import credit
+from leyden.services import corrections, credit
 from leyden.services.book import OrderBook
+from leyden.services.following import ticket_moved
 from leyden.services.shop import TICKET
-from leyden.services.tickets import TicketMaker, ticket_moved
+from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
@@ -172,10 +173,10 @@ async def test_an_order_whose_bill_was_paid_ends_in_credit(till: Till) -> None:
     order = await till.create()
     assert order.charged == PRICE
     await till.work()
-    await credit.correct(
+    await corrections.correct(
         till.database,
         HARBOUR,
-        credit.Correction.SETTLED,
+        corrections.Correction.SETTLED,
         sats=PRICE - 100,
         reason="the bill was paid",
         actor="operator",

@@ -20,7 +20,15 @@ from leyden.errors import Away, Stale
 from leyden.market.base import Ahead
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.services import credit, expiry, orders, settlement, sweep, tickets
+from leyden.services import (
+    credit,
+    expiry,
+    following,
+    orders,
+    settlement,
+    sweep,
+    tickets,
+)
 from leyden.services.due import Due
 from leyden.services.paid import Paid
 from leyden.services.shop import (
@@ -50,7 +58,7 @@ HANDLERS: Mapping[str, Handler] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: tickets.withdraw,
-    TICKETS: tickets.follow,
+    TICKETS: following.follow,
     SWEEP: sweep.sweep,
 }
 

@@ -1,14 +1,15 @@
-"""An organization's money: its credit, its coupons, its ledger, its account with us."""
+"""An organization's money: its credit, its coupons, its ledger, its account with us.
 
-from dataclasses import replace
+What operators set right by hand is in corrections.py.
+"""
+
 from datetime import datetime, timedelta
-from enum import StrEnum, auto
 
 from leyden.domain import ledger
 from leyden.domain.coupons import Coupon, new_coupon_id
 from leyden.domain.ledger import Entry, What
 from leyden.domain.units import EVERY_SAT, Sats
-from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
+from leyden.errors import Malformed, NotFound, TooMany
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.storage.nouns import Nouns
@@ -18,7 +19,6 @@ GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)
 _LONGEST_NOTE = 500
 _MOST_COUPONS = 10_000
-_USED = "this key was used for another correction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ async def redeem(
                 sats=sats,
                 organization_id=organization_id,
             )
-            await tx.ledger.append(await _granted(tx, entry), at=now)
+            await tx.ledger.append(await granted(tx, entry), at=now)
             credit = await tx.ledger.balance(ledger.credit(organization_id))
     if sats is None:
         raise NotFound
@@ -117,8 +117,8 @@ async def issue_coupons(
     now: datetime,
 ) -> list[Coupon]:
     """Make coupons: for one organization, or each for the first one who comes."""
-    _check_sats(sats)
-    _check_note(note)
+    check_sats(sats)
+    check_note(note)
     if not 1 <= count <= _MOST_COUPONS:
         raise Malformed(f"count: must be from 1 to {_MOST_COUPONS}")
     if expires is not None and expires <= now:
@@ -151,104 +151,8 @@ async def issue_coupons(
     return issued
 
 
-class Correction(StrEnum):
-    """What an operator may set right."""
-
-    CREDIT = auto()  # give credit
-    DEBIT = auto()  # take credit
-    REFUND = auto()  # credit was paid out, outside the platform
-    SETTLED = auto()  # a debt was paid, outside the platform
-
-
-async def correct(
-    database: Database,
-    organization_id: str,
-    correction: Correction,
-    *,
-    sats: int,
-    reason: str,
-    actor: str,
-    key: str,
-    now: datetime,
-) -> Balance:
-    """Set an organization's money right, with a reason; under one key only once.
-
-    The second call with the same key changes nothing more; Conflict, if it asks for
-    anything else. Credit repays first what the chain took back after it was spent.
-    """
-    _check_sats(sats)
-    _check_note(reason)
-    if not reason.strip():
-        raise Malformed("reason: a correction needs one")
-    credit = ledger.credit(organization_id)
-    debt = ledger.owed(organization_id)
-    what, source, target = {
-        Correction.CREDIT: (What.CORRECTION, ledger.CORRECTIONS, credit),
-        Correction.DEBIT: (What.CORRECTION, credit, ledger.CORRECTIONS),
-        Correction.REFUND: (What.REFUND, credit, ledger.REFUNDED),
-        Correction.SETTLED: (What.CORRECTION, ledger.CORRECTIONS, debt),
-    }[correction]
-    entry = Entry(
-        key=f"correction:{key}",
-        what=what,
-        source=source,
-        target=target,
-        sats=Sats(sats),
-        organization_id=organization_id,
-        actor=actor,
-        note=reason,
-    )
-    async with database.transaction() as tx:
-        await tx.accounts.lock(organization_id)
-        if not await _is_written(tx, entry):
-            await _write(tx, entry, now)
-            await tx.audit.add(
-                at=now,
-                actor=actor,
-                action=f"money corrected: {correction}",
-                subject=organization_id,
-                organization_id=organization_id,
-                sats=sats,
-                reason=reason,
-            )
-    return await balance(database, organization_id)
-
-
-async def _is_written(tx: Nouns, correction: Entry) -> bool:
-    """Tell whether it was made before; Conflict if another was, under its key."""
-    found = [await tx.ledger.find(key) for key in ledger.parts(correction.key)]
-    made = [each.entry for each in found if each is not None]
-    if not made:
-        return False
-    # Of one that gave credit, some part or all may have repaid a receivable.
-    whole = replace(
-        made[0],
-        target=made[-1].target.replace("receivable:", "credit:"),
-        sats=Sats(sum(each.sats for each in made)),
-        actor=correction.actor,
-    )
-    if whole != correction:
-        raise Conflict(_USED)
-    return True
-
-
-async def _write(tx: Nouns, correction: Entry, now: datetime) -> None:
-    debt = ledger.owed(correction.organization_id or "")
-    if correction.target == debt and -await tx.ledger.balance(debt) < correction.sats:
-        raise Conflict("the organization does not owe as much")
-    entries = [correction]
-    if correction.target == ledger.credit(correction.organization_id or ""):
-        entries = await _granted(tx, correction)
-    try:
-        written = await tx.ledger.append(entries, at=now)
-    except Stale:
-        raise Conflict("the organization does not have as much credit") from None
-    if not written:
-        # Another organization's, in this very moment: only ours is locked.
-        raise Conflict(_USED)
-
-
-async def _granted(tx: Nouns, entry: Entry) -> list[Entry]:
+async def granted(tx: Nouns, entry: Entry) -> list[Entry]:
+    """Give what credit becomes: it repays first what the chain took back."""
     place = ledger.receivable(entry.organization_id or "")
     return ledger.granted(entry, outstanding=-await tx.ledger.balance(place))
 
@@ -282,11 +186,13 @@ async def open_account(
         )
 
 
-def _check_sats(sats: int) -> None:
+def check_sats(sats: int) -> None:
+    """Refuse what is no sum."""
     if not 1 <= sats <= EVERY_SAT:
         raise Malformed("amount: must be a sum of satoshis above 0")
 
 
-def _check_note(note: str) -> None:
+def check_note(note: str) -> None:
+    """Refuse what is too long to be a note."""
     if len(note) > _LONGEST_NOTE:
         raise Malformed(f"note: must have at most {_LONGEST_NOTE} characters")

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Refused
-from leyden.services import accounts, credit, oversight
-from leyden.services.credit import Correction
+from leyden.services import accounts, corrections, credit, oversight
+from leyden.services.corrections import Correction
 from leyden.services.verify import Broken
 from leyden.web.state_map import patches
 from leyden.web.visits import Visit, go
@@ -60,7 +60,7 @@ async def correct(visit: Visit) -> Response:
     """Set an organization's money right, once however often it is sent."""
     form = visit.form
     try:
-        await credit.correct(
+        await corrections.correct(
             visit.platform.database,
             visit.path["id"],
             _correction(form.text("correction")),

@@ -7,8 +7,8 @@ import pytest
 
 from leyden.domain.spreadsheets import harmless
 from leyden.errors import DatabaseAway
-from leyden.services import credit
-from leyden.services.credit import Correction
+from leyden.services import corrections, credit
+from leyden.services.corrections import Correction
 from tests.api.conftest import Answer, Caller
 from tests.api.flow.conftest import World
 
@@ -23,7 +23,7 @@ def lines(answer: Answer) -> list[dict[str, str]]:
 
 
 async def correct(world: World, caller: Caller, sats: int, reason: str) -> None:
-    await credit.correct(
+    await corrections.correct(
         world.shop.database,
         caller.organization_id,
         Correction.CREDIT,

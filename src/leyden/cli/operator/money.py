@@ -11,9 +11,10 @@ from leyden.cli.operator.running import on_running
 from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_json, print_one
 from leyden.domain.accounts import Organization
-from leyden.services import credit, oversight
+from leyden.services import corrections, credit, oversight
 from leyden.services import verify as verification
-from leyden.services.credit import Balance, Correction
+from leyden.services.corrections import Correction
+from leyden.services.credit import Balance
 from leyden.services.oversight import nodes_of
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken
@@ -78,7 +79,7 @@ def account_correct(
     """
 
     async def correct(platform: Platform, of: Organization) -> Balance:
-        return await credit.correct(
+        return await corrections.correct(
             platform.database,
             of.id,
             Correction(kind),

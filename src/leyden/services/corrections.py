@@ -1,0 +1,112 @@
+"""What operators set right in an organization's money: with a reason, once a key."""
+
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, What
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, Malformed, Stale
+from leyden.services.credit import Balance, balance, check_note, check_sats, granted
+from leyden.storage.database import Database
+from leyden.storage.nouns import Nouns
+
+_USED = "this key was used for another correction"
+
+
+class Correction(StrEnum):
+    """What an operator may set right."""
+
+    CREDIT = auto()  # give credit
+    DEBIT = auto()  # take credit
+    REFUND = auto()  # credit was paid out, outside the platform
+    SETTLED = auto()  # a debt was paid, outside the platform
+
+
+async def correct(
+    database: Database,
+    organization_id: str,
+    correction: Correction,
+    *,
+    sats: int,
+    reason: str,
+    actor: str,
+    key: str,
+    now: datetime,
+) -> Balance:
+    """Set an organization's money right, with a reason; under one key only once.
+
+    The second call with the same key changes nothing more; Conflict, if it asks for
+    anything else. Credit repays first what the chain took back after it was spent.
+    """
+    check_sats(sats)
+    check_note(reason)
+    if not reason.strip():
+        raise Malformed("reason: a correction needs one")
+    credit = ledger.credit(organization_id)
+    debt = ledger.owed(organization_id)
+    what, source, target = {
+        Correction.CREDIT: (What.CORRECTION, ledger.CORRECTIONS, credit),
+        Correction.DEBIT: (What.CORRECTION, credit, ledger.CORRECTIONS),
+        Correction.REFUND: (What.REFUND, credit, ledger.REFUNDED),
+        Correction.SETTLED: (What.CORRECTION, ledger.CORRECTIONS, debt),
+    }[correction]
+    entry = Entry(
+        key=f"correction:{key}",
+        what=what,
+        source=source,
+        target=target,
+        sats=Sats(sats),
+        organization_id=organization_id,
+        actor=actor,
+        note=reason,
+    )
+    async with database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
+        if not await _is_written(tx, entry):
+            await _write(tx, entry, now)
+            await tx.audit.add(
+                at=now,
+                actor=actor,
+                action=f"money corrected: {correction}",
+                subject=organization_id,
+                organization_id=organization_id,
+                sats=sats,
+                reason=reason,
+            )
+    return await balance(database, organization_id)
+
+
+async def _is_written(tx: Nouns, correction: Entry) -> bool:
+    """Tell whether it was made before; Conflict if another was, under its key."""
+    found = [await tx.ledger.find(key) for key in ledger.parts(correction.key)]
+    made = [each.entry for each in found if each is not None]
+    if not made:
+        return False
+    # Of one that gave credit, some part or all may have repaid a receivable.
+    whole = replace(
+        made[0],
+        target=made[-1].target.replace("receivable:", "credit:"),
+        sats=Sats(sum(each.sats for each in made)),
+        actor=correction.actor,
+    )
+    if whole != correction:
+        raise Conflict(_USED)
+    return True
+
+
+async def _write(tx: Nouns, correction: Entry, now: datetime) -> None:
+    debt = ledger.owed(correction.organization_id or "")
+    if correction.target == debt and -await tx.ledger.balance(debt) < correction.sats:
+        raise Conflict("the organization does not owe as much")
+    entries = [correction]
+    if correction.target == ledger.credit(correction.organization_id or ""):
+        entries = await granted(tx, correction)
+    try:
+        written = await tx.ledger.append(entries, at=now)
+    except Stale:
+        raise Conflict("the organization does not have as much credit") from None
+    if not written:
+        # Another organization's, in this very moment: only ours is locked.
+        raise Conflict(_USED)
