@@ -1,18 +1,18 @@
 """The API: the table of its endpoints, and the one way all of them are answered."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 
 from leyden import logs
-from leyden.api import bodies, idempotency, whole
+from leyden.api import idempotency, reading, whole
 from leyden.api.counting import count
 from leyden.api.known import Known, Requests
 from leyden.api.operations import Methods, Operation, Problem, Request, Table
+from leyden.api.reading import ClientLeft, Receive, Scope, Send
 from leyden.api.sheets import Sheet
 from leyden.api.uses import Uses
 from leyden.api.whole import Headers
@@ -21,32 +21,20 @@ from leyden.domain.addresses import counted_as
 from leyden.errors import (
     Forbidden,
     LeydenError,
-    Malformed,
     MethodNotAllowed,
     NotFound,
-    NotJson,
     Stale,
-    TooLarge,
     Unauthorized,
 )
 from leyden.services import accounts
 from leyden.services.limits import RateLimit
 from leyden.services.platform import Platform
 
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-
-LARGEST_BODY = 256 * 1024
 # Someone else moved it first: looking again settles all but the busiest rows.
 _TRIES = 5
 _JSON: Headers = [(b"content-type", b"application/json")]
 
 log = logs.get()
-
-
-class ClientLeft(Exception):
-    """The caller went away before the request was whole; nobody is there to answer."""
 
 
 class Api:
@@ -87,7 +75,7 @@ class Api:
         method = scope["method"]
         if method == "OPTIONS" and (methods := self._find(scope)[0]):
             return 204, b"", [(b"allow", _allowed(methods))]
-        key, content_type, repeated, accept = _headers_of_interest(scope)
+        key, content_type, repeated, accept = reading.headers_of_interest(scope)
         now = self._platform.clock()
         known = await self._let_in(scope, key, now=now)
         operation, principal = known.operation, known.principal
@@ -96,14 +84,14 @@ class Api:
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
-            raw, given["body"] = await _read(receive, operation, content_type)
+            raw, given["body"] = await reading.read(receive, operation, content_type)
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
             if not known.holds(self._platform.database.edition(), now):
                 principal = await accounts.authenticate(
                     self._platform, key or "", now=now
                 )
-        if (query := _query(scope, operation)) is not None:
+        if (query := reading.query(scope, operation)) is not None:
             given["query"] = query
         request = Request(
             platform=self._platform,
@@ -134,7 +122,7 @@ class Api:
         return status, body, _JSON
 
     def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
-        if _is_disguised(scope["raw_path"]):
+        if reading.is_disguised(scope["raw_path"]):
             return {}, {}
         return self.table.find(scope["path"])
 
@@ -203,28 +191,6 @@ def _check_may(
         raise NotFound
 
 
-def _is_disguised(raw_path: bytes) -> bool:
-    """Tell whether anything but a space is written as a percent sign and digits."""
-    return b"%" in raw_path and b"%" in raw_path.replace(b"%20", b"")
-
-
-async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
-    """Read the whole body; TooLarge as soon as it is, ClientLeft when it breaks off."""
-    parts = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        part = message.get("body", b"")
-        size += len(part)
-        if size > largest:
-            raise TooLarge(f"the body is larger than {largest // 1024} KiB")
-        parts.append(part)
-        if not message.get("more_body"):
-            return b"".join(parts)
-
-
 async def _run(operation: Operation, request: Request, given: dict[str, Any]) -> object:
     for _ in range(_TRIES - 1):
         try:
@@ -232,73 +198,6 @@ async def _run(operation: Operation, request: Request, given: dict[str, Any]) ->
         except Stale:
             continue
     return await operation.run(request, **given)
-
-
-def _headers_of_interest(
-    scope: Scope,
-) -> tuple[str | None, bytes, bytes | None, bytes]:
-    """Pick out the key, the content type, the Idempotency-Key and what to answer in."""
-    key = content_type = repeated = accept = None
-    for name, value in scope["headers"]:
-        if name == b"x-service-auth":
-            if key is not None:
-                raise Unauthorized  # which of two would it be?
-            key = value
-        elif name == b"content-type":
-            content_type = value
-        elif name == b"accept":
-            accept = value if accept is None else b"%b,%b" % (accept, value)
-        elif name == b"content-encoding" and value.lower() != b"identity":
-            raise NotJson("the body must not be compressed")
-        elif name == b"idempotency-key":
-            if repeated is not None:
-                raise Malformed("Idempotency-Key: was sent twice")
-            repeated = value
-    return (
-        # The spaces around a value are none of it, says HTTP; the parser leaves some.
-        key.decode("latin-1").strip(" \t") if key is not None else None,
-        content_type or b"",
-        repeated,
-        accept or b"",
-    )
-
-
-async def _read(
-    receive: Receive, operation: Operation, content_type: bytes
-) -> tuple[bytes, Any]:
-    """Read the body; none at all is as good as {} where nothing has to be said."""
-    assert operation.body is not None  # noqa: S101  the caller looked
-    if not operation.body_is_optional:
-        _check_json(content_type)  # before reading what nobody will look at
-    raw = await read_body(receive)
-    if operation.body_is_optional:
-        if not raw:  # whatever type some clients say that nothing has
-            return raw, operation.body()
-        _check_json(content_type)
-    return raw, bodies.parse(raw, operation.body)
-
-
-def _check_json(content_type: bytes) -> None:
-    kind, _, parameters = content_type.lower().partition(b";")
-    charset = parameters.strip().removeprefix(b"charset=").strip(b'"')
-    if kind.strip() != b"application/json" or charset not in {b"", b"utf-8"}:
-        raise NotJson
-
-
-def _query(scope: Scope, operation: Operation) -> Any:
-    raw = scope["query_string"]
-    if operation.query is None:
-        if raw:
-            raise Malformed("this endpoint takes no query")
-        return None
-    try:
-        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
-    except (UnicodeDecodeError, ValueError):
-        raise Malformed("the query is not well formed") from None
-    given = dict(pairs)
-    if len(given) != len(pairs):
-        raise Malformed("the query has a name twice")
-    return bodies.convert_query(given, operation.query)
 
 
 def _allowed(methods: Iterable[str]) -> bytes:

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from leyden.api.app import Receive, Scope, Send
 from leyden.api.operations import Problem
+from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
 

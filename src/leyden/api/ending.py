@@ -8,12 +8,10 @@ and the connection ends with it.
 """
 
 import asyncio
-from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any
 
 import msgspec
-from uvicorn._types import ASGI3Application, ASGIReceiveEvent
+from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
@@ -22,8 +20,8 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from leyden.api.connections import Connections
+from leyden.api.cycle import Cycle
 from leyden.api.framing import Unread
-from leyden.api.whole import WHOLE
 from leyden.domain.addresses import counted_as
 
 
@@ -45,77 +43,6 @@ class Way:
         self.write = transport.write
         self.is_closing = transport.is_closing
         self.close = connection.leave
-
-
-class Cycle(RequestResponseCycle):
-    """One request and its answer."""
-
-    taken = 0  # bytes of the body
-    caller_left = False  # as far as one can tell: no more is sent
-    _given = False  # all of the body, to the application
-
-    async def receive(self) -> ASGIReceiveEvent:
-        """Give the body piece by piece, then wait for the caller to leave.
-
-        Whoever sends no more may still be reading, so that answering stays possible.
-        """
-        message = await super().receive()
-        if self.caller_left and self._given:
-            return {"type": "http.disconnect"}
-        self._given = not message.get("more_body", False)
-        return message
-
-    async def send(self, message: Any) -> None:
-        """Take the application's answer."""
-        if not self.response_started and self.more_body:
-            # Answered before it was read: what is still coming is not awaited.
-            self.keep_alive = False
-        if self.disconnected:
-            # An application that streams for ever must not take the loop with it.
-            await asyncio.sleep(0)
-        if message["type"] != WHOLE:
-            await super().send(message)
-            return
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if not self.disconnected:
-            self._answer(message)
-
-    def _answer(self, message: Mapping[str, Any]) -> None:
-        """Write head and body at once: api/whole.py saw to the length."""
-        if self.response_started:
-            raise RuntimeError("an answer was sent already")
-        lines = [STATUS_LINE[message["status"]]]
-        for name, value in (*self.default_headers, *message["headers"]):
-            lines += (name, b": ", value, b"\r\n")
-        lines.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
-        lines.append(message["body"])
-        self.transport.write(b"".join(lines))
-        self.response_started = self.response_complete = True
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
-
-    async def send_500_response(self) -> None:
-        """Answer for an application that failed, as the API does: in JSON."""
-        body = msgspec.json.encode({"message": "something went wrong here"})
-        await self.send(
-            {
-                "type": "http.response.start",
-                "status": 500,
-                "headers": [
-                    (b"content-type", b"application/json"),
-                    (b"content-length", b"%d" % len(body)),
-                ],
-            }
-        )
-        await self.send({"type": "http.response.body", "body": body})
-
-    def break_off(self) -> None:
-        """Tell the application that the rest will never come."""
-        self.disconnected = True
-        self.message_event.set()
 
 
 class Ending(HttpToolsProtocol):

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from leyden.api.app import ClientLeft, Receive, Scope, Send, read_body
 from leyden.api.counting import count
 from leyden.api.operations import Problem
+from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
 from leyden.domain.addresses import counted_as
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway

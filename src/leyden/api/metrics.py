@@ -1,7 +1,7 @@
 """What the operator's monitoring reads: counters in the Prometheus text format."""
 
 from leyden import figures
-from leyden.api.app import Receive, Scope, Send
+from leyden.api.reading import Receive, Scope, Send
 
 
 async def metrics(scope: Scope, _: Receive, send: Send) -> None:

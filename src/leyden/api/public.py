@@ -7,11 +7,12 @@ from string import Template
 
 import msgspec
 
-from leyden.api.app import Api, Receive, Scope, Send
+from leyden.api.app import Api
 from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.openapi import document, refusals
 from leyden.api.operations import Operation
+from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import answer
 from leyden.errors import Away
 from leyden.services.platform import Platform

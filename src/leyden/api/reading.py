@@ -1,0 +1,109 @@
+"""What the API reads of a request, and what it refuses to read."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from leyden.api import bodies
+from leyden.api.operations import Operation
+from leyden.errors import Malformed, NotJson, TooLarge, Unauthorized
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+LARGEST_BODY = 256 * 1024
+
+
+class ClientLeft(Exception):
+    """The caller went away before the request was whole; nobody is there to answer."""
+
+
+def is_disguised(raw_path: bytes) -> bool:
+    """Tell whether anything but a space is written as a percent sign and digits."""
+    return b"%" in raw_path and b"%" in raw_path.replace(b"%20", b"")
+
+
+def headers_of_interest(
+    scope: Scope,
+) -> tuple[str | None, bytes, bytes | None, bytes]:
+    """Pick out the key, the content type, the Idempotency-Key and what to answer in."""
+    key = content_type = repeated = accept = None
+    for name, value in scope["headers"]:
+        if name == b"x-service-auth":
+            if key is not None:
+                raise Unauthorized  # which of two would it be?
+            key = value
+        elif name == b"content-type":
+            content_type = value
+        elif name == b"accept":
+            accept = value if accept is None else b"%b,%b" % (accept, value)
+        elif name == b"content-encoding" and value.lower() != b"identity":
+            raise NotJson("the body must not be compressed")
+        elif name == b"idempotency-key":
+            if repeated is not None:
+                raise Malformed("Idempotency-Key: was sent twice")
+            repeated = value
+    return (
+        # The spaces around a value are none of it, says HTTP; the parser leaves some.
+        key.decode("latin-1").strip(" \t") if key is not None else None,
+        content_type or b"",
+        repeated,
+        accept or b"",
+    )
+
+
+async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
+    """Read the whole body; TooLarge as soon as it is, ClientLeft when it breaks off."""
+    parts = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > largest:
+            raise TooLarge(f"the body is larger than {largest // 1024} KiB")
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def read(
+    receive: Receive, operation: Operation, content_type: bytes
+) -> tuple[bytes, Any]:
+    """Read the body; none at all is as good as {} where nothing has to be said."""
+    assert operation.body is not None  # noqa: S101  the caller looked
+    if not operation.body_is_optional:
+        _check_json(content_type)  # before reading what nobody will look at
+    raw = await read_body(receive)
+    if operation.body_is_optional:
+        if not raw:  # whatever type some clients say that nothing has
+            return raw, operation.body()
+        _check_json(content_type)
+    return raw, bodies.parse(raw, operation.body)
+
+
+def _check_json(content_type: bytes) -> None:
+    kind, _, parameters = content_type.lower().partition(b";")
+    charset = parameters.strip().removeprefix(b"charset=").strip(b'"')
+    if kind.strip() != b"application/json" or charset not in {b"", b"utf-8"}:
+        raise NotJson
+
+
+def query(scope: Scope, operation: Operation) -> Any:
+    """Read what follows the question mark; None where nothing may."""
+    raw = scope["query_string"]
+    if operation.query is None:
+        if raw:
+            raise Malformed("this endpoint takes no query")
+        return None
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise Malformed("the query is not well formed") from None
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise Malformed("the query has a name twice")
+    return bodies.convert_query(given, operation.query)
