@@ -315,9 +315,9 @@ _OF_MONEY = (
     ),
     Guard(
         "all coins are told of first",
-        "payments/lnd.py",
-        "        told_to = 0\n",
-        "        told_to = 10**9\n",
+        "payments/watching.py",
+        "self._told_to = 0  #",
+        "self._told_to = 10**9  #",
         "tests/contracts/test_payments.py",
         "lnd and all_coins",
     ),

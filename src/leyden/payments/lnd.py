@@ -7,11 +7,11 @@ finds the invoice of the first time, and nothing secret has to be kept.
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import timedelta
 from typing import Any
 
-from leyden import logs
 from leyden.domain.payments import (
     Holdings,
     Invoice,
@@ -20,36 +20,21 @@ from leyden.domain.payments import (
     Sighting,
 )
 from leyden.domain.units import Sats
-from leyden.errors import NodeRefused, TreasuryAway
+from leyden.errors import NodeRefused
+from leyden.payments import invoices
 from leyden.payments.coins import Coins
 from leyden.payments.holdings import holdings
 from leyden.payments.treasury import Access, Treasury, refused, unknown
-from leyden.processes import share
-
-log = logs.get()
+from leyden.payments.watching import Watch
 
 Preimage = Callable[[str, Sats], bytes]
-_Step = Callable[[], Coroutine[Any, Any, None]]
 
-_STATES = {
-    "OPEN": InvoiceState.OPEN,
-    "ACCEPTED": InvoiceState.ACCEPTED,
-    "SETTLED": InvoiceState.SETTLED,
-    "CANCELED": InvoiceState.CANCELLED,
-}
-_PAID = {"ACCEPTED", "SETTLED"}
-_UNDECIDED = {InvoiceState.OPEN, InvoiceState.ACCEPTED}
-_MEMO = "Channel order "
 _DUPLICATE = "invoice with payment hash already exists"
 _NOT_FOUND = 5  # gRPC's
 # Blocks that a payer's lock must at least have left when it arrives: half a day and
 # more to make the ticket in, of which we take half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
-# Streams that are held open at once, one for each unpaid invoice, and one in so many of
-# all files; what is beyond that is found by looking.
-_MOST_FOLLOWED = 1_000
-_FILES_TO_FOLLOW = 8
 
 
 class LndPayments:
@@ -59,7 +44,7 @@ class LndPayments:
         self._treasury = Treasury(access)
         self._preimage = preimage
         self._coins = Coins(self._treasury)
-        self._follow: Callable[[str], None] | None = None  # while somebody watches
+        self._watch: Watch | None = None  # while somebody watches
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta
@@ -67,7 +52,7 @@ class LndPayments:
         """Make an invoice and an address, or find the invoice that was made."""
         payment_hash = hashlib.sha256(self._preimage(order_id, sats)).digest()
         invoice = {
-            "memo": f"{_MEMO}{order_id}",
+            "memo": f"{invoices.MEMO}{order_id}",
             "hash": _base64(payment_hash),
             "value": str(sats),
             "expiry": str(int(lives.total_seconds())),
@@ -97,11 +82,11 @@ class LndPayments:
             async with turns:
                 return await self._invoice(payment_hash)
 
-        invoices, _ = await asyncio.gather(
+        made, _ = await asyncio.gather(
             asyncio.gather(*(invoice(each.payment_hash) for each in requests)),
             self._refresh(),
         )
-        found: list[Sighting] = [*invoices]
+        found: list[Sighting] = [*made]
         for each in requests:
             found += self._coins.at(each.onchain_address)
         return found
@@ -129,56 +114,20 @@ class LndPayments:
             )
         except NodeRefused as error:
             state = await self._state_of(request)
-            if state in _UNDECIDED:
+            if state in invoices.UNDECIDED:
                 raise refused(error) from error
             return state is not InvoiceState.SETTLED
         return True
 
     async def watch(self) -> AsyncGenerator[Sighting, None]:
         """Tell of invoices as they are paid, and of coins at each block."""
-        news: asyncio.Queue[Sighting | Exception] = asyncio.Queue()
-        tasks: set[asyncio.Task[None]] = set()
-        followed: set[str] = set()
-        most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
-
-        def start(step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-            task = asyncio.create_task(_telling_why(step, news))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            return task
-
-        def follow(payment_hash: str) -> None:
-            if payment_hash in followed or len(followed) >= most_followed:
-                return
-            followed.add(payment_hash)
-            task = start(self._one_invoice(payment_hash, news))
-            task.add_done_callback(lambda _: followed.discard(payment_hash))
-
-        told_to = 0
-
-        async def tell_coins() -> None:
-            nonlocal told_to
-            await self._refresh(at_most_s=0)
-            # From where we were, not from the tip: it may have gone far meanwhile.
-            for output in self._coins.since(told_to):
-                news.put_nowait(output)
-            told_to = self._coins.tip
-
-        self._follow = follow
-        start(self._new_invoices(follow))
-        start(tell_coins())
-        start(self._blocks(tell_coins))
-        start(self._transactions(tell_coins))
+        watch = self._watch = Watch(self._treasury, self._coins)
         try:
-            while True:
-                told = await news.get()
-                if isinstance(told, Exception):
-                    raise told
-                yield told
+            async with aclosing(watch.sightings()) as sightings:
+                async for each in sightings:
+                    yield each
         finally:
-            self._follow = None
-            for task in tasks:
-                task.cancel()
+            self._watch = None
 
     async def identity(self) -> str:
         """Say who it is: the public key of its lnd."""
@@ -191,37 +140,6 @@ class LndPayments:
     async def close(self) -> None:
         """Let go of the treasury."""
         await self._treasury.close()
-
-    async def _new_invoices(self, follow: Callable[[str], None]) -> None:
-        async for told in self._treasury.stream("GET", "/v1/invoices/subscribe"):
-            if told["state"] == "OPEN" and told["memo"].startswith(_MEMO):
-                follow(base64.b64decode(told["r_hash"]).hex())
-        raise TreasuryAway
-
-    async def _one_invoice(
-        self, payment_hash: str, news: "asyncio.Queue[Sighting | Exception]"
-    ) -> None:
-        path = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
-        async for told in self._treasury.stream(
-            "GET", f"/v2/invoices/subscribe/{path}"
-        ):
-            invoice = _invoice(payment_hash, told)
-            if invoice.state is not InvoiceState.OPEN:
-                news.put_nowait(invoice)
-            if invoice.state not in _UNDECIDED:
-                return
-        raise TreasuryAway
-
-    async def _blocks(self, tell_coins: _Step) -> None:
-        blocks = self._treasury.stream("POST", "/v2/chainnotifier/register/blocks", {})
-        async for _ in blocks:
-            await tell_coins()
-        raise TreasuryAway
-
-    async def _transactions(self, tell_coins: _Step) -> None:
-        async for _ in self._treasury.stream("GET", "/v1/transactions/subscribe"):
-            await tell_coins()
-        raise TreasuryAway
 
     async def _refresh(self, **freshness: float) -> None:
         try:
@@ -242,9 +160,9 @@ class LndPayments:
             if error.code != _NOT_FOUND:
                 raise refused(error) from error
             return Invoice(payment_hash=payment_hash, state=InvoiceState.MISSING)
-        invoice = _invoice(payment_hash, told)
-        if self._follow is not None and invoice.state in _UNDECIDED:
-            self._follow(payment_hash)
+        invoice = invoices.read(payment_hash, told)
+        if self._watch is not None and invoice.state in invoices.UNDECIDED:
+            self._watch.follow(payment_hash)
         return invoice
 
     async def _found(self, payment_hash: str) -> dict[str, Any]:
@@ -255,26 +173,6 @@ class LndPayments:
             return await self._treasury.call(method, path)
         except NodeRefused as error:
             raise refused(error) from error
-
-
-async def _telling_why(
-    step: Coroutine[Any, Any, None], news: "asyncio.Queue[Sighting | Exception]"
-) -> None:
-    try:
-        await step
-    except Exception as error:  # noqa: BLE001  raised again by whoever watches
-        news.put_nowait(error)
-
-
-def _invoice(payment_hash: str, told: dict[str, Any]) -> Invoice:
-    msat = sum(
-        int(each["amt_msat"]) for each in told["htlcs"] if each["state"] in _PAID
-    )
-    return Invoice(
-        payment_hash=payment_hash,
-        state=_STATES[told["state"]],
-        sats=Sats(msat // 1_000),
-    )
 
 
 def _base64(value: bytes) -> str:
