@@ -46,6 +46,15 @@ def test_without_routes_there_is_one_chain_that_matches_nobody() -> None:
         assert list(chains(told(), door)) == ["nobody"]
 
 
+def test_the_filter_that_caps_is_in_use_before_the_first_node() -> None:
+    for door in Door:
+        (nobody,) = chains(told(), door).values()
+        # Equal filters share one machine; unequal ones would not keep it warm.
+        for chain in chains(told(HARBOUR), door).values():
+            assert chain["filters"][0] == nobody["filters"][0]
+            assert "caps.wasm" in json.dumps(chain["filters"][0])
+
+
 def test_no_chain_lets_in_by_name_alone() -> None:
     nobody = replace(HARBOUR, node_id="00", name="nobody.nodes.test", whitelist=())
     for door in Door:
