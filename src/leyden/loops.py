@@ -83,7 +83,8 @@ def fleet_lanes(fleet: Fleet) -> list[Lane]:
     """Give the kinds of tasks that running nodes takes."""
     return [
         # Many at once: a stop may take its ten minutes, and a start wait for others.
-        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512),
+        # Handed: who wishes for a node waits for it.
+        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512, handed=True),
         Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1),
         Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1),
     ]

@@ -9,6 +9,7 @@
 Killed anywhere, the next run finds what is there and goes on.
 """
 
+import asyncio
 from datetime import datetime
 
 from leyden import logs
@@ -66,6 +67,9 @@ async def _start(fleet: Fleet, work: Due, node: Node) -> None:
     if node.status is not Status.PROVISIONING:  # where there is no wallet to unlock
         await fleet.starts.enter(node.id)
     try:
+        # Whoever wished for it has his answer first: what follows holds the loop for
+        # some milliseconds, and what was written in this turn leaves after it.
+        await asyncio.sleep(0)
         # The wait may have been long, and something else be wanted by now.
         node = await fleet.database.reader.nodes.get(node.id)
         if plan(node, fleet.clock()) is not Step.START:
