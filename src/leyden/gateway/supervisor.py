@@ -35,6 +35,8 @@ _POLL_S: Final = 0.005
 _CALM_S: Final = 5.0  # one that lived so long is started again at once
 _LONGEST_PAUSE_S: Final = 5.0
 _NICENESS: Final = -10
+_WORKER: Final = "wrk:"  # what Envoy calls its workers' threads
+_AS_EVER: Final = os.sched_param(0)
 
 
 def program(override: str = "") -> Path:
@@ -163,9 +165,19 @@ def _prefer(envoy: processes.Identity) -> None:
 
     With 1,000 nodes an update takes it 0.7 s of processor. On a machine where ten more
     wanted both processors that was 5 s without this, and 1 s with it.
+
+    Those of its threads that carry bytes wait for whoever computes to come to the end
+    of a slice, a few milliseconds, and on an idle processor they do not wait at all.
+    Else each piece of each connection would interrupt the node that is about to send
+    the next one: that took a sixth off the new connections a second.
     """
+    threads = Path(f"/proc/{envoy.pid}/task")
     with contextlib.suppress(OSError):
-        for thread in Path(f"/proc/{envoy.pid}/task").iterdir():
+        for thread in threads.iterdir():
+            if (thread / "comm").read_text().startswith(_WORKER):
+                os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, _AS_EVER)
+    with contextlib.suppress(OSError):
+        for thread in threads.iterdir():
             os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICENESS)
 
 
