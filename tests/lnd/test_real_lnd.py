@@ -4,9 +4,11 @@ import base64
 import json
 import os
 import re
+import secrets
 import ssl
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -372,3 +374,29 @@ def test_an_unlock_that_leaves_macaroons_is_swept(
         assert len(found) == 8
         assert sweep(home) == ()
         assert lnd.state() in {"RPC_ACTIVE", "SERVER_ACTIVE"}
+
+
+def test_whoever_floods_the_log_fills_no_disk(version: Version, tmp_path: Path) -> None:
+    """At trace level, by a seed whose last word is endless: lnd repeats it each time.
+
+    What may be there: a file that is written, one that is being packed, and packed
+    ones, each as large as a file may be and one line larger.
+    """
+    logs = Logs(files=2, file_mb=1)
+    home = tmp_path / "7"
+    endless = secrets.token_hex(100_000)  # which packs to no less than half
+    words = {
+        "wallet_password": base64.b64encode(b"correct horse").decode(),
+        "cipher_seed_mnemonic": ["abandon"] * 23 + [endless],
+    }
+    with running(home, a_node(), version, log_level="trace", logs=logs) as lnd:
+        lnd.wait_for("NON_EXISTING")
+        folder = log_file(home, Chain.SIMNET).parent
+        most = (2 + logs.files) * (logs.file_mb * 2**20 + 2 * len(endless))
+        times = 2 * most // len(endless)
+        for _ in range(times):
+            with pytest.raises(urllib.error.HTTPError, match="500"):
+                lnd.call("/v1/initwallet", words)
+        assert lnd.state() == "NON_EXISTING"
+        assert (folder / "lnd.log").stat().st_size > len(endless), "it says nothing"
+        assert sum(path.stat().st_size for path in folder.iterdir()) <= most
