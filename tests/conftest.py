@@ -120,3 +120,15 @@ async def sqlite_db(sqlite_url: str) -> AsyncIterator[Database]:
 def _query(uri: str, sql: str) -> None:
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute(sql.encode())
+
+
+@pytest.fixture(scope="session")
+def real_lnd() -> Path:
+    """lnd of the default version; skipped where nobody has built it yet."""
+    cache = Path(os.environ.get("LEYDEN_CACHE", Path.home() / ".cache" / "leyden"))
+    built = sorted(cache.glob("daemons/lnd-0.20.2-*/bin/lnd"))
+    named = [Path(os.environ["LEYDEN_LND"])] if "LEYDEN_LND" in os.environ else []
+    for lnd in [*named, *built]:
+        if lnd.exists():
+            return lnd
+    pytest.skip("no lnd here: `leyden daemons build` makes one")

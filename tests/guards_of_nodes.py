@@ -357,4 +357,28 @@ GUARDS = (
         "context.check_hostname = False; context.verify_mode = ssl.CERT_NONE",
         "tests/cli/test_unlocker.py",
     ),
+    Guard(
+        "an lnd has no more memory than its share",
+        "runtimes/cgroups.py",
+        'return {"memory.limit_in_bytes": share.memory}',
+        "return {}",
+        "tests/runtimes/test_cgroups.py",
+        "not real",
+    ),
+    Guard(
+        "a node is held to its share",
+        "runtimes/local.py",
+        "            loop.call_later(after_s, loop.run_in_executor, None, hold)\n",
+        "            del loop, hold\n",
+        "tests/runtimes/test_cgroups.py",
+        "not real",
+    ),
+    Guard(
+        "a stranger is not held to a node's share",
+        "runtimes/cgroups.py",
+        "if not alive(process):",
+        "if False:",
+        "tests/runtimes/test_cgroups.py",
+        "not real",
+    ),
 )

@@ -24,6 +24,7 @@ from leyden.lnd.states import trusting
 from leyden.lnd.trust import trusting_whenever
 from leyden.processes import Identity
 from leyden.runtimes.base import Outfit, Runtime
+from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
@@ -99,6 +100,7 @@ class LocalHands:
         self.told: list[Observation] = []
         self.root = root
         self.seats = Seats(network=a_loopback_network())
+        self.cgroups: Cgroups | None = None
         self._lnd = lnd
         self._authority = Authority()
         self._tls: dict[str, Tls] = {}
@@ -121,6 +123,7 @@ class LocalHands:
             binary=binary,
             trusts=trusting_whenever(self._authority.pem),
             grace_s=PATIENCE_S,
+            cgroups=self.cgroups,
         )
         runtime.watch(self._hear)
         return runtime
@@ -198,6 +201,12 @@ class RealHands(LocalHands):
         return {"Grpc-Metadata-macaroon": macaroon} if macaroon else {}
 
     async def ask_to_stop(self, node: Node) -> None:
+        await self.make_wallet(node)
+        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
+        await super().ask_to_stop(node)
+
+    async def make_wallet(self, node: Node) -> None:
+        """Make the node's wallet, as its owner."""
         password = "aGFyYm91ciBsaWdodA=="
         seed = await self.call(node, "GET", "/v1/genseed")
         made = await self.call(
@@ -211,8 +220,6 @@ class RealHands(LocalHands):
             },
         )
         self._macaroons[node.id] = base64.b64decode(made["admin_macaroon"]).hex()
-        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
-        await super().ask_to_stop(node)
 
 
 def a_loopback_network() -> ipaddress.IPv4Network:

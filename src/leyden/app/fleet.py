@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import ipaddress
 import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from leyden import logs
-from leyden.app import doors, fencing, origins
+from leyden.app import doors, fencing, origins, seating
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
 from leyden.daemons.catalogue import Program
@@ -29,7 +28,6 @@ from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.seats import Seats, can_be_reached, may_give_users
 from leyden.services import certificates
 from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
@@ -40,7 +38,6 @@ from leyden.settings import Settings
 
 Binary = Callable[[Version], Awaitable[Path]]
 
-_FIRST_UID_OF_ROOT = 3 << 16
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2
 
@@ -145,7 +142,7 @@ def _fleet(
 ) -> Fleet:
     given = platform.settings
     root = given.home_path / "nodes"
-    seats = fencing.seated(given, _seats(given, root), grounds)
+    seats = fencing.seated(given, seating.seats(given, root), grounds)
     if seats.first_uid is not None:
         binary = _within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
@@ -161,6 +158,7 @@ def _fleet(
             cors_origins=doors.origins(given),
             logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
             grace_s=given.node_stop_grace_s,
+            cgroups=seating.cgroups(given),
         ),
         homes=LocalHomes(layout),
         gateway=doors.gateway(given),
@@ -184,36 +182,6 @@ def _fleet(
         ),
         roots=Roots(given.acme_authorities),
     )
-
-
-def _seats(given: Settings, root: Path) -> Seats:
-    first_uid = given.nodes_first_uid or None
-    if first_uid is None and may_give_users():
-        root.mkdir(parents=True, exist_ok=True)
-        root.chmod(0o711)
-        if can_be_reached(root):
-            first_uid = _FIRST_UID_OF_ROOT
-        else:
-            log.warning(
-                "nodes share our user: others may not pass through the home folder",
-                home=str(given.home_path),
-            )
-    return Seats(
-        network=_network(given.nodes_addresses),
-        rest_port=given.node_rest_port,
-        grpc_port=given.node_grpc_port,
-        first_uid=first_uid,
-    )
-
-
-def _network(text: str) -> ipaddress.IPv4Network:
-    try:
-        network = ipaddress.IPv4Network(text)
-    except ValueError as error:
-        raise SetupError(f"nodes_addresses: {error}") from None
-    if not network.is_loopback:
-        raise SetupError("nodes_addresses: must lie within 127.0.0.0/8")
-    return network
 
 
 def _grounds(given: Settings) -> Iterator[tuple[Network, Ground]]:

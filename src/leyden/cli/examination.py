@@ -13,6 +13,7 @@ from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
 from leyden.runtimes import nftables
+from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 from leyden.values import dataclass
 
@@ -52,6 +53,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         mend="only root can start a program as another user; nodes share this one",
     )
     yield _fence(given)
+    yield _cgroups(given)
 
 
 def _fence(given: Settings) -> Finding:
@@ -63,6 +65,18 @@ def _fence(given: Settings) -> Finding:
         well=not why,
         needed=given.nodes_fence == "required",
         mend=f"{why}; as root: apt-get install nftables",
+    )
+
+
+def _cgroups(given: Settings) -> Finding:
+    why = Cgroups(given.home_path).trouble()
+    if given.nodes_cgroups == "off":
+        why = "the setting nodes_cgroups is off"
+    return Finding(
+        what="the kernel holds each node to its share of memory and processor",
+        well=not why,
+        needed=given.nodes_cgroups == "required",
+        mend=f"{why}; it takes root, and a machine that lets it make control groups",
     )
 
 

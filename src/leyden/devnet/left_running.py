@@ -11,6 +11,7 @@ from leyden.devnet import access, network
 from leyden.devnet.daemon import claim, output
 from leyden.errors import SetupError
 from leyden.runtimes import nftables
+from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 
 Say = Callable[[str], None]
@@ -38,6 +39,7 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
         say("gateway stopped")
     if nftables.take_down(given.home_path):
         say("the fence around nodes is down")
+    Cgroups(given.home_path).take_down()
     if await network.stop(given.home_path):
         say("private chain stopped")
 

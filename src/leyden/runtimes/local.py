@@ -9,10 +9,11 @@ import contextlib
 import shutil
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
+from leyden import logs, processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
 from leyden.domain.versions import Version
@@ -23,12 +24,16 @@ from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
+from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.layout import Layout
 from leyden.values import dataclass
+
+log = logs.get()
 
 _REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
 _MOST_OUTPUT: Final = 1 << 20
 _AGAIN_S: Final = 1.0
+_HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
 
 
 @dataclass(slots=True)
@@ -56,6 +61,7 @@ class LocalRuntime:
         cors_origins: tuple[str, ...] = (),
         logs: Logs | None = None,
         grace_s: float = 600,
+        cgroups: Cgroups | None = None,
     ) -> None:
         self.layout = layout
         self._seats = layout.seats
@@ -64,6 +70,7 @@ class LocalRuntime:
         self._cors_origins = cors_origins
         self._logs = logs or Logs()
         self._grace_s = grace_s
+        self._cgroups = cgroups
         self._watched: dict[str, _Watched] = {}
         self._tell: Tell = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
@@ -194,11 +201,21 @@ class LocalRuntime:
             ending=asyncio.create_task(self._await_end(node, running)),
         )
         self._watched[node.id] = watched
+        self._hold(node, running, after_s=_HELD_AFTER_S if new else 0)
         return watched
+
+    def _hold(self, node: Node, running: Identity, *, after_s: float) -> None:
+        """Have the kernel hold it to its share, where the kernel can."""
+        if self._cgroups is not None:
+            share, loop = self._seats.shares[node.type], asyncio.get_running_loop()
+            hold = partial(self._cgroups.hold, node.id, running, share)
+            loop.call_later(after_s, loop.run_in_executor, None, hold)
 
     async def _await_end(self, node: Node, running: Identity) -> None:
         code = await _exited(running)
         self._watched[node.id].stream.close()
+        if self._cgroups is not None and self._cgroups.let_go(node.id):
+            log.warning("an lnd took more memory than its share", node=node.id)
         self._see(node.id, self._gone(node, _written(running), code=code))
 
     def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:

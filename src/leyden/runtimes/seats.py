@@ -19,6 +19,7 @@ from leyden.values import dataclass
 MIB: Final = 1 << 20
 # lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
 LEAST_MEMORY: Final = 400 * MIB
+USUAL_WEIGHT: Final = 100
 _OTHERS_MAY_PASS: Final = 0o001
 
 
@@ -27,6 +28,7 @@ class Share:
     """What a node may use of the machine."""
 
     memory: int  # bytes
+    weight: int = USUAL_WEIGHT  # where processors are short
     open_files: int = 4096
 
     def __post_init__(self) -> None:
@@ -38,7 +40,7 @@ class Share:
 
     @property
     def limits(self) -> Limits:
-        """Give what the kernel holds it to; memory is lnd's own to keep within."""
+        """Give what each process is held to; cgroups.py holds it to the rest."""
         return Limits(open_files=self.open_files)
 
     @property
@@ -49,7 +51,7 @@ class Share:
 
 SHARES: Final[Mapping[Type, Share]] = {
     Type.STANDARD: Share(memory=1024 * MIB),
-    Type.PROFESSIONAL: Share(memory=4096 * MIB, open_files=16_384),
+    Type.PROFESSIONAL: Share(memory=4096 * MIB, weight=400, open_files=16_384),
 }
 
 

@@ -15,6 +15,9 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 Some = Annotated[int, Meta(ge=1, le=10**9)]
+# lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
+Memory = Annotated[int, Meta(ge=400, le=10**6)]
+Weight = Annotated[int, Meta(ge=1, le=10_000)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,6 +88,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
     nodes_may_not_reach: str = ""
     """Public networks that nodes may not reach, our own ones say."""
+    nodes_cgroups: Literal["auto", "required", "off"] = "auto"
+    """Whether the kernel holds nodes to their shares: where it can, always, or not."""
+    standard_memory_mb: Memory = 1024
+    """The memory of a standard node."""
+    standard_weight: Weight = 100
+    """How much a standard node counts where processors are short."""
+    professional_memory_mb: Memory = 4096
+    """The memory of a professional node."""
+    professional_weight: Weight = 400
+    """How much a professional node counts where processors are short."""
     node_rest_port: Port = 18_080
     """The port of each node's REST, at the node's own address."""
     node_grpc_port: Port = 18_009

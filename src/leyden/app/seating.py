@@ -1,0 +1,82 @@
+"""Where nodes sit on this machine: addresses, users, and shares that are held."""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from leyden import logs
+from leyden.domain.nodes import Type
+from leyden.errors import SetupError
+from leyden.runtimes.cgroups import Cgroups
+from leyden.runtimes.seats import (
+    MIB,
+    SHARES,
+    Seats,
+    Share,
+    can_be_reached,
+    may_give_users,
+)
+from leyden.settings import Settings
+
+_FIRST_UID_OF_ROOT: Final = 3 << 16
+
+log = logs.get()
+
+
+def seats(given: Settings, root: Path) -> Seats:
+    """Give each node an address and a share, and a user where we can."""
+    first_uid = given.nodes_first_uid or None
+    if first_uid is None and may_give_users():
+        root.mkdir(parents=True, exist_ok=True)
+        root.chmod(0o711)
+        if can_be_reached(root):
+            first_uid = _FIRST_UID_OF_ROOT
+        else:
+            log.warning(
+                "nodes share our user: others may not pass through the home folder",
+                home=str(given.home_path),
+            )
+    return Seats(
+        network=_network(given.nodes_addresses),
+        rest_port=given.node_rest_port,
+        grpc_port=given.node_grpc_port,
+        first_uid=first_uid,
+        shares=dict(_shares(given)),
+    )
+
+
+def _shares(given: Settings) -> Iterator[tuple[Type, Share]]:
+    asked = {
+        Type.STANDARD: (given.standard_memory_mb, given.standard_weight),
+        Type.PROFESSIONAL: (given.professional_memory_mb, given.professional_weight),
+    }
+    for type_, (memory_mb, weight) in asked.items():
+        yield type_, replace(SHARES[type_], memory=memory_mb * MIB, weight=weight)
+
+
+def cgroups(given: Settings) -> Cgroups | None:
+    """Give what holds nodes to their shares, if anything can."""
+    if given.nodes_cgroups == "off":
+        log.warning("nodes are not held to their shares: nodes_cgroups is off")
+        return None
+    found = Cgroups(given.home_path)
+    try:
+        found.prepare()
+    except SetupError as error:
+        if given.nodes_cgroups == "required":
+            raise SetupError(f"nodes_cgroups: {error.message}") from None
+        log.warning("nodes are not held to their shares", why=error.message)
+        return None
+    return found
+
+
+def _network(text: str) -> ipaddress.IPv4Network:
+    try:
+        network = ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise SetupError(f"nodes_addresses: {error}") from None
+    if not network.is_loopback:
+        raise SetupError("nodes_addresses: must lie within 127.0.0.0/8")
+    return network

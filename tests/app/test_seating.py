@@ -1,0 +1,37 @@
+"""The shares that settings give nodes, and who holds nodes to them."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from leyden.app import seating
+from leyden.domain.nodes import Type
+from leyden.errors import SetupError
+from leyden.runtimes.cgroups import Cgroups
+from leyden.runtimes.seats import MIB
+from leyden.settings import Settings
+
+
+def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:
+    given = Settings(standard_memory_mb=600, professional_weight=900)
+    shares = seating.seats(given, tmp_path / "nodes").shares
+    assert shares[Type.STANDARD].memory == 600 * MIB
+    assert shares[Type.STANDARD].weight == 100
+    assert shares[Type.PROFESSIONAL].weight == 900
+    assert shares[Type.PROFESSIONAL].open_files > shares[Type.STANDARD].open_files
+
+
+def test_where_shares_must_be_held_nothing_starts_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = partial(Cgroups, mount=tmp_path / "no such mount")
+    monkeypatch.setattr(seating, "Cgroups", nowhere)
+    assert seating.cgroups(Settings(home=str(tmp_path))) is None
+    given = Settings(home=str(tmp_path), nodes_cgroups="required")
+    with pytest.raises(SetupError, match="^nodes_cgroups:"):
+        seating.cgroups(given)
+
+
+def test_who_wants_none_gets_none(tmp_path: Path) -> None:
+    assert seating.cgroups(Settings(home=str(tmp_path), nodes_cgroups="off")) is None

@@ -1,0 +1,284 @@
+"""The share that the kernel holds a node to, where there are control groups."""
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leyden import processes
+from leyden.domain.nodes import Node, Type
+from leyden.domain.observations import State
+from leyden.errors import SetupError
+from leyden.processes import Identity
+from leyden.runtimes.cgroups import Cgroups
+from leyden.runtimes.seats import LEAST_MEMORY, MIB, Share
+from tests.contracts.runtimes import (
+    LocalHands,
+    RealHands,
+    install_stand_in,
+    start,
+    until,
+)
+from tests.domain.nodes import a_node
+
+# Not every machine has them to give, whoever tests on it.
+WITH_CGROUPS = pytest.mark.xfail(
+    bool(trouble := Cgroups(Path("/nowhere")).trouble()), reason=trouble, run=False
+)
+SHARE = Share(memory=LEAST_MEMORY)
+ASKED = "import sys, time; sys.stdin.readline()\n"
+HUNGRY = ASKED + "kept = b'x' * (600 << 20); print('has it', flush=True)"
+FRUGAL = ASKED + "kept = b'x' * (60 << 20); print('has it', flush=True); time.sleep(60)"
+MANY_THREADS = """
+import threading
+let_go = threading.Event()
+try:
+    for number in range(3_000):
+        threading.Thread(target=let_go.wait, daemon=True).start()
+except RuntimeError:
+    print(number, flush=True)
+let_go.set()
+"""
+
+
+class Program:
+    """A process of a test's, which begins once it is told to."""
+
+    def __init__(self, code: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        found = processes.identify(self.process.pid)
+        assert found is not None
+        self.identity: Identity = found
+
+    def go(self) -> str:
+        """Tell it to, and give the first line it says."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self) -> int:
+        self.process.kill()
+        self.process.communicate()
+        return self.process.returncode
+
+
+@pytest.fixture
+def cgroups(tmp_path: Path) -> Iterator[Cgroups]:
+    made = Cgroups(tmp_path)
+    made.prepare()
+    yield made
+    made.take_down()
+
+
+@pytest.fixture
+def node() -> Node:
+    return a_node()
+
+
+def states(hands: LocalHands) -> set[tuple[str, State | None]]:
+    return {(seen.process, seen.state) for seen in hands.told}
+
+
+def is_held(process: Identity, node_id: str) -> bool:
+    groups = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
+    return any(group.endswith(f"/{node_id}") for group in groups)
+
+
+@WITH_CGROUPS
+def test_who_takes_more_memory_than_its_share_is_ended_and_nobody_else(
+    cgroups: Cgroups,
+) -> None:
+    hungry, frugal = Program(HUNGRY), Program(FRUGAL)
+    cgroups.hold("hungry", hungry.identity, SHARE)
+    cgroups.hold("frugal", frugal.identity, SHARE)
+    assert hungry.go() == ""
+    hungry.process.wait(30)
+    assert hungry.end() == -signal.SIGKILL
+    assert frugal.go() == "has it"
+    assert cgroups.let_go("hungry"), "it was ended for want of memory"
+    frugal.end()
+    assert not cgroups.let_go("frugal")
+
+
+@WITH_CGROUPS
+def test_where_processors_are_short_each_gets_by_its_weight(cgroups: Cgroups) -> None:
+    def used_s(program: Program) -> int:
+        stat = Path(f"/proc/{program.process.pid}/stat").read_text()
+        return int(stat.rpartition(")")[2].split()[11])
+
+    spin = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
+    light, heavy = (Program(spin + ASKED + "while True: pass") for _ in range(2))
+    cgroups.hold("light", light.identity, SHARE)
+    cgroups.hold("heavy", heavy.identity, replace(SHARE, weight=800))
+    for program in (light, heavy):
+        assert program.process.stdin is not None
+        program.process.stdin.write("go\n")
+        program.process.stdin.flush()
+    with suppress(subprocess.TimeoutExpired):
+        heavy.process.wait(3)
+    used = used_s(heavy) / max(used_s(light), 1)
+    for program in (light, heavy):
+        program.end()
+    assert used > 3, "of eight, with whatever else runs there"
+
+
+@WITH_CGROUPS
+def test_threads_have_an_end(cgroups: Cgroups) -> None:
+    program = Program(ASKED + MANY_THREADS)
+    cgroups.hold("many", program.identity, SHARE)
+    assert 900 < int(program.go()) < 1_024
+    program.end()
+
+
+@WITH_CGROUPS
+def test_a_stranger_with_the_same_pid_is_not_held(cgroups: Cgroups) -> None:
+    stranger = Program(ASKED)
+    cgroups.hold("node", replace(stranger.identity, started="long ago"), SHARE)
+    assert not is_held(stranger.identity, "node")
+    stranger.end()
+
+
+@WITH_CGROUPS
+def test_nothing_is_left_of_them(cgroups: Cgroups) -> None:
+    program = Program(ASKED)
+    cgroups.hold("node", program.identity, SHARE)
+    folders = [tree.ours for tree in cgroups._trees()]
+    cgroups.take_down()
+    assert is_held(program.identity, "node"), "somebody is in there"
+    program.end()
+    cgroups.take_down()
+    assert not any(folder.exists() for folder in folders)
+
+
+@pytest.fixture
+async def hands(tmp_path: Path, cgroups: Cgroups) -> AsyncIterator[LocalHands]:
+    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
+    hands.cgroups = cgroups
+    hands.begin_anew()
+    yield hands
+    await hands.close()
+
+
+@WITH_CGROUPS
+async def test_a_node_is_held_from_its_start_to_its_end(
+    hands: LocalHands, cgroups: Cgroups, node: Node
+) -> None:
+    node = await start(hands, node)
+    await until(lambda: is_held(hands.identity(node), node.id))
+    groups = [tree.ours / node.id for tree in cgroups._trees()]
+    hands.begin_anew()
+    await hands.runtime.observe(node)
+    assert is_held(hands.identity(node), node.id)
+    await hands.crash(node)
+    await until(lambda: not any(group.exists() for group in groups))
+
+
+@WITH_CGROUPS
+async def test_a_node_that_nobody_held_is_held_once_it_is_found(
+    hands: LocalHands, cgroups: Cgroups, node: Node
+) -> None:
+    """It was started by a platform that knew of no groups, or died too soon."""
+    hands.cgroups = None
+    hands.begin_anew()
+    node = await start(hands, node)
+    assert not is_held(hands.identity(node), node.id)
+    hands.cgroups = cgroups
+    hands.begin_anew()
+    await hands.runtime.observe(node)
+    await until(lambda: is_held(hands.identity(node), node.id))
+
+
+@pytest.fixture
+async def real_hands(
+    tmp_path: Path, cgroups: Cgroups, real_lnd: Path
+) -> AsyncIterator[RealHands]:
+    hands = RealHands(tmp_path / "nodes", real_lnd)
+    hands.cgroups = cgroups
+    yield hands
+    await hands.close()
+
+
+@WITH_CGROUPS
+@pytest.mark.real
+async def test_the_smallest_share_there_may_be_is_enough_to_unlock_a_wallet(
+    real_hands: RealHands, node: Node
+) -> None:
+    """Also while somebody on the whitelist guesses: each try takes 256 MiB."""
+    hands = real_hands
+    hands.seats = replace(hands.seats, shares=dict.fromkeys(Type, SHARE))
+    hands.begin_anew()
+    node = await start(hands, node)
+    await until(lambda: (node.process, State.NON_EXISTING) in states(hands))
+    await hands.make_wallet(node)
+    await hands.crash(node)
+    await until(lambda: not hands.told[-1].alive)
+    node = await start(hands, node)
+    await until(lambda: (node.process, State.LOCKED) in states(hands))
+    await until(lambda: is_held(hands.identity(node), node.id))
+    guesses = await asyncio.gather(*(unlock(hands, node, "guess") for _ in range(2)))
+    assert all("invalid passphrase" in guess for guess in guesses)
+    assert await unlock(hands, node, "harbour light") == "{}"
+    await until(lambda: (node.process, State.RPC_ACTIVE) in states(hands))
+
+
+async def unlock(hands: RealHands, node: Node, password: str) -> str:
+    url = f"https://{node.host}:{hands.seats.rest_port}/v1/unlockwallet"
+    packed = base64.b64encode(password.encode()).decode()
+    curl = await asyncio.create_subprocess_exec(
+        *("curl", "--silent", "--insecure", url),
+        *("--data", json.dumps({"wallet_password": packed})),
+        stdout=subprocess.PIPE,
+    )
+    said, _ = await curl.communicate()
+    return said.decode()
+
+
+def test_the_one_tree_of_version_2_is_written_as_the_kernel_reads_it(
+    tmp_path: Path,
+) -> None:
+    mount = tmp_path / "cgroup"
+    mount.mkdir()
+    (mount / "cgroup.controllers").write_text("cpuset cpu io memory pids")
+    enabled = mount / "cgroup.subtree_control"
+    enabled.write_text("")
+    cgroups = Cgroups(tmp_path, mount=mount)
+    cgroups.prepare()
+    assert enabled.read_text() == "+cpu +memory +pids"
+    (tree,) = cgroups._trees()
+    # What the kernel puts into each new folder.
+    (tree.ours / "cgroup.subtree_control").write_text("cpu memory pids")
+    group = tree.ours / "node"
+    group.mkdir()
+    for file in ("memory.max", "cpu.weight", "pids.max", "cgroup.procs"):
+        (group / file).write_text("")
+    (group / "memory.events").write_text("max 7\noom 1\noom_kill 1\n")
+    program = Program(ASKED)
+    cgroups.hold("node", program.identity, replace(SHARE, weight=400))
+    assert (group / "memory.max").read_text() == str(400 * MIB)
+    assert (group / "cpu.weight").read_text() == "400"
+    assert (group / "cgroup.procs").read_text() == str(program.process.pid)
+    program.end()
+    assert cgroups.let_go("node")
+
+
+def test_where_there_are_none_they_may_not_be_required(tmp_path: Path) -> None:
+    nowhere = Cgroups(tmp_path, mount=tmp_path / "no such mount")
+    assert "has no groups" in nowhere.trouble()
+    with pytest.raises(SetupError):
+        nowhere.prepare()
