@@ -29,7 +29,7 @@ def test_where_shares_must_be_held_nothing_starts_without(
     monkeypatch.setattr(seating, "Cgroups", nowhere)
     assert seating.cgroups(Settings(home=str(tmp_path))) is None
     given = Settings(home=str(tmp_path), nodes_cgroups="required")
-    with pytest.raises(SetupError, match="^nodes_cgroups:"):
+    with pytest.raises(SetupError, match="nodes_cgroups: "):
         seating.cgroups(given)
 
 

@@ -131,6 +131,8 @@ class LocalRuntime:
         """Stop listening; the nodes go on."""
         for node_id in list(self._watched):
             self._forget(node_id)
+        if self._cgroups is not None:
+            self._cgroups.take_down()  # but for those that somebody is in
 
     def _make_home(self, node: Node, outfit: Outfit, host: str) -> None:
         folder = self.layout.folder(node)
