@@ -20,7 +20,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,6 +35,7 @@ from leyden.domain.versions import OFFERED
 from leyden.gateway.certificates import open_or_create
 from leyden.processes import Identity
 from leyden.services import outfitting
+from leyden.values import replace
 
 PORT = 18_080
 DOMAIN = "nodes.localhost"

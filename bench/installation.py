@@ -15,7 +15,7 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,6 +44,7 @@ from leyden.services.platform import Platform
 from leyden.services.shop import Shop
 from leyden.services.starts import Starts
 from leyden.settings import Settings
+from leyden.values import replace
 from leyden.web.addresses import is_page
 from leyden.web.app import dashboard
 

@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +43,7 @@ from leyden.storage.database import open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Lane, Work, Worker
+from leyden.values import replace
 from tests.contracts.markets import reached
 from tests.devnet.bazaar import Bazaar
 

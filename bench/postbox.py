@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
@@ -28,6 +28,7 @@ from leyden.storage.outfits import SealedOutfit
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Lane, Worker
+from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender

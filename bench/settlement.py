@@ -324,7 +324,7 @@ def main() -> int:
     parser.add_argument("--held-up", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     logs.configure(form="text", level="warning")
-    memory.collect_seldom()  # as the program that serves does; for both contenders
+    memory.keep_what_is_here()  # as the program that serves does; for both contenders
     if given.settle:
         uvloop.run(settle_what_is_left(given.settle, given.payments))
         return 0

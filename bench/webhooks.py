@@ -366,7 +366,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 async def main(parts: Sequence[str], rounds: int) -> int:
     """Run the parts that are asked for; give 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
-    memory.collect_seldom()  # as the platform does when it starts
+    memory.keep_what_is_here()  # as the platform does when it starts
     missed = 0
     if "reaction" in parts:
         missed |= await reaction(pairs=max(4 * rounds, 1))

@@ -16,7 +16,7 @@ from typing import Literal, TextIO
 
 import msgspec
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _COLOURS = {"debug": 2, "info": 32, "warning": 33, "error": 31}
@@ -26,8 +26,7 @@ Level = Literal["debug", "info", "warning", "error"]
 Form = Literal["text", "json"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One thing that is told."""
 
     level: Level
@@ -36,8 +35,7 @@ class Line:
     trace: str = ""
 
 
-@dataclass
-class _Output:
+class _Output(Struct):
     least: int
     write: Callable[[Line], None]
 

@@ -20,7 +20,7 @@ from leyden.errors import Away, Stale
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.tasks import Claim
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -98,8 +98,7 @@ class Work:
         self.settled = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lane:
+class Lane(Struct, frozen=True, kw_only=True):
     """One kind of task: who runs it, and how many at a time.
 
     Where tasks are handed, those of a few commits at once may be more than that.

@@ -1,75 +1,32 @@
-"""Data classes as the standard library makes them, in half the time.
+"""What values are made of: classes that hold what they are given, and little more.
 
-For each class it writes, compiles and runs six functions, and there are two hundred
-classes: that was a quarter of a start. Comparing, hashing and showing are the same for
-all of them but for the names of the fields, and need not be written again.
+msgspec makes such a class in 14 µs. The standard library's data classes, for each of
+which six functions are written, compiled and run, take 0.7 ms, and there are two
+hundred: that was a quarter of a start.
 """
 
-import dataclasses
 from collections.abc import Callable
-from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass
+from msgspec import Struct, field
+from msgspec.structs import asdict, fields
+
+if TYPE_CHECKING:  # mypy knows for this one that the names and types have to fit
+    from dataclasses import replace
 else:
+    from msgspec.structs import replace
 
-    def dataclass(cls=None, /, *, eq=True, **how):  # noqa: ANN001,ANN003,ANN201
-        """Do as `dataclasses.dataclass`; what is defined in the class stays so."""
-
-        def made(cls: type) -> type:
-            if "order" in how:
-                return dataclasses.dataclass(cls, eq=eq, **how)
-            own = frozenset(vars(cls))
-            cls = dataclasses.dataclass(cls, eq=False, repr=False, **how)
-            fields = dataclasses.fields(cls)
-            _add(cls, own, "__repr__", _shown([f.name for f in fields if f.repr]))
-            if eq:
-                compared = [f.name for f in fields if f.compare]
-                _add(cls, own, "__eq__", _equal(_values(compared)))
-                hashed = [
-                    f for f in fields if (f.compare if f.hash is None else f.hash)
-                ]
-                hash_ = _hashed(_values([f.name for f in hashed]))
-                _add(cls, own, "__hash__", hash_ if how.get("frozen") else None)
-            return cls
-
-        return made if cls is None else made(cls)
+__all__ = ["Struct", "asdict", "field", "fields", "hiding", "replace"]
 
 
-__all__ = ["dataclass"]
+def hiding(*secrets: str) -> Callable[[Struct], str]:
+    """Give a `__repr__` that leaves these fields out, for what must not be logged."""
 
-
-def _add(cls: type, own: frozenset[str], name: str, what: object) -> None:
-    if name not in own:
-        setattr(cls, name, what)
-
-
-def _values(names: list[str]) -> Callable[[object], Any]:
-    return attrgetter(*names) if names else lambda _: ()
-
-
-def _equal(values: Callable[[object], Any]) -> Callable[..., Any]:
-    def equal(self: object, other: object) -> Any:
-        if other.__class__ is not self.__class__:
-            return NotImplemented
-        return values(self) == values(other)
-
-    return equal
-
-
-def _hashed(values: Callable[[object], Any]) -> Callable[..., int]:
-    def hashed(self: object) -> int:
-        return hash(values(self))
-
-    return hashed
-
-
-def _shown(names: list[str]) -> Callable[..., str]:
     @recursive_repr()
-    def shown(self: object) -> str:
+    def shown(self: Struct) -> str:
+        names = [name for name in self.__struct_fields__ if name not in secrets]
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{self.__class__.__qualname__}({values})"
+        return f"{type(self).__qualname__}({values})"
 
     return shown

@@ -1,7 +1,6 @@
 """The auction between real poolds: offered, registered, matched, a channel."""
 
 import asyncio
-import dataclasses
 import itertools
 import json
 import signal
@@ -9,13 +8,12 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from leyden import processes
+from leyden import processes, values
 from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
 from leyden.devnet.auctioneer import Auctioneer
 from leyden.domain.pricing import LEASES
@@ -176,8 +174,7 @@ async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
     await bazaar.has_channel(sats)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dearer(Auctioneer):
+class Dearer(Auctioneer, frozen=True, kw_only=True):
     """An auction that asks for more than it did, and has one lease only."""
 
     def argv(self) -> list[str]:
@@ -188,9 +185,7 @@ class Dearer(Auctioneer):
 async def other_terms(bazaar: Bazaar) -> AsyncIterator[None]:
     usual = bazaar.auctioneer.daemon
     assert isinstance(usual, Auctioneer)
-    fields = {
-        each.name: getattr(usual, each.name) for each in dataclasses.fields(usual)
-    }
+    fields = {each.name: getattr(usual, each.name) for each in values.fields(usual)}
     try:
         for daemon in (Dearer(**fields), usual):
             bazaar.auctioneer.daemon = daemon
@@ -259,8 +254,8 @@ async def test_what_the_auction_does_not_sell_makes_no_ticket_and_says_why(
     await bazaar.is_open()
     async with buying(bazaar) as market:
         wish = await priced(market, 300_000)
-        channel = dataclasses.replace(wish.channel, **odd)  # type: ignore[arg-type]
-        refused = await market.offer(why, dataclasses.replace(wish, channel=channel))
+        channel = values.replace(wish.channel, **odd)  # type: ignore[arg-type]
+        refused = await market.offer(why, values.replace(wish, channel=channel))
         assert isinstance(refused, NoTicket)
         assert why in refused.why
 
@@ -272,7 +267,7 @@ async def test_a_bid_that_the_auction_does_not_take_is_seen_and_withdrawn(
     await bazaar.is_open()
     async with buying(bazaar, registering_takes_s=1) as market:
         wish = await priced(market, 300_000)
-        dear = dataclasses.replace(wish, rate_fixed=2**31)
+        dear = values.replace(wish, rate_fixed=2**31)
         made = await market.offer("too dear", dear)
         assert isinstance(made, Ticket)
         await bazaar.register(made.text)

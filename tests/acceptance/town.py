@@ -18,7 +18,7 @@ import ssl
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ import aiohttp
 from leyden.devnet.places import AuctionPorts
 from leyden.lnd.client import Lnd, opened
 from leyden.lnd.states import Address, trusting
+from leyden.values import fields
 from tests.ports import free_port
 
 LEYDEN = Path(sys.executable).parent / "leyden"

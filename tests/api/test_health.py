@@ -1,7 +1,5 @@
 """Health is asked every few seconds, so it costs the same however much there is."""
 
-from dataclasses import replace
-
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
@@ -10,6 +8,7 @@ from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Row, Run, Statement, Value
+from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.away import AwayDatabase
 

@@ -1,6 +1,5 @@
 """The webhook endpoints: deliveries, redeliver, test, rotate-secret."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.domain.nodes import NOON, a_node
 from tests.services.post import SECRET, URL, Post

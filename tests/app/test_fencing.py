@@ -3,7 +3,6 @@
 import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from leyden.runtimes.fence import Opening
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.seats import Seats
 from leyden.settings import Settings
+from leyden.values import replace
 from tests.contracts.runtimes import a_loopback_network
 
 BTCD = Btcd(host="127.0.0.1:18556", user="u", password="p", certificate=b"c")

@@ -1,6 +1,5 @@
 """Who runs with other origins than are set now is counted, so that it can be told."""
 
-from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from leyden.lnd.home import Tls
 from leyden.lnd.options import Options
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.seats import Seats
+from leyden.values import replace
 from tests.domain.nodes import a_node
 
 OURS = ("https://a.example", "https://b.example:8443")

@@ -11,7 +11,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from leyden.cli.unlocker.nodes import Kept, Node, load
 from leyden.cli.unlocker.receiver import Unlocker, receiving
 from leyden.domain.webhooks import StatusChanged, body, proof
 from leyden.errors import SetupError
+from leyden.values import replace
 from tests.webhooks.conftest import Serving
 
 from .locked_node import API, PASSWORD, LockedNode

@@ -8,7 +8,6 @@ import random
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +28,7 @@ from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.seats import Seats
+from leyden.values import replace
 from tests import stand_in_lnd
 from tests.authority import Authority
 from tests.domain.nodes import NOON, some_settings

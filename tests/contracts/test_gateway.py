@@ -1,7 +1,6 @@
 """One suite for every gateway. Whitelists are for the real one: tests/gateway."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from leyden.gateway.fake import FakeGateway
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Door, Route
 from leyden.gateway.supervisor import program
+from leyden.values import replace
 from tests.contracts.gateways import Case
 from tests.gateway.calls import Callers, echo_node
 from tests.ports import free_port

@@ -5,7 +5,6 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -23,6 +22,7 @@ from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
+from leyden.values import replace
 from tests.contracts.treasuries import (
     FakeWorld,
     Harbour,

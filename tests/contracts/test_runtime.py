@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from leyden.domain.nodes import Node
 from leyden.domain.observations import State
 from leyden.errors import Conflict
+from leyden.values import replace
 from tests.contracts.runtimes import (
     FakeHands,
     Hands,

@@ -15,7 +15,7 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +39,7 @@ from leyden.payments.base import Payments
 from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access, Treasury
+from leyden.values import replace
 from tests.ports import free_ports
 
 CHAIN = "simnet"

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +28,7 @@ from leyden.services.shop import Rules, Shop
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
+from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedTreasury
 from tests.crash.victim import KEYRING, say
 from tests.services.till import CHANNEL, PRICE, request_of

@@ -8,14 +8,13 @@ await bazaar.close()
 """
 
 import asyncio
-import dataclasses
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from leyden import processes
+from leyden import processes, values
 from leyden.devnet import access, network, overview, trader, trading, wallet
 from leyden.devnet.auction import Auction
 from leyden.devnet.auctioneer import EVERY_S
@@ -46,9 +45,9 @@ class Bazaar:
     async def opened(cls, home: Path, *, every_s: int = EVERY_S) -> Self:
         """Bring it up with free ports; skips where a program is not built."""
         programs = built("btcd", "lnd", "poold", "auctioneer")
-        names = [field.name for field in dataclasses.fields(AuctionPorts)]
+        names = [field.name for field in values.fields(AuctionPorts)]
         traders = AuctionPorts(**dict(zip(names, free_ports(len(names)), strict=True)))
-        ports = dataclasses.replace(some_ports(), auction=traders)
+        ports = values.replace(some_ports(), auction=traders)
         chain = Network(home, programs=programs, ports=ports, last_wait_s=_LAST_WAIT_S)
         bazaar = cls(home, [])
         try:

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from leyden.devnet.network import stop
 from leyden.devnet.wallet import opened
 from leyden.errors import Malformed, SetupError
 from leyden.processes import Identity
+from leyden.values import replace
 from tests.devnet.conftest import Place
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]

@@ -32,7 +32,7 @@ async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
-    traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__dataclass_fields__, 9))
+    traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__struct_fields__, 9))
     home = a_home(tmp_path, Ports(btcd=9, auction=traders))
     assert (await overview.status(home))["market"] == "not open"
     with pytest.raises(Away, match="the auctioneer does not answer"):

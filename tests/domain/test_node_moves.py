@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from leyden.domain.node_moves import KEPT, LONGEST_PAUSE, MOVES, Step, command, plan
 from leyden.domain.nodes import Action, Node, Seen, Status, Wanted, check_name
 from leyden.errors import Malformed, NotAllowed
+from leyden.values import replace
 from tests.domain.nodes import NOON, a_node
 
 ASKABLE = [action for action in Action if action is not Action.CREATE]

@@ -2,7 +2,6 @@
 
 import base64
 import unicodedata
-from dataclasses import asdict, fields, replace
 
 import pytest
 from hypothesis import given
@@ -23,6 +22,7 @@ from leyden.domain.node_settings import (
 )
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import Malformed
+from leyden.values import asdict, fields, replace
 
 # The contract's table, letter for letter, in its order.
 CONTRACT = [

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -19,6 +18,7 @@ from leyden.domain.orders import (
 from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
+from leyden.values import replace
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

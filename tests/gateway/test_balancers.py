@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
+from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, CHARLIE, HOST, EchoNode
 from tests.gateway.test_hello import client_hello
 

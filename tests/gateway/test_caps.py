@@ -1,7 +1,6 @@
 """How many connections one source and one node may have, with the real Envoy."""
 
 import asyncio
-from dataclasses import replace
 from importlib.resources import files
 from ipaddress import ip_address
 
@@ -10,6 +9,7 @@ import wasmtime
 
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
+from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, CHARLIE, Call, Callers, EchoNode
 
 PER_SOURCE = 20  # as the fixtures set them

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.envoy import Listeners, Listening
 from leyden.gateway.routes import Door
 from leyden.gateway.supervisor import Supervisor
+from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 from tests.ports import free_port

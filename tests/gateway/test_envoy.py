@@ -1,13 +1,13 @@
 """What Envoy is told, letter by letter where it matters."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from leyden.gateway.envoy import LISTENER, Listeners, Listening
 from leyden.gateway.routes import Address, Door, Route
+from leyden.values import replace
 
 PORTS = {Door.REST: 8080, Door.GRPC: 10009}
 HARBOUR = Route(

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from leyden.gateway.envoy import (
     as_json,
     as_protobuf,
 )
+from leyden.values import replace
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 
 

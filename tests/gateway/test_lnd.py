@@ -6,7 +6,7 @@ import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from leyden.gateway.certificates import Authority, open_or_create
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Door, Route
+from leyden.values import replace
 from tests.gateway.calls import HOST
 from tests.ports import free_port
 

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Door
 from leyden.gateway.supervisor import program
+from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 
 pytestmark = pytest.mark.real

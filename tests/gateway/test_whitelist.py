@@ -1,7 +1,6 @@
 """Who gets in, with the real Envoy, from the first packet to the last."""
 
 import asyncio
-from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.envoy import Listening
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import APART, Door
+from leyden.values import replace
 from tests.gateway.calls import (
     ALICE,
     BOB,

@@ -4,7 +4,6 @@ import base64
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from leyden.lnd import conf, keys
 from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
 from leyden.lnd.home import Owner, Tls, channel_backup, log_file, render, write
 from leyden.lnd.options import REPEATABLE, Options, lines
+from leyden.values import fields, replace
 
 VERSION = OFFERED.default
 TLS = Tls(chain_pem=b"a chain\n", key_pem=b"its key\n")
@@ -407,7 +407,7 @@ def test_no_string_of_any_setting_becomes_another_option(name: str, value: str) 
     assert b"restcors" not in [line.partition(b"=")[0] for line in content.split(b"\n")]
 
 
-class Doubtful(Neutrino):
+class Doubtful(Neutrino, frozen=True):
     """A backend that names what the node's own settings have named already."""
 
     def lines(self) -> Iterator[tuple[str, str]]:

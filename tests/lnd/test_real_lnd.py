@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
 from leyden.lnd.home import Tls, log_file, write
 from leyden.lnd.options import Logs, Options, lines
 from leyden.lnd.sweep import sweep
+from leyden.values import fields, replace
 from tests.authority import Authority
 from tests.ports import free_port
 

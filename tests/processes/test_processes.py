@@ -8,7 +8,6 @@ import signal as signals
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from leyden.processes import (
     spawn,
     stop,
 )
+from leyden.values import replace
 
 SLEEP = ["/bin/sleep", "600"]
 

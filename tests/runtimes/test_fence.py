@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 from typing import Self
@@ -22,6 +21,7 @@ from leyden.errors import SetupError
 from leyden.runtimes import nftables
 from leyden.runtimes.fence import Fence, Opening
 from leyden.runtimes.seats import Seats, can_be_reached
+from leyden.values import replace
 from tests.contracts.runtimes import a_loopback_network
 
 FIRST_UID = 7_000 << 16

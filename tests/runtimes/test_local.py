@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from leyden.lnd.home import Tls
 from leyden.runtimes.base import Usage
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
+from leyden.values import replace
 from tests.authority import Authority
 from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
 from tests.disks import fill, small_disk
@@ -29,7 +29,7 @@ from tests.domain.nodes import a_node, some_settings
 
 KILLED_HALF_WAY = """
 import asyncio, os, signal, sys
-from dataclasses import replace
+from leyden.values import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 from leyden import processes

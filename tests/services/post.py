@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from leyden.storage.deliveries import Delivery
 from leyden.storage.outfits import SealedOutfit
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
+from leyden.values import replace
 from leyden.webhooks.fake import FakeSender, Received
 from tests.domain.nodes import NOON, a_node, some_settings
 

@@ -1,7 +1,6 @@
 """The time of an order is up, and what was paid into it is found first."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +14,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Statement
 from leyden.tasks import Worker
+from leyden.values import replace
 from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 

@@ -1,7 +1,6 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from leyden.services.issuance import ISSUANCE, Issuance
 from leyden.storage.database import Database
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Work
+from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.yard import HARBOUR, LEASE, Yard
 

@@ -1,7 +1,6 @@
 """Nodes from the wish to the end, with everything outside faked but the database."""
 
 import asyncio
-import dataclasses
 import uuid
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leyden import figures, logs
+from leyden import figures, logs, values
 from leyden.domain.nodes import Action, Network, Node, Status, Wanted
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
@@ -70,8 +69,8 @@ async def test_two_of_one_name_are_refused_but_not_across_organizations(
 
 
 async def test_many_at_once_get_slots_of_their_own(yard: Yard) -> None:
-    yard.fleet = dataclasses.replace(
-        yard.fleet, rules=dataclasses.replace(yard.fleet.rules, slots=12)
+    yard.fleet = values.replace(
+        yard.fleet, rules=values.replace(yard.fleet.rules, slots=12)
     )
     made = [await yard.create(f"pier {number}") for number in range(12)]
     assert {node.slot for node in made} == set(range(1, 13))
@@ -97,11 +96,9 @@ async def test_a_wrong_wish_leaves_nothing(
 
 
 async def test_a_network_that_is_not_set_up_is_not_offered(yard: Yard) -> None:
-    yard.fleet = dataclasses.replace(
+    yard.fleet = values.replace(
         yard.fleet,
-        rules=dataclasses.replace(
-            yard.fleet.rules, networks=frozenset({Network.TESTNET})
-        ),
+        rules=values.replace(yard.fleet.rules, networks=frozenset({Network.TESTNET})),
     )
     with pytest.raises(Malformed, match="mainnet is not offered here"):
         await yard.create(network=Network.MAINNET)
@@ -449,7 +446,7 @@ async def test_nobody_is_told_of_a_node_once_it_is_deleted(yard: Yard) -> None:
 
 async def test_nobody_commands_the_node_of_another(yard: Yard) -> None:
     node = await yard.running()
-    foreign = dataclasses.replace(node, organization_id=OTHER_SHORE)
+    foreign = values.replace(node, organization_id=OTHER_SHORE)
     for action in (Action.START, Action.STOP, Action.RESTART, Action.DELETE):
         with pytest.raises(NotFound):
             await yard.ask(foreign, action)

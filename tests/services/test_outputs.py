@@ -1,7 +1,5 @@
 """Coins, case by case: they add up, lie deep enough, and may be taken back."""
 
-from dataclasses import replace
-
 import pytest
 
 from leyden.domain import ledger
@@ -9,6 +7,7 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
+from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 

@@ -1,11 +1,10 @@
 """Another lnd in the treasury's place is noticed by its key."""
 
-from dataclasses import replace
-
 from leyden import figures, logs
 from leyden.payments.fake import FakePayments
 from leyden.services import recognition
 from leyden.services.verify import verify
+from leyden.values import replace
 from tests.services.till import Till
 
 OURS, THEIRS = f"02{'21' * 32}", f"03{'66' * 32}"

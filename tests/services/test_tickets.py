@@ -1,7 +1,6 @@
 """The ticket is made once, and the payment is taken only for a ticket."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,6 +20,7 @@ from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
+from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 

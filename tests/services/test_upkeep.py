@@ -1,6 +1,6 @@
 """The account at the auction is renewed in time, and its owner told when it is low."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -12,6 +12,7 @@ from leyden.errors import MarketAway, MarketRefused
 from leyden.services import upkeep
 from leyden.services.shop import EVERYTHING, UPKEEP
 from leyden.tasks import Work
+from leyden.values import replace
 from tests.services.till import Till, request_of
 
 HEIGHT = 900_000

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +17,7 @@ from leyden.services.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
+from leyden.values import replace
 from leyden.webhooks.fake import Received
 from tests.domain.nodes import NOON, a_node, some_settings
 

@@ -5,7 +5,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -16,6 +15,7 @@ from leyden.services.courier import WEBHOOKS, Courier, deliver
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Lane, Worker
+from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender

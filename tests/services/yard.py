@@ -10,7 +10,6 @@ await yard.settled()         # and written down
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -30,6 +29,7 @@ from leyden.services.watching import Watching, adopt
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
+from leyden.values import replace
 from tests.conftest import NOW
 
 HARBOUR = "harbour"

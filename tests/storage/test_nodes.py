@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ from leyden.domain.nodes import Action, Listed, Node, Status, Wanted
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
 from leyden.storage.outfits import SealedOutfit
+from leyden.values import replace
 from tests.domain.nodes import NOON, a_node, some_settings
 
 OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"

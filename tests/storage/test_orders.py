@@ -1,5 +1,4 @@
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,6 +10,7 @@ from leyden.domain.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
+from leyden.values import replace
 from tests.conftest import NOW
 
 WISH = Channel(

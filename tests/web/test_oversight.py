@@ -1,7 +1,5 @@
 """What operators look at: everybody's nodes, and the money of the shop."""
 
-from dataclasses import replace
-
 import pytest
 
 from leyden.domain.orders import Status
@@ -9,6 +7,7 @@ from leyden.services import accounts
 from leyden.services.orders import open_ticket
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.values import replace
 from leyden.web.state_map import SIDE, patches
 from tests.api.flow.conftest import World
 from tests.services.test_upkeep import Purse

@@ -1,6 +1,5 @@
 """What a page of ours never lets another site, or another team, do."""
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -9,6 +8,7 @@ from leyden.domain.accounts import Role
 from leyden.services import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.values import replace
 from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.away import AwayDatabase

@@ -7,7 +7,6 @@ timer for each request would be paid by the honest ones.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import field
 from email.utils import formatdate
 from time import time
 from typing import Protocol
@@ -15,11 +14,10 @@ from typing import Protocol
 from uvicorn.server import ServerState
 
 from leyden.processes import share
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What one connection, one address and all of them together may take."""
 
     header_bytes: int = 16 * 1024

@@ -16,7 +16,7 @@ from typing import Any
 
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Principal
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _MOST = 1_024
 _LONGEST_ANSWER = 16 * 1024
@@ -24,8 +24,7 @@ _LONGEST_ANSWER = 16 * 1024
 Asked = tuple[int, str, bytes, bytes]  # edition, method, path, digest of the key
 
 
-@dataclass(slots=True)
-class Known:
+class Known(Struct):
     """Who asks for what, and what the answer was if nothing else decides about it."""
 
     edition: int | None

@@ -10,7 +10,7 @@ import inspect
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal, get_args, get_type_hints
@@ -21,14 +21,13 @@ from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
 from leyden.services.platform import Platform
-from leyden.values import dataclass
+from leyden.values import Struct
 
 Method = Literal["GET", "POST", "DELETE"]
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-@dataclass(slots=True, kw_only=True)
-class Request:
+class Request(Struct, kw_only=True):
     """One call, authenticated: who asks for what, and when."""
 
     platform: Platform

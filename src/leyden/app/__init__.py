@@ -4,10 +4,9 @@ The only room that knows every implementation.
 """
 
 from leyden.app.home import holder, only_one
-from leyden.app.installation import VERSION, migrate, opened, running
+from leyden.app.installation import migrate, opened, running
 
 __all__ = [
-    "VERSION",
     "holder",
     "migrate",
     "only_one",

@@ -13,9 +13,7 @@ from leyden import logs
 from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
 from leyden.errors import Away, SetupError
-from leyden.gateway import jws
 from leyden.gateway.certificates import open_or_create
-from leyden.gateway.requests import opened_key
 from leyden.lnd.home import Tls
 from leyden.services import issuance
 from leyden.services.issuance import Issuance
@@ -44,6 +42,7 @@ async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
         return
     # Imported only where it is used: its HTTP client takes a twelfth of a second.
     from leyden.gateway.acme import Account, AcmeIssuer  # noqa: PLC0415
+    from leyden.gateway.requests import opened_key  # noqa: PLC0415
 
     secret = given.acme_binding_secret
     if secret and not _BASE64URL.fullmatch(secret):
@@ -74,6 +73,9 @@ async def challenges(platform: Platform) -> Challenges | None:
     """Give what answers the authority, if there is one."""
     if platform.issuance is None:
         return None
+    from leyden.gateway import jws  # noqa: PLC0415  a tenth of a start
+    from leyden.gateway.requests import opened_key  # noqa: PLC0415
+
     key = opened_key(await _account_key(platform))
     return Challenges(jws.thumbprint(key))
 

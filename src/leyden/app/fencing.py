@@ -6,7 +6,6 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from leyden.runtimes.fence import Fence, Opening, block_of, table_of
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.seats import Seats
 from leyden.settings import Settings
+from leyden.values import replace
 
 _LOCK: Final = Path("/run/leyden.lock")
 _KEPT: Final = "first_uid"  # in the home: nodes' files belong to these users

@@ -4,13 +4,13 @@ import asyncio
 import hashlib
 import os
 import shutil
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from importlib.metadata import version
 from pathlib import Path
 
-from leyden import logs
+from leyden import __version__, logs
 from leyden.app import doors, fencing, origins, seating
 from leyden.app.courier import allowed, words
 from leyden.daemons import build as builds
@@ -19,7 +19,7 @@ from leyden.daemons.progress import Progress, quiet
 from leyden.domain.nodes import Network
 from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway.certificates import open_or_create
+from leyden.gateway.certificates import Authority, found_or_created
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.roots import Roots
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
@@ -146,15 +146,15 @@ def _fleet(
     if seats.first_uid is not None:
         binary = _within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
-    authority = open_or_create(given.home_path / "authority", now=platform.clock())
-    trusts = trusting_whenever(authority.root_pem.decode())
+    folder = given.home_path / "authority"
+    authority = found_or_created(folder, now=platform.clock())
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,
         runtime=LocalRuntime(
             layout,
             binary=binary,
-            trusts=trusts,
+            trusts=_trusting(authority),
             cors_origins=doors.origins(given),
             logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
             grace_s=given.node_stop_grace_s,
@@ -166,7 +166,7 @@ def _fleet(
         clock=platform.clock,
         starts=Starts(_STARTS_PER_PROCESSOR * (os.cpu_count() or 1)),
         rules=Rules(
-            service_version=version("leyden"),
+            service_version=__version__,
             domain=given.nodes_domain,
             networks=frozenset(grounds),
             doors=Doors(
@@ -182,6 +182,14 @@ def _fleet(
         ),
         roots=Roots(given.acme_authorities),
     )
+
+
+def _trusting(authority: Authority) -> ssl.SSLContext:
+    try:
+        return trusting_whenever(authority.root_pem.decode())
+    except (ValueError, ssl.SSLError):
+        authority.check()  # which says it so that it can be mended
+        raise
 
 
 def _grounds(given: Settings) -> Iterator[tuple[Network, Ground]]:

@@ -5,10 +5,8 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from importlib.metadata import version
 
-from leyden import processes
+from leyden import __version__, processes
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.gateways import Gateways
@@ -33,10 +31,9 @@ from leyden.storage import first_look
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
 from leyden.tasks import Worker
+from leyden.values import replace
 from leyden.web.addresses import is_page
 from leyden.webhooks.names import Names
-
-VERSION = version("leyden")
 
 # Whoever has called since the sockets were bound is answered before anything else.
 _THOSE_WHO_WAITED_S = 0.02
@@ -129,11 +126,11 @@ async def running(
             public = Public(
                 platform,
                 Api(platform, OPERATIONS),
-                version=VERSION,
+                version=__version__,
                 gateways=far,
                 challenges=challenges,
             )
-            pages = Pages(platform, version=VERSION)
+            pages = Pages(platform, version=__version__)
             front = Front(
                 pages=pages, is_page=is_page, api=public, proxies=proxies(settings)
             )

@@ -15,15 +15,14 @@ from leyden.daemons.workshop import place
 from leyden.runtimes import nftables
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
 _GIB = 1 << 30
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that is well, or not, and how to mend it."""
 
     what: str

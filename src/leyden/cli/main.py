@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from leyden import memory
+from leyden import __version__, memory
 from leyden.cli import exits
 from leyden.cli.groups import Group
 from leyden.errors import LeydenError
@@ -84,12 +84,13 @@ class _Lazy(Group):
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(_COMMANDS[cmd_name])
+        memory.keep_what_is_here()
         command: click.Command = getattr(module, cmd_name)
         return command
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="leyden")
+@click.version_option(__version__)
 @click.option(
     "-q", "--quiet", is_flag=True, help="Say nothing of how it goes, but for errors."
 )
@@ -103,7 +104,7 @@ def leyden(*, quiet: bool) -> None:
 
 def main() -> None:
     """Run the command; an error that can be mended is one line with the next step."""
-    memory.collect_seldom()
+    memory.collect_nothing_yet()
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
     try:
         code = leyden(standalone_mode=False)

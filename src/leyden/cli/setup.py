@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from dataclasses import asdict
 
 import click
 
@@ -11,6 +10,7 @@ from leyden import app, settings
 from leyden.cli.examination import examine
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json
+from leyden.values import asdict
 
 _SECRET = ("password", "macaroon", "token", "url")
 

@@ -3,12 +3,11 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import field
 
 import msgspec
 
 from leyden.client.calls import Calls, word
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
 class MacaroonItem(msgspec.Struct, kw_only=True):
@@ -33,13 +32,14 @@ class Seed(msgspec.Struct, kw_only=True):
     seed: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resealed:
+class Resealed(Struct, frozen=True, kw_only=True):
     """A backup under a new password, and the ciphertext whose place it takes."""
 
     name: str | None  # a macaroon's; None is the seed
-    before: str = field(repr=False)
-    after: str = field(repr=False)
+    before: str
+    after: str
+
+    __repr__ = hiding("before", "after")
 
 
 class FoundInClear(msgspec.Struct, kw_only=True):

@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -11,7 +10,7 @@ import msgspec
 
 from leyden.client.wire import NotThere, Received, Wire
 from leyden.errors import LeydenError
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 Answer = TypeVar("Answer")
 
@@ -35,8 +34,7 @@ class ApiError(LeydenError):
         self.status = status
 
 
-@dataclass(frozen=True, kw_only=True)
-class Calls:
+class Calls(Struct, frozen=True, kw_only=True):
     """Whoever may call the platform's API in an organization's name.
 
     A call that may be repeated is: once more after the time that a 429 or 503 asks for,
@@ -47,8 +45,10 @@ class Calls:
 
     url: str
     wire: Wire
-    key: str = field(repr=False)
+    key: str
     longest_wait_s: float = LONGEST_WAIT_S
+
+    __repr__ = hiding("key")
 
     def get(
         self,

@@ -13,12 +13,11 @@ import binascii
 import hmac
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import field
 from datetime import UTC, datetime
 from typing import Final
 
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 _VERSION, _END, _IDENTIFIER, _SIGNATURE = 2, 0, 2, 6
 _SIGNATURE_BYTES = 32
@@ -66,14 +65,15 @@ PRESETS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Macaroon:
+class Macaroon(Struct, frozen=True, kw_only=True):
     """What a macaroon says; whoever has it may do that."""
 
     root_key_id: str
     permissions: tuple[str, ...]
     caveats: tuple[str, ...]
-    hex: str = field(repr=False)
+    hex: str
+
+    __repr__ = hiding("hex")
 
 
 def parse(text: str) -> Macaroon:

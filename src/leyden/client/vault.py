@@ -7,14 +7,13 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from typing import Final
 
 from leyden.client import jwe, macaroons, salted
 from leyden.client.backups import Backups, Resealed
 from leyden.client.calls import ApiError
 from leyden.errors import CannotOpen, Malformed
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 SEED_WORDS: Final = 24
 _APART = re.compile(r"[\s,;.:0-9]+")
@@ -22,14 +21,15 @@ _WORD = re.compile(r"[a-z]{3,8}")
 _ABSENT = 404
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
+class Backup(Struct, frozen=True, kw_only=True):
     """A backup as it is kept: its name is "" for the seed."""
 
     node_id: str
     kind: str  # seed, or macaroon
     name: str = ""
-    value: str = field(default="", repr=False)
+    value: str = ""
+
+    __repr__ = hiding("value")
 
     @property
     def about(self) -> dict[str, str]:

@@ -10,11 +10,10 @@ import select
 import socket
 import ssl
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 _LARGEST_ANSWER: Final = 64 << 20
 _PORTS: Final = {"http": 80, "https": 443}
@@ -28,17 +27,17 @@ class NotThere(Exception):
         self.sent = sent
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(Struct, frozen=True):
     """What came back."""
 
     status: int
     headers: Mapping[str, str]  # names in lower case
-    body: bytes = field(repr=False)
+    body: bytes
+
+    __repr__ = hiding("body")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(Struct, frozen=True, kw_only=True):
     """Where a server is, and under which name."""
 
     name: str

@@ -7,11 +7,10 @@ its folder here is a link to the one at the root of the clone; a wheel has it wh
 
 import hashlib
 import platform
-from dataclasses import field
 from pathlib import Path
 
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 _HERE = Path(__file__).parent
 _LND = "github.com/lightningnetwork/lnd"
@@ -27,8 +26,7 @@ _LND_TAGS = (
 _RECIPE = "1"
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """One program in one version."""
 
     name: str
@@ -39,8 +37,7 @@ class Program:
         return f"{self.name} {self.version}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolSet:
+class ToolSet(Struct, frozen=True, kw_only=True):
     """Programs that are built from one Go module."""
 
     name: str

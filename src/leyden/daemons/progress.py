@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum, auto
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
 class State(StrEnum):
@@ -16,8 +16,7 @@ class State(StrEnum):
     READY = auto()  # it was there already
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One line about one program."""
 
     program: str  # "lnd 0.20.2-beta"

@@ -12,7 +12,7 @@ from leyden.daemons.commands import run
 from leyden.daemons.locks import locked
 from leyden.daemons.progress import Progress, State, Step
 from leyden.daemons.toolchain import toolchain
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _LINKER = "-s -w -buildid="
 # Settings of whoever builds that would make another program of it.
@@ -31,8 +31,7 @@ def place(cache: Path, tools: ToolSet, program: Program) -> Path:
     return cache / "daemons" / tools.key / "bin" / program.name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workshop:
+class Workshop(Struct, frozen=True, kw_only=True):
     """Where programs are built, and who is told."""
 
     cache: Path

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _LETTERS = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
@@ -19,8 +19,7 @@ _NEWEST_VERSION = 16
 _KEY_OR_SCRIPT_HASH = (20, 32)
 
 
-@dataclass(frozen=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """What addresses of one chain begin with."""
 
     witness: str

@@ -12,7 +12,7 @@ from leyden import processes
 from leyden.devnet import access as reached
 from leyden.devnet.daemon import claim
 from leyden.errors import Away, LeydenError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # Often enough for somebody who watches; when nothing matches it costs nothing.
 EVERY_S = 5
@@ -21,8 +21,7 @@ _BATCH_S = 120
 _STOPS_WITHIN_S = 10.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Auctioneer:
+class Auctioneer(Struct, frozen=True, kw_only=True):
     """Our auction."""
 
     program: Path

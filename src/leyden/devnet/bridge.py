@@ -15,13 +15,12 @@ from pathlib import Path
 
 from leyden.devnet.certificate import ensure_certificate
 from leyden.domain.times import utc_now
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """Where a node's gRPC is, by which name, and who vouches for it."""
 
     host: str
@@ -30,8 +29,7 @@ class Node:
     authority: Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bridge:
+class Bridge(Struct, frozen=True, kw_only=True):
     """The near end."""
 
     address: str

@@ -14,15 +14,14 @@ from leyden.devnet.configuration import configured, heal_certificate
 from leyden.devnet.daemon import start, until_serving
 from leyden.devnet.journal import Journal
 from leyden.errors import Away, SetupError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # Segwit and taproot are active after three windows of 144 blocks on regtest, of 100 on
 # simnet; coinbases mature after 100.
 FIRST_BLOCKS = 450
 
 
-@dataclass(frozen=True, kw_only=True)
-class Btcd:
+class Btcd(Struct, frozen=True, kw_only=True):
     """btcd on a chain of its own."""
 
     program: Path

@@ -11,11 +11,10 @@ from leyden.devnet import access as reached
 from leyden.devnet.configuration import configured, heal_certificate
 from leyden.devnet.wallet import opened
 from leyden.errors import Away, Refused
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lnd:
+class Lnd(Struct, frozen=True, kw_only=True):
     """One lnd."""
 
     name: str

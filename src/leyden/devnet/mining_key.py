@@ -19,15 +19,14 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 
 from leyden.devnet.addresses import witness_address
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _CHECKSIG = b"\xac"
 _SIGHASH_ALL = b"\x01"
 
 
-@dataclass(frozen=True)
-class MiningKey:
+class MiningKey(Struct, frozen=True):
     """One secret, its script, its address, its signatures."""
 
     secret: ec.EllipticCurvePrivateKey

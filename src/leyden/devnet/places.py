@@ -6,7 +6,7 @@ from pathlib import Path
 from leyden.devnet import access, lnd, poold
 from leyden.devnet.access import Access
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.
@@ -16,8 +16,7 @@ NAMES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuctionPorts:
+class AuctionPorts(Struct, frozen=True, kw_only=True):
     """Where the auction and those who trade in it listen, all on 127.0.0.1."""
 
     auctioneer: int
@@ -36,8 +35,7 @@ class AuctionPorts:
     customer_pool_rest: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """Where the daemons listen, all on 127.0.0.1."""
 
     btcd: int = 18556

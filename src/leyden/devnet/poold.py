@@ -7,11 +7,10 @@ from leyden.devnet import access as reached
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.trader import opened
 from leyden.errors import Away, Refused
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Poold:
+class Poold(Struct, frozen=True, kw_only=True):
     """One poold."""
 
     name: str

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 from leyden.devnet.mining_key import MiningKey
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _VERSION = (2).to_bytes(4, "little")
 _NO_LOCK_TIME = bytes(4)
@@ -14,8 +14,7 @@ _SIGHASH_ALL = (1).to_bytes(4, "little")
 _MARKER_AND_FLAG = b"\x00\x01"
 
 
-@dataclass(frozen=True)
-class Coin:
+class Coin(Struct, frozen=True):
     """An output that can be spent."""
 
     txid: str
@@ -28,8 +27,7 @@ class Coin:
         return bytes.fromhex(self.txid)[::-1] + self.vout.to_bytes(4, "little")
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(Struct, frozen=True):
     """So much, under this condition."""
 
     sats: int

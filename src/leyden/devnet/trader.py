@@ -9,7 +9,7 @@ from typing import Any, Self
 from leyden.devnet import rest
 from leyden.devnet.access import Pool
 from leyden.errors import Refused
-from leyden.values import dataclass
+from leyden.values import Struct
 
 UNIT_SATS = 100_000
 # What poold's own command line sends today.
@@ -20,8 +20,7 @@ _FUNDING_FEE_RATE = "500"
 _ALIVE = frozenset({"PENDING_OPEN", "PENDING_UPDATE", "PENDING_BATCH", "OPEN"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """Money that poold and the auctioneer keep together."""
 
     key: str  # hex

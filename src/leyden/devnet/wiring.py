@@ -1,10 +1,10 @@
 """The settings of a platform on its private chain: whom it asks, by which ports."""
 
-import dataclasses
 from pathlib import Path
 
 import msgspec
 
+from leyden import values
 from leyden.devnet import access
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
@@ -27,7 +27,7 @@ def ports(given: Settings) -> Ports:
     """Give the ports of the chain, and of the market if there is to be one."""
     traders = {
         each.name: getattr(given, f"devnet_{each.name}_port")
-        for each in dataclasses.fields(AuctionPorts)
+        for each in values.fields(AuctionPorts)
     }
     return Ports(
         btcd=given.devnet_btcd_port,

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _LONGEST_NAME = 50
 _LONGEST_EMAIL = 254
@@ -33,8 +33,7 @@ class Scope(StrEnum):
     FLOW = auto()  # the channel-ordering endpoints
 
 
-@dataclass(frozen=True, kw_only=True)
-class Organization:
+class Organization(Struct, frozen=True, kw_only=True):
     """A team and an account at once: owns nodes, keys, orders, credit."""
 
     id: str
@@ -42,8 +41,7 @@ class Organization:
     created: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Person:
+class Person(Struct, frozen=True, kw_only=True):
     """Someone who signs in."""
 
     id: str
@@ -51,8 +49,7 @@ class Person:
     created: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Membership:
+class Membership(Struct, frozen=True, kw_only=True):
     """A person's part in an organization."""
 
     organization_id: str
@@ -61,8 +58,7 @@ class Membership:
     created: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True, kw_only=True):
     """A key as it is kept: never the key itself, which is shown once."""
 
     id: str
@@ -80,8 +76,7 @@ class ApiKey:
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True):
     """On whose behalf a request is made."""
 
     organization_id: str

@@ -1,7 +1,7 @@
 """The account with which channels are bought, as the auction keeps it."""
 
 from leyden.domain.units import Sats
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # poold buys from an account in these states; one that waits for the blocks after a
 # batch goes on buying.
@@ -9,8 +9,7 @@ _BUYS = frozenset({"open", "pending_batch"})
 BLOCKS_PER_DAY = 144
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuctionAccount:
+class AuctionAccount(Struct, frozen=True, kw_only=True):
     """Coins of ours that only we and the auctioneer together can move."""
 
     trader_key: str  # hex: its identity everywhere

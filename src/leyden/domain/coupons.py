@@ -4,13 +4,12 @@ import uuid
 from datetime import datetime
 
 from leyden.domain.units import Sats
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SUFFIX = "FC"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Coupon:
+class Coupon(Struct, frozen=True, kw_only=True):
     """So many satoshis for whoever may claim them, once."""
 
     id: str

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum, auto
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # After each failure the next wait; the tenth failure is the last.
 RETRIES = tuple(
@@ -52,8 +52,7 @@ class Pause(StrEnum):
     GONE = auto()  # it said 410
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What came back from one attempt: a status, or the reason why there is none."""
 
     status: int | None = None
@@ -77,8 +76,7 @@ class Answer:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """What one attempt makes of an event, and of its receiver."""
 
     state: State
@@ -87,8 +85,7 @@ class Verdict:
     pause: Pause | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A pending event in the order of events."""
 
     position: int

@@ -9,13 +9,12 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from leyden.domain import webhook_urls
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _USUAL_PORTS = {True: 443, False: 80}  # by TLS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """Whom to call, and what to ask for."""
 
     tls: bool

@@ -18,11 +18,10 @@ An entry has a key that can be written once. Doing a thing twice writes it once.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
-from leyden.values import dataclass
+from leyden.values import Struct, replace
 
 RECEIVED = "received"
 PROMISED = "promised"
@@ -79,8 +78,7 @@ class What(StrEnum):
     REFUND = auto()  # sent back to the buyer outside the platform
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """So many satoshis went from one place to another, once."""
 
     key: str

@@ -14,12 +14,12 @@ older than the node's: restarts, updates and settings all raise the revision.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
 from leyden.domain.nodes import Action, Node, Seen, Status, Wanted
 from leyden.errors import NotAllowed
+from leyden.values import replace
 
 # An lnd that ends by itself is started again after 1 s, 2 s, 4 s ... 5 minutes.
 FIRST_PAUSE = timedelta(seconds=1)

@@ -8,13 +8,12 @@ channel above the largest), so a node with such settings must never come to be.
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields, replace
 from typing import Final
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct, asdict, fields, hiding, replace
 
 MASK: Final = "********"  # what is shown of a secret; sent back, it changes nothing
 IGNORED: Final = frozenset({"sphinx", "webhook_secret"})  # ours to say, not a client's
@@ -29,8 +28,7 @@ _DIGITS = re.compile(r"[0-9]{1,16}")
 _SPEAKABLE = re.compile(r"[A-Za-z0-9_]{1,40}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NodeSettings:
+class NodeSettings(Struct, frozen=True, kw_only=True):
     """All settings of a node; what the contract leaves optional has its default."""
 
     autopilot: bool
@@ -60,8 +58,10 @@ class NodeSettings:
     zeroconf: bool = False
     remotesigning: bool = False
     remotesigninghost: str = ""
-    remotesigningmacaroon: str = field(default="", repr=False)
-    remotesigningcert: str = field(default="", repr=False)
+    remotesigningmacaroon: str = ""
+    remotesigningcert: str = ""
+
+    __repr__ = hiding("remotesigningmacaroon", "remotesigningcert")
 
 
 NAMES: Final = tuple(item.name for item in fields(NodeSettings))

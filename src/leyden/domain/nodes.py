@@ -10,7 +10,7 @@ from enum import StrEnum, auto
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.versions import Version
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # What a view of a node is made of: where stamps are equal, so are the views.
 Stamp = tuple[str | int | bytes | None, ...]
@@ -96,8 +96,7 @@ class PurchaseStatus(StrEnum):
     SUSPENDED = auto()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """One hosted lnd, as it is remembered."""
 
     id: str
@@ -140,8 +139,7 @@ class Node:
         return self.wanted is Wanted.DELETED and not self.has_process
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True, kw_only=True):
     """A node as lists show it: words as they are kept, for speed."""
 
     id: str

@@ -5,13 +5,12 @@ its process needs no words. What an earlier lnd said is not believed of a later 
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
 from leyden.domain.nodes import Node, Seen, Wanted
-from leyden.values import dataclass
+from leyden.values import Struct, replace
 
 # Who has lived this long and then crashes has not crashed "again".
 _LONG_LIFE = timedelta(minutes=10)
@@ -40,8 +39,7 @@ _MEANS: Mapping[State, Seen] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """What is known at this moment of one process."""
 
     process: str

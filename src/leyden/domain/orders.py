@@ -18,7 +18,7 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
-from leyden.values import dataclass
+from leyden.values import Struct, replace
 
 
 class Status(StrEnum):
@@ -84,8 +84,7 @@ class Changes(TypedDict, total=False):
     order_nonce: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """One channel that somebody ordered."""
 
     id: str
@@ -109,14 +108,8 @@ class Order:
     order_nonce: str = ""
 
     def but(self, **changes: Unpack[Changes]) -> Self:
-        """Give the same order with these changes.
-
-        As `dataclasses.replace`, which takes 8 µs for so many fields, and not one: a
-        payment changes its order five times on its way to the ticket.
-        """
-        changed = object.__new__(type(self))
-        changed.__dict__.update(self.__dict__, **changes)
-        return changed
+        """Give the same order with these changes."""
+        return replace(self, **changes)
 
     @property
     def paid(self) -> bool:

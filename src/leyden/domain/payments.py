@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
 class InvoiceState(StrEnum):
@@ -21,8 +21,7 @@ class InvoiceState(StrEnum):
     MISSING = auto()  # the treasury does not know it: is it another treasury?
 
 
-@dataclass(frozen=True, kw_only=True)
-class Invoice:
+class Invoice(Struct, frozen=True, kw_only=True):
     """A Lightning invoice of ours, as it stands."""
 
     payment_hash: str
@@ -30,8 +29,7 @@ class Invoice:
     sats: Sats = Sats(0)  # what was paid, once it is accepted; may be more than asked
 
 
-@dataclass(frozen=True, order=True)
-class Outpoint:
+class Outpoint(Struct, frozen=True, order=True):
     """One output of one transaction: a chain payment is booked under this name."""
 
     txid: str
@@ -42,8 +40,7 @@ class Outpoint:
         return f"{self.txid}:{self.vout}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """Sats on-chain at an address of ours, as they stand."""
 
     outpoint: Outpoint
@@ -55,8 +52,7 @@ class Output:
 GONE = -1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Holdings:
+class Holdings(Struct, frozen=True, kw_only=True):
     """What is in the treasury at one moment."""
 
     confirmed: Sats
@@ -75,8 +71,7 @@ class OutputState(StrEnum):
     GONE = auto()  # another transaction won
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownOutput:
+class KnownOutput(Struct, frozen=True, kw_only=True):
     """An output as it is kept."""
 
     outpoint: Outpoint
@@ -96,8 +91,7 @@ class KnownOutput:
 Sighting = Invoice | Output
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaymentRequest:
+class PaymentRequest(Struct, frozen=True, kw_only=True):
     """How an order can be paid."""
 
     order_id: str
@@ -107,8 +101,7 @@ class PaymentRequest:
     payment_hash: str
 
 
-@dataclass(frozen=True)
-class Confirmations:
+class Confirmations(Struct, frozen=True):
     """How deep an output has to lie before it counts, by what is at stake."""
 
     steps: tuple[tuple[Sats, int], ...] = (

@@ -12,7 +12,7 @@ from enum import StrEnum, auto
 
 from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # What the auction offers, in blocks: two weeks, four, six ... a year.
 LEASES = (2016, 4032, 6048, 8064, 12096, 16128, 24192, 52416)
@@ -35,8 +35,7 @@ class NodeTier(StrEnum):
     BEST = auto()  # rated by the auction
 
 
-@dataclass(frozen=True, kw_only=True)
-class Channel:
+class Channel(Struct, frozen=True, kw_only=True):
     """A channel that someone would like to have."""
 
     capacity: Sats
@@ -46,8 +45,7 @@ class Channel:
     bps: int | None = None  # the buyer's own offer; None takes the going rate
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuctionTerms:
+class AuctionTerms(Struct, frozen=True, kw_only=True):
     """What the auction asks for, and for how long it leases."""
 
     leases: tuple[int, ...] = LEASES
@@ -55,8 +53,7 @@ class AuctionTerms:
     execution_fee_ppm: int = 1_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """What the operator asks for."""
 
     capacity_unit: Sats = Sats(100_000)
@@ -69,8 +66,7 @@ class Terms:
     chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: no batch that costs more is joined
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quote:
+class Quote(Struct, frozen=True, kw_only=True):
     """What a channel costs."""
 
     channel: Channel

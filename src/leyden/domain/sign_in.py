@@ -8,7 +8,7 @@ from enum import StrEnum, auto
 from typing import Final, Protocol
 
 from leyden.domain.accounts import Organization, Person, Role
-from leyden.values import dataclass
+from leyden.values import Struct
 
 TOTP_STEP_S: Final = 30
 _TOTP_DIGITS: Final = 6
@@ -34,8 +34,7 @@ RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """One browser that somebody signed in with."""
 
     id: str
@@ -52,8 +51,7 @@ class Session:
         return now < self.expires and now - self.seen < idle
 
 
-@dataclass(frozen=True, kw_only=True)
-class Belonging:
+class Belonging(Struct, frozen=True, kw_only=True):
     """An organization somebody is in, and as what."""
 
     organization: Organization
@@ -73,8 +71,7 @@ class Acting(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class SignedIn:
+class SignedIn(Struct, frozen=True, kw_only=True):
     """Somebody at a browser."""
 
     person: Person

@@ -4,11 +4,10 @@ A ticket is a bearer instrument: whoever registers it has the channel. It is sho
 the organization that ordered it, and written nowhere else in the clear.
 """
 
-from dataclasses import field
 from enum import StrEnum, auto
 
 from leyden.domain.units import Sats
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
 class TicketState(StrEnum):
@@ -22,23 +21,22 @@ class TicketState(StrEnum):
     LOST = auto()  # the market does not know it: what becomes of it nobody can tell
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ticket:
+class Ticket(Struct, frozen=True, kw_only=True):
     """A ticket that the market made for an order."""
 
     ref: str  # what the market calls it; no secret
-    text: str = field(repr=False)
+    text: str
+
+    __repr__ = hiding("text")
 
 
-@dataclass(frozen=True)
-class NoTicket:
+class NoTicket(Struct, frozen=True):
     """The market will not make one, and why."""
 
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lease:
+class Lease(Struct, frozen=True, kw_only=True):
     """The channel that a ticket became, and what it cost: the proof of delivery."""
 
     channel_point: str  # txid:output
@@ -55,8 +53,7 @@ class Lease:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
+class Progress(Struct, frozen=True, kw_only=True):
     """Where a ticket stands."""
 
     state: TicketState

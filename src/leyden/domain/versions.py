@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import Self
 
 from leyden.errors import Malformed, NotAllowed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _VERSION = re.compile(r"v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})-beta")
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Version:
+class Version(Struct, frozen=True, order=True):
     """A version of lnd; a later one is greater."""
 
     major: int
@@ -36,8 +35,7 @@ class Version:
         return f"v{self.major}.{self.minor}.{self.patch}-beta"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Release:
+class Release(Struct, frozen=True, kw_only=True):
     """A version on offer, and what one gives up by taking it."""
 
     version: Version
@@ -45,8 +43,7 @@ class Release:
     says: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, kw_only=True):
     """What is offered, oldest first, and which one a node gets unless it asks."""
 
     releases: tuple[Release, ...]

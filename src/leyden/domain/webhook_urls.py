@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from leyden.errors import Malformed
-from leyden.values import dataclass
+from leyden.values import Struct
 
 LONGEST: Final = 1_024
 _STANDARD_PORTS = {"https": 443, "http": 80}
@@ -26,8 +26,7 @@ _TEXT = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True):
     """What an installation lets its webhooks be sent to."""
 
     schemes: frozenset[str] = frozenset({"https"})

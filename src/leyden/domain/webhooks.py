@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # The node states that the contract announces; the others pass in silence.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
@@ -39,23 +39,20 @@ class Type(StrEnum):
     ERROR = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class StatusChanged:
+class StatusChanged(Struct, frozen=True):
     """The node is now in this state; told for the states in ANNOUNCED."""
 
     status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateAvailable:
+class UpdateAvailable(Struct, frozen=True, kw_only=True):
     """The node could run this newer lnd; told once for each version of it."""
 
     lnd_version: str
     service_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksOutOfOrder:
+class BlocksOutOfOrder(Struct, frozen=True):
     """The node's lnd wrote this line about blocks that came out of order."""
 
     log: str

@@ -10,7 +10,6 @@ import json
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden.errors import AuthorityAway, AuthorityRefused
 from leyden.gateway import jws
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 _CALL_S: Final = 30.0
 _LONGEST_ANSWER: Final = 256 * 1024
@@ -32,18 +31,18 @@ _PROBLEM: Final = "urn:ietf:params:acme:error:"
 _NUMBER: Final = re.compile(r"[0-9]{1,8}", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """Who asks: a key, and what an authority wants to know beside it."""
 
-    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    key: ec.EllipticCurvePrivateKey
     email: str = ""
     binding_id: str = ""
-    binding_secret: str = field(default="", repr=False)
+    binding_secret: str = ""
+
+    __repr__ = hiding("key", "binding_secret")
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     content: dict[str, Any]
     text: str
     location: str

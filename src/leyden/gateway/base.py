@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from leyden.gateway.routes import Route
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """What went to and from one node since its route, or the gateway, was new."""
 
     connections: int = 0

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from leyden.gateway.envoy import KEEPALIVE, NODES, NOWHERE, TYPE
-from leyden.values import dataclass
+from leyden.values import Struct
 
 ROUTES: Final = "routes.pb"
 ADMIN: Final = "admin.sock"
@@ -17,8 +17,7 @@ _STATS: Final = ("listener_manager.", "server.", "listener.", "wasmcustom.")
 _TRAFFIC: Final = r"tcp\.node\..*\.downstream_cx_(total|rx_bytes_total|tx_bytes_total)"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Control:
+class Control(Struct, frozen=True, kw_only=True):
     """The control plane that a gateway on another machine asks for its routes."""
 
     url: str  # of our API
@@ -31,8 +30,7 @@ class Control:
     patience_s: float = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bootstrap:
+class Bootstrap(Struct, frozen=True, kw_only=True):
     """How one Envoy is set up."""
 
     node_id: str = "gateway"

@@ -14,91 +14,91 @@ FOLDER/
 └── intermediate.pem   0600, with its key in it: one file is never half renewed
 """
 
-import contextlib
-import os
-from dataclasses import field
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
-from typing import Final
-
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from typing import TYPE_CHECKING, Final
 
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
-from leyden.values import dataclass
 
-ROOT_LIFE: Final = timedelta(days=20 * 365)
-INTERMEDIATE_LIFE: Final = timedelta(days=10 * 365)
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.types import (
+        CertificatePublicKeyTypes,
+    )
+
+    from leyden.gateway.signing import Signer
+
 LEAF_LIFE: Final = timedelta(days=365)
-# Clocks differ: a certificate of this second is not yet valid to one that is behind.
-_BACKDATED: Final = timedelta(hours=1)
 
 
-def new_key() -> ec.EllipticCurvePrivateKey:
-    """Make a key from the system's randomness."""
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-@dataclass(frozen=True)
 class Authority:
-    """What it takes to vouch for nodes: no root key."""
+    """What it takes to vouch for nodes: no root key.
 
-    root: x509.Certificate
-    intermediate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    Read at once, and understood when it is first used, or by `check`: the first
+    answers after a start need no certificate, and do not wait for what reads them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            # What a client has to trust, once for all nodes.
+            self.root_pem = (folder / "root.pem").read_bytes()
+            self._intermediate_pem = (folder / "intermediate.pem").read_bytes()
+        except OSError as error:
+            why = f"the certificate authority in {folder}: {error}"
+            raise SetupError(why) from None
+
+    @cached_property
+    def _signer(self) -> "Signer":
+        from leyden.gateway.signing import opened  # noqa: PLC0415  a tenth of a start
+
+        return opened(
+            self._folder,
+            root_pem=self.root_pem,
+            intermediate_pem=self._intermediate_pem,
+        )
+
+    def check(self) -> None:
+        """Say what is wrong with it, if anything is."""
+        _ = self._signer
 
     @property
-    def root_pem(self) -> bytes:
-        """Give what a client has to trust, once for all nodes."""
-        return _pem(self.root)
+    def root(self) -> "x509.Certificate":
+        """Give what vouches for the intermediate."""
+        return self._signer.root
+
+    @property
+    def intermediate(self) -> "x509.Certificate":
+        """Give what vouches for nodes."""
+        return self._signer.intermediate
+
+    @property
+    def key(self) -> "ec.EllipticCurvePrivateKey":
+        """Give the intermediate's."""
+        return self._signer.key
 
     @property
     def fingerprint(self) -> str:
         """Give the root's, as browsers show it: SHA-256, in pairs."""
-        return self.root.fingerprint(hashes.SHA256()).hex(":").upper()
+        return self._signer.fingerprint
 
     def issue(self, name: str, *, now: datetime) -> Tls:
         """Give a node a new key, and the chain that it serves."""
-        key = new_key()
-        until = min(now + LEAF_LIFE, self.intermediate.not_valid_after_utc)
-        chain = self.certify(name, key.public_key(), since=now, until=until)
-        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+        return self._signer.issue(name, until=now + LEAF_LIFE, now=now)
 
     def certify(
         self,
         name: str,
-        key: CertificatePublicKeyTypes,
+        key: "CertificatePublicKeyTypes",
         *,
         since: datetime,
         until: datetime,
     ) -> bytes:
         """Vouch for whoever holds the key; give the chain."""
-        certificate = _sign(
-            # A common name has room for 64 characters; nobody reads it any more.
-            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]),
-            key,
-            issuer=self.intermediate.subject,
-            issuer_key=self.key,
-            since=since,
-            until=until,
-            extensions=(
-                x509.BasicConstraints(ca=False, path_length=None),
-                x509.SubjectAlternativeName([x509.DNSName(name)]),
-                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
-            ),
-        )
-        return _pem(certificate) + _pem(self.intermediate)
+        return self._signer.certify(name, key, since=since, until=until)
 
     def trusted(self, chain_pem: bytes) -> bytes:
         """Give the chain with the root at its end: a CA file for clients of the node.
@@ -109,28 +109,23 @@ class Authority:
 
     def issued(self, chain_pem: bytes) -> bool:
         """Tell whether a chain is ours, and was not handed in by somebody."""
-        last = x509.load_pem_x509_certificates(chain_pem)[-1]
-        return last.issuer == self.root.subject
+        return self._signer.issued(chain_pem)
+
+
+def found_or_created(folder: Path, *, now: datetime) -> Authority:
+    """Give the authority of a folder as it lies there; the first time, make it."""
+    if not (folder / "intermediate.pem").exists():
+        from leyden.gateway import signing  # noqa: PLC0415  a tenth of a start
+
+        signing.create(folder, now)
+    return Authority(folder)
 
 
 def open_or_create(folder: Path, *, now: datetime) -> Authority:
-    """Give the authority of a folder; the first time, make it."""
-    if not (folder / "intermediate.pem").exists():
-        _create(folder, now)
-    try:
-        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
-        both = (folder / "intermediate.pem").read_bytes()
-        intermediate = x509.load_pem_x509_certificate(both)
-        key = load_pem_private_key(both, password=None)
-        intermediate.verify_directly_issued_by(root)
-    except (OSError, ValueError, InvalidSignature) as error:
-        raise SetupError(f"the certificate authority in {folder}: {error}") from None
-    if (
-        not isinstance(key, ec.EllipticCurvePrivateKey)
-        or key.public_key() != intermediate.public_key()
-    ):
-        raise SetupError(f"{folder}/intermediate.pem has the key of another one")
-    return Authority(root, intermediate, key)
+    """Give the authority of a folder, which is as it should be."""
+    authority = found_or_created(folder, now=now)
+    authority.check()
+    return authority
 
 
 def renew_intermediate(folder: Path, *, now: datetime) -> Authority:
@@ -138,127 +133,7 @@ def renew_intermediate(folder: Path, *, now: datetime) -> Authority:
 
     Nodes go on with the chains they have, which stay valid, until they are restarted.
     """
-    try:
-        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
-        root_key = load_pem_private_key(
-            (folder / "root.key").read_bytes(), password=None
-        )
-    except FileNotFoundError:
-        raise SetupError(f"{folder}/root.key: bring it back for this") from None
-    if not isinstance(root_key, ec.EllipticCurvePrivateKey):
-        raise SetupError(f"{folder}/root.key is not a key of ours")
-    _write_intermediate(folder, root, root_key, now)
+    from leyden.gateway import signing  # noqa: PLC0415  a tenth of a start
+
+    signing.renew_intermediate(folder, now=now)
     return open_or_create(folder, now=now)
-
-
-def _create(folder: Path, now: datetime) -> None:
-    """Make root and intermediate; intermediate.pem comes last and says it is done."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = new_key()
-    name = _authority_name("Leyden root")
-    root = _sign(
-        name,
-        key.public_key(),
-        issuer=name,
-        issuer_key=key,
-        since=now,
-        until=now + ROOT_LIFE,
-        extensions=(x509.BasicConstraints(ca=True, path_length=1),),
-    )
-    _write(folder / "root.key", _key_pem(key), mode=0o600)
-    _write(folder / "root.pem", _pem(root), mode=0o644)
-    _write_intermediate(folder, root, key, now)
-
-
-def _write_intermediate(
-    folder: Path,
-    root: x509.Certificate,
-    root_key: ec.EllipticCurvePrivateKey,
-    now: datetime,
-) -> None:
-    key = new_key()
-    certificate = _sign(
-        _authority_name("Leyden nodes"),
-        key.public_key(),
-        issuer=root.subject,
-        issuer_key=root_key,
-        since=now,
-        until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
-        extensions=(x509.BasicConstraints(ca=True, path_length=0),),
-    )
-    _write(folder / "intermediate.pem", _pem(certificate) + _key_pem(key), mode=0o600)
-
-
-def _sign(
-    subject: x509.Name,
-    key: CertificatePublicKeyTypes,
-    *,
-    issuer: x509.Name,
-    issuer_key: ec.EllipticCurvePrivateKey,
-    since: datetime,
-    until: datetime,
-    extensions: tuple[x509.ExtensionType, ...],
-) -> x509.Certificate:
-    """Sign a certificate; the first extension says whether it may sign others."""
-    builder = (
-        x509.CertificateBuilder()
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(since - _BACKDATED)
-        .not_valid_after(until)
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-    )
-    signs = isinstance(extensions[0], x509.BasicConstraints) and extensions[0].ca
-    for extension in (
-        *extensions,
-        _usage(signs=signs),
-        x509.SubjectKeyIdentifier.from_public_key(key),
-        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
-    ):
-        critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)
-        builder = builder.add_extension(extension, critical=critical)
-    return builder.sign(issuer_key, hashes.SHA256())
-
-
-def _authority_name(common_name: str) -> x509.Name:
-    # Two installations' authorities must not look the same to who trusts both.
-    number = f"{x509.random_serial_number():040x}"[:8]
-    named = x509.NameAttribute(NameOID.COMMON_NAME, f"{common_name} {number}")
-    return x509.Name([named])
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(Encoding.PEM)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def _write(path: Path, content: bytes, *, mode: int) -> None:
-    """Put the file in place whole and lasting, with its mode from its first byte."""
-    fresh = path.with_name(f".{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with os.fdopen(os.open(fresh, flags, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)  # whatever the umask: the root is for everybody
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

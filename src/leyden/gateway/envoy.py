@@ -20,7 +20,7 @@ import msgspec
 
 from leyden.gateway import protobuf
 from leyden.gateway.routes import Door, Passage, Route, passages, table
-from leyden.values import dataclass
+from leyden.values import Struct
 
 TYPE: Final = "type.googleapis.com/"
 LISTENER: Final = TYPE + "envoy.config.listener.v3.Listener"
@@ -39,8 +39,7 @@ KEEPALIVE: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listening:
+class Listening(Struct, frozen=True, kw_only=True):
     """Where the doors are and what they let be done to them."""
 
     host: str = "127.0.0.1"
@@ -67,8 +66,7 @@ class Listening:
                 raise ValueError("any address may not be a load balancer")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """What Envoy is told; equal content has an equal version, on every replica."""
 
     version: str

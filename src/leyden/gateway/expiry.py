@@ -10,9 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final
 
-from cryptography import x509
-
-from leyden.values import dataclass
+from leyden.values import Struct
 
 NOTICE: Final = timedelta(days=30)
 
@@ -26,8 +24,7 @@ class Standing(StrEnum):
     EXPIRED = auto()  # clients refuse it
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(Struct, frozen=True):
     """From when until when something is valid."""
 
     since: datetime
@@ -44,8 +41,7 @@ class Validity:
         return Standing.FRESH
 
 
-@dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(Struct, frozen=True):
     """Something that ends too soon."""
 
     what: str
@@ -55,6 +51,8 @@ class Alarm:
 
 def validity(chain_pem: bytes) -> Validity:
     """Read how long a chain is valid: as long as each certificate in it."""
+    from cryptography import x509  # noqa: PLC0415  a tenth of a start
+
     chain = x509.load_pem_x509_certificates(chain_pem)
     until = min(certificate.not_valid_after_utc for certificate in chain)
     return Validity(chain[0].not_valid_before_utc, until)

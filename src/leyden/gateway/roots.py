@@ -11,11 +11,12 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from cryptography import x509
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.serialization import Encoding
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 _ONE: Final = re.compile(
     rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL
@@ -33,6 +34,12 @@ class Roots:
 
         Nothing is above a chain that ends with a root.
         """
+        # A tenth of a start.
+        from cryptography import x509  # noqa: PLC0415
+        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+            Encoding,
+        )
+
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
         if last.issuer == last.subject:
             return b""
@@ -45,7 +52,7 @@ class Roots:
         return b""
 
     @cached_property
-    def _known(self) -> dict[x509.Name, list[x509.Certificate]]:
+    def _known(self) -> "dict[x509.Name, list[x509.Certificate]]":
         found: dict[x509.Name, list[x509.Certificate]] = {}
         for path in self._files():
             for each in _certificates(path):
@@ -62,8 +69,10 @@ class Roots:
             yield from sorted(Path(system.capath).glob("*.0"))
 
 
-def _certificates(path: Path) -> Iterator[x509.Certificate]:
+def _certificates(path: Path) -> "Iterator[x509.Certificate]":
     """Give those of a file that can be read; systems have some that no rule allows."""
+    from cryptography import x509  # noqa: PLC0415  a tenth of a start
+
     try:
         content = path.read_bytes()
     except OSError:

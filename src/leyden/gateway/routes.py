@@ -18,7 +18,7 @@ from enum import StrEnum, auto
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 APART = 16
 _HIGHEST_PORT = 65_535
@@ -46,8 +46,7 @@ class Address(NamedTuple):
         return f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Route:
+class Route(Struct, frozen=True, kw_only=True):
     """What is wanted for one node; refuses what no gateway could carry out."""
 
     node_id: str
@@ -73,8 +72,7 @@ class Route:
         return self.rest if door is Door.REST else self.grpc
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """One way in: what a gateway knows as one filter chain."""
 
     node_id: str

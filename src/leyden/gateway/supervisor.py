@@ -18,7 +18,6 @@ import hashlib
 import importlib
 import os
 import resource
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -28,6 +27,7 @@ from leyden.errors import SetupError
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.envoy import CAPS
+from leyden.values import replace
 
 _log: Final = logs.get()
 _READY_S: Final = 20.0

@@ -1,11 +1,10 @@
 """Where a node learns of blocks, in lnd's words."""
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import StrEnum
 
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
 class Chain(StrEnum):
@@ -19,14 +18,15 @@ class Chain(StrEnum):
     REGTEST = "regtest"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Btcd:
+class Btcd(Struct, frozen=True, kw_only=True):
     """A btcd of the installation."""
 
     host: str
     user: str
-    password: str = field(repr=False)
+    password: str
     certificate: bytes  # PEM; goes into lnd.conf, for a node may not read our files
+
+    __repr__ = hiding("password")
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Give the options by which lnd finds it."""
@@ -37,15 +37,16 @@ class Btcd:
         yield "btcd.rawrpccert", self.certificate.hex()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bitcoind:
+class Bitcoind(Struct, frozen=True, kw_only=True):
     """A bitcoind of the installation; it is polled where it has no ZMQ."""
 
     host: str
     user: str
-    password: str = field(repr=False)
+    password: str
     zmq_blocks: str = ""
     zmq_transactions: str = ""
+
+    __repr__ = hiding("password")
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Give the options by which lnd finds it."""
@@ -60,8 +61,7 @@ class Bitcoind:
             yield "bitcoind.rpcpolling", "true"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Neutrino:
+class Neutrino(Struct, frozen=True, kw_only=True):
     """No backend of ours: blocks come from peers that serve compact filters."""
 
     only_peers: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ HOME/                     0700
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,7 @@ from leyden.errors import Malformed, SetupError
 from leyden.lnd import conf, keys
 from leyden.lnd.chains import Chain
 from leyden.lnd.options import REPEATABLE, Options, lines
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 CONF: Final = "lnd.conf"
 CERTIFICATE: Final = "tls.cert"
@@ -30,16 +29,16 @@ _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tls:
+class Tls(Struct, frozen=True, kw_only=True):
     """The certificate chain a node shows, and its key."""
 
     chain_pem: bytes
-    key_pem: bytes = field(repr=False)
+    key_pem: bytes
+
+    __repr__ = hiding("key_pem")
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """Whose the files are, where each node has a user of its own."""
 
     uid: int

@@ -11,7 +11,7 @@ from typing import Final
 from leyden.domain import remote_signers
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.versions import Version
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SIGNER_MACAROON: Final = "remote-signer.mac"  # not *.macaroon: those are swept
 SIGNER_CERTIFICATE: Final = "remote-signer.cert"
@@ -20,8 +20,7 @@ SIGNER_CERTIFICATE: Final = "remote-signer.cert"
 Write = Callable[[object, Path], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """The name of an option, and the versions of lnd that know it."""
 
     name: str
@@ -35,8 +34,7 @@ class Key:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """A key, and how a setting is written for it."""
 
     key: Key

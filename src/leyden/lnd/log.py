@@ -23,7 +23,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 MOST_BYTES: Final = 1 << 20  # read in one look
 _BEFORE: Final = 1 << 16  # where the height is looked for in an old log
@@ -65,8 +65,7 @@ def out_of_order(content: bytes) -> list[str]:
     return [line.decode() for line in content.split(b"\n") if _LINE.fullmatch(line)]
 
 
-@dataclass(slots=True)
-class Burst:
+class Burst(Struct):
     """Tells the first of many: one backend gone astray makes hundreds of lines."""
 
     last: datetime | None = None

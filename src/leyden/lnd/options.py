@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,7 @@ from leyden.lnd import keys
 from leyden.lnd.chains import Backend, Chain, check_backend
 from leyden.lnd.conf import Lines
 from leyden.lnd.keys import Key
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?"
@@ -34,16 +33,14 @@ REPEATABLE: Final = frozenset(
 _NEW_LOGS = Version(0, 19, 0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Logs:
+class Logs(Struct, frozen=True, kw_only=True):
     """How much lnd may log: an owner can ask for trace logging."""
 
     files: int = 3
     file_mb: int = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """Everything about a node's lnd that is not its owner's to set."""
 
     version: Version

@@ -19,7 +19,7 @@ from typing import Final, cast
 from leyden import logs
 from leyden.domain.observations import State
 from leyden.lnd.state_lines import NotAStream, StateLines
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -34,8 +34,7 @@ _LONGEST_WAIT_S: Final = 1.0
 _HANDSHAKE_S: Final = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where an lnd answers, and the one name its certificate shows."""
 
     host: str  # an IP address: it is never looked up

@@ -3,8 +3,6 @@
 import ssl
 from typing import Final
 
-from cryptography import x509
-
 from leyden.lnd.states import trusting
 
 # OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which Python has no name for.
@@ -30,6 +28,8 @@ def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
     was handed in may be from any authority there is: it is believed because we gave it
     to this node ourselves, and nothing above it is looked at.
     """
+    from cryptography import x509  # noqa: PLC0415  a tenth of a start
+
     try:
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
     except ValueError:

@@ -16,7 +16,7 @@ from google.protobuf.message_factory import GetMessageClass
 from leyden import logs
 from leyden.errors import MarketAway, MarketRefused, SoldOut
 from leyden.market.stubs import trader_pb2
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -56,8 +56,7 @@ _NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """How poold is reached; the files are read when they are needed."""
 
     host: str  # HOST:PORT

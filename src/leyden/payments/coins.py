@@ -12,14 +12,13 @@ from typing import Any
 from leyden.domain.payments import Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.payments.treasury import Treasury
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _WINDOW = 144
 _FRESH_S = 0.25
 
 
-@dataclass(frozen=True)
-class _Coin:
+class _Coin(Struct, frozen=True):
     address: str
     sats: Sats
     height: int  # 0 while no block has it

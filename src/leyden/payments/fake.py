@@ -8,7 +8,6 @@ back although the thing was done.
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import field, replace
 from datetime import timedelta
 
 from leyden.domain.payments import (
@@ -22,15 +21,14 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
-from leyden.values import dataclass
+from leyden.values import Struct, field, replace
 
 
 class PaymentFailed(Exception):
     """The payer keeps the money."""
 
 
-@dataclass
-class _Block:
+class _Block(Struct):
     outputs: list[Output] = field(default_factory=list)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leyden.errors import NodeAway, NodeRefused, TreasuryAway
 from leyden.lnd.states import Address
-from leyden.values import dataclass
+from leyden.values import Struct
 
 if TYPE_CHECKING:
     import aiohttp
@@ -30,8 +30,7 @@ _RETRY_AFTER_S = 5
 _LONGEST_LINE = 16 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """How the treasury is reached; the files are read when they are needed."""
 
     host: str

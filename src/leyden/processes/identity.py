@@ -4,11 +4,10 @@ import os
 from pathlib import Path
 
 from leyden.processes.shell import still_shell
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """One run of one program; equal only to itself."""
 
     pid: int

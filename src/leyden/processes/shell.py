@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _SHELL = "/bin/sh"
 # Becomes another user on the way. Were Python to do so, it would have to fork in
@@ -23,8 +23,7 @@ _SCRIPT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What the kernel lets the program have; None leaves a limit as it is."""
 
     open_files: int | None = None

@@ -5,28 +5,27 @@ knows nothing of owners, orders or databases. What it does twice has been done o
 """
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import field
 from typing import Protocol
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.lnd.home import Tls
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 Tell = Callable[[str, Observation], None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outfit:
+class Outfit(Struct, frozen=True, kw_only=True):
     """What an lnd is started with beside what the node itself says."""
 
-    settings: NodeSettings = field(repr=False)  # whole, secrets included
+    settings: NodeSettings  # whole, secrets included
     tls: Tls
 
+    __repr__ = hiding("settings")
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Checkpoint:
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
     """How far a start has come: to save before going on."""
 
     host: str  # where its lnd is going to serve
@@ -66,8 +65,7 @@ class Runtime(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What is new in a node's folder since the last look."""
 
     channel_backup: bytes | None = None  # None: it is the one from before
@@ -77,8 +75,7 @@ class Found:
 NOTHING_NEW = Found()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """What a node takes of its machine, and how far it has come on its chain."""
 
     memory: int = 0  # bytes in RAM

@@ -31,7 +31,7 @@ from leyden.domain.addresses import (
 )
 from leyden.errors import SetupError
 from leyden.runtimes.seats import Seats
-from leyden.values import dataclass
+from leyden.values import Struct
 
 PREFIX: Final = "leyden_"
 CHAIN: Final = "output"
@@ -40,8 +40,7 @@ _MOST_COMMENT = 120
 _PLAIN = re.compile(r"[A-Za-z0-9/._-]+")
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """Something that is reached by a network and a port."""
 
     network: Network
@@ -49,8 +48,7 @@ class Opening:
     protocol: str = "tcp"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fence:
+class Fence(Struct, frozen=True, kw_only=True):
     """The fence of one installation."""
 
     home: Path

@@ -12,19 +12,17 @@ from pathlib import Path
 from leyden.domain.nodes import Network, Node
 from leyden.lnd.chains import Backend, Chain
 from leyden.runtimes.seats import Seats
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """Which chain a network of the API stands for, and where its blocks come from."""
 
     chain: Chain
     backend: Backend
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """Where everything of a node is on this machine."""
 
     root: Path

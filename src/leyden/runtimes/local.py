@@ -26,7 +26,7 @@ from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.layout import Layout
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -36,8 +36,7 @@ _AGAIN_S: Final = 1.0
 _HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     """What is known of one process, and what listens to it."""
 
     seen: Observation

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from leyden.errors import SetupError
 from leyden.runtimes.fence import CHAIN, PREFIX, Fence, table_of
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _NFT: Final = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin")
 _WITHIN_S: Final = 20
@@ -86,8 +86,7 @@ def _tables() -> Iterator[str]:
             yield name
 
 
-@dataclass(frozen=True)
-class _Fenced:
+class _Fenced(Struct, frozen=True):
     users: tuple[int, int]
     home: Path
 

@@ -6,7 +6,6 @@ All of it follows from the node's slot, so nothing has to be handed out or taken
 import ipaddress
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
 from leyden.lnd.home import Owner
 from leyden.processes import Limits
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 MIB: Final = 1 << 20
 # lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
@@ -23,8 +22,7 @@ USUAL_WEIGHT: Final = 100
 _OTHERS_MAY_PASS: Final = 0o001
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
+class Share(Struct, frozen=True, kw_only=True):
     """What a node may use of the machine."""
 
     memory: int  # bytes
@@ -55,8 +53,7 @@ SHARES: Final[Mapping[Type, Share]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Seats:
+class Seats(Struct, frozen=True, kw_only=True):
     """How slots become addresses and users."""
 
     network: ipaddress.IPv4Network  # of loopback; two installations share none

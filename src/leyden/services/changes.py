@@ -3,7 +3,6 @@
 The change, its announcement and the task that follows from it are one commit.
 """
 
-from dataclasses import replace
 from datetime import datetime
 
 from leyden import logs
@@ -13,6 +12,7 @@ from leyden.domain.webhooks import StatusChanged
 from leyden.services import webhooks
 from leyden.services.fleet import EVERYTHING, NODE, ROUTES
 from leyden.storage.nouns import Nouns
+from leyden.values import replace
 
 log = logs.get()
 

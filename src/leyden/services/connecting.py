@@ -1,20 +1,15 @@
 """How a node is reached from outside."""
 
 import base64
-from dataclasses import field
 from urllib.parse import quote
-
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from leyden.domain.nodes import Node
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import anchor, certificate, get
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Way:
+class Way(Struct, frozen=True, kw_only=True):
     """The way to a node; whoever goes it brings a macaroon of his own."""
 
     node: Node
@@ -22,7 +17,9 @@ class Way:
     grpc_address: str
     lndconnect: str
     hosts_line: str
-    certificate: bytes = field(repr=False)  # PEM, up to the root
+    certificate: bytes  # PEM, up to the root
+
+    __repr__ = hiding("certificate")
 
 
 async def connect(fleet: Fleet, organization_id: str, node_id: str) -> Way:
@@ -31,6 +28,10 @@ async def connect(fleet: Fleet, organization_id: str, node_id: str) -> Way:
     `lndconnect` carries the certificate that wallets have to trust, and no macaroon.
     The hosts line is for machines whose resolver does not know the name.
     """
+    # A tenth of a start.
+    from cryptography import x509  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
+
     node = await get(fleet, organization_id, node_id)
     chain = await certificate(fleet, organization_id, node_id)
     doors, name = fleet.rules.doors, node.api_endpoint

@@ -10,7 +10,6 @@ Killed between 2 and 3, the event is sent once more under the same id.
 
 import random
 from collections.abc import Callable
-from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from leyden import logs
@@ -32,7 +31,7 @@ from leyden.storage.nouns import Nouns
 from leyden.storage.receivers import Receiver
 from leyden.storage.secrets import Sealer
 from leyden.storage.webhooks import KeptEvent
-from leyden.values import dataclass
+from leyden.values import Struct, field, replace
 from leyden.webhooks.base import Line, Sender
 
 log = logs.get()
@@ -49,8 +48,7 @@ _LONGEST_ERRAND = timedelta(seconds=10)
 _GLANCE = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """How webhooks are sent."""
 
     retries: tuple[timedelta, ...] = RETRIES
@@ -60,8 +58,7 @@ class Rules:
     kept: timedelta = timedelta(days=30)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Courier:
+class Courier(Struct, frozen=True, kw_only=True):
     """What delivering takes, wired by app.py and handed down."""
 
     database: Database

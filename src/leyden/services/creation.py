@@ -12,7 +12,7 @@ from leyden.services.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
 from leyden.services.housekeeping import announce_update
 from leyden.services.nodes import theirs
 from leyden.storage.nouns import Nouns
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SUFFIX = "N"  # at the end of a node's id
 
@@ -22,8 +22,7 @@ _LONGEST_WORDS = 40
 _GUESSES = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True, kw_only=True):
     """What somebody asks for who wants a node."""
 
     name: str

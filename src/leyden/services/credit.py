@@ -13,7 +13,7 @@ from leyden.errors import Malformed, NotFound, TooMany
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.storage.nouns import Nouns
-from leyden.values import dataclass
+from leyden.values import Struct, replace
 
 GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)
@@ -21,8 +21,7 @@ _LONGEST_NOTE = 500
 _MOST_COUPONS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Balance:
+class Balance(Struct, frozen=True, kw_only=True):
     """What an organization has, and what it owes."""
 
     credit: Sats

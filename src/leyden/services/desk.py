@@ -11,7 +11,6 @@ each sees what the one before it did. Then it is all written at once.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import field
 from datetime import datetime
 from functools import partial
 
@@ -24,15 +23,14 @@ from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotFound
 from leyden.storage.nouns import Nouns
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 log = logs.get()
 
 _MANY = 64
 
 
-@dataclass(kw_only=True)
-class Desk:
+class Desk(Struct, kw_only=True):
     """Some orders, what they hold, and what is to be written."""
 
     now: datetime

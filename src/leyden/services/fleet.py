@@ -1,6 +1,5 @@
 """The fleet: what running nodes takes, wired by app.py and handed down."""
 
-from dataclasses import field
 from datetime import timedelta
 
 from leyden.domain.node_moves import KEPT
@@ -15,11 +14,10 @@ from leyden.runtimes.base import Homes, Runtime
 from leyden.services.starts import Starts
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Doors:
+class Doors(Struct, frozen=True, kw_only=True):
     """Where the outside finds nodes, and where the gateway finds them."""
 
     host: str = "127.0.0.1"  # the gateway's own address, for people's hosts files
@@ -29,8 +27,7 @@ class Doors:
     node_grpc: int = 18_009
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """How the fleet is run."""
 
     service_version: str = "0.1.0"
@@ -45,8 +42,7 @@ class Rules:
     issued: bool = False  # whether an authority of others vouches for nodes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fleet:
+class Fleet(Struct, frozen=True, kw_only=True):
     """All nodes of an installation, and what keeps them."""
 
     database: Database

@@ -13,7 +13,7 @@ from leyden.services.due import Due
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.nouns import Nouns
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -77,8 +77,7 @@ class Housekeeping:
             await _sweep(self._fleet, node, now)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundInClear:
+class FoundInClear(Struct, frozen=True, kw_only=True):
     """Macaroons that lay on our disk for anyone to use, until they were removed."""
 
     at: datetime

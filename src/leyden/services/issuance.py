@@ -12,16 +12,13 @@ Killed anywhere, the next run finds the order at the authority and goes on with 
 order that comes to nothing is followed by another much later: authorities count.
 """
 
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
 from leyden import logs
 from leyden.domain.times import Clock
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
-from leyden.gateway import requests
 from leyden.gateway.expiry import renewal_at, validity
-from leyden.gateway.handed_in import accept
 from leyden.gateway.issuer import Issuer
 from leyden.lnd.home import Tls
 from leyden.services.due import Due
@@ -30,7 +27,7 @@ from leyden.storage.database import Database
 from leyden.storage.issued import Issued
 from leyden.storage.nouns import Nouns
 from leyden.storage.secrets import Sealer
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 # A kind of task, one for each name; CERTIFICATES looks for names.
 ISSUANCE: Final = "issuance"
@@ -40,8 +37,7 @@ _ACCOUNT: Final = "account key of {}"
 log = logs.get()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """How often an authority is bothered."""
 
     look_every: timedelta = timedelta(minutes=1)
@@ -54,8 +50,7 @@ class Rules:
         return min(pause, self.last_retry)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Issuance:
+class Issuance(Struct, frozen=True, kw_only=True):
     """What it takes to have certificates issued, wired by app.py and handed down."""
 
     database: Database
@@ -69,6 +64,8 @@ class Issuance:
 
 async def account_key(database: Database, sealer: Sealer, directory: str) -> bytes:
     """Give the key by which an authority knows us, as PEM; make it the first time."""
+    from leyden.gateway import requests  # noqa: PLC0415  a tenth of a start
+
     purpose = _ACCOUNT.format(directory)
     kept = await database.reader.issued.account(directory)
     if kept is None:
@@ -144,6 +141,8 @@ def _renewal(row: Issued) -> datetime | None:
 
 
 async def _take_on(issuance: Issuance, due: Due, row: Issued) -> None:
+    from leyden.gateway import handed_in, requests  # noqa: PLC0415  a tenth of a start
+
     url, sealed = row.order_url, row.order_key
     if sealed is None:
         url = await issuance.issuer.begin(row.name)
@@ -157,7 +156,8 @@ async def _take_on(issuance: Issuance, due: Due, row: Issued) -> None:
         async with due.transaction() as tx:
             await due.again(tx, due=now + got)
         return
-    tls = accept(got.decode(errors="replace"), key_pem.decode(), name=row.name, now=now)
+    chain, key = got.decode(errors="replace"), key_pem.decode()
+    tls = handed_in.accept(chain, key, name=row.name, now=now)
     valid = validity(tls.chain_pem)
     async with due.transaction() as tx:
         await tx.issued.keep(row.name, url, chain=tls.chain_pem, until=valid.until)

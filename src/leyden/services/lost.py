@@ -5,7 +5,6 @@ will come nobody can tell. So a person is told of it, and may end it.
 """
 
 import asyncio
-from dataclasses import replace
 
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.tickets import TicketState
@@ -14,6 +13,7 @@ from leyden.services.desk import Desk
 from leyden.services.holding import end
 from leyden.services.settlement import until_not_stale
 from leyden.services.shop import Shop
+from leyden.values import replace
 
 _BATCH = 500
 _LONGEST_REASON = 500

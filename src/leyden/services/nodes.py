@@ -8,11 +8,10 @@ from leyden.errors import NotFound
 from leyden.services import outfitting
 from leyden.services.fleet import Fleet
 from leyden.storage.commands import Command
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """A node as its owner sees it."""
 
     node: Node

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from leyden.services.desk import Desk
 from leyden.services.holding import end, if_all_is_held
 from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
 from leyden.storage.nouns import Nouns
-from leyden.values import dataclass
+from leyden.values import Struct, replace
 
 log = logs.get()
 
@@ -37,8 +36,7 @@ _FIRST_LOOK_S = 0.002
 _SLOWEST_LOOK_S = 0.05
 
 
-@dataclass(frozen=True)
-class Cover:
+class Cover(Struct, frozen=True):
     """Who pays for an order: credit first, then a corporate account, then the buyer."""
 
     credit_used: Sats

@@ -4,8 +4,6 @@ Outputs to an order's address add up. What the order still lacks is held for it,
 rest is credit. Nothing here does I/O.
 """
 
-from dataclasses import replace
-
 from leyden import logs
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
@@ -15,6 +13,7 @@ from leyden.domain.units import Sats
 from leyden.services.desk import Desk
 from leyden.services.holding import give, hold, if_all_is_held, reopen
 from leyden.services.shop import Rules
+from leyden.values import replace
 
 log = logs.get()
 

@@ -15,7 +15,7 @@ from leyden.services.lost import lost
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
 from leyden.storage.counts import Queue, Tried
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -29,8 +29,7 @@ _STUCK: Final = "its ticket is not made yet"
 _FAILED: Final = "its ticket could not be made"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """How the installation does."""
 
     nodes: dict[str, int]
@@ -41,16 +40,14 @@ class Overview:
     balances: dict[str, Sats]  # of places that are nobody's own
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(Struct, frozen=True):
     """An order that a person should look at."""
 
     order: Order
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """An organization, and how it stands."""
 
     organization: Organization

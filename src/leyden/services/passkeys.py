@@ -23,7 +23,7 @@ from leyden.services import person, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.nouns import Nouns
 from leyden.storage.second_factors import Passkey
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)
@@ -36,8 +36,7 @@ _NOT_TAKEN = "the passkey could not be taken; try again"
 _NOT_WELL_FORMED = (WebAuthnException, ValueError, KeyError, TypeError)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where passkeys are made and shown: an address of the dashboard, as it is set."""
 
     origin: str

@@ -1,6 +1,5 @@
 """All that a request or a task may need, wired by app.py and handed down."""
 
-from dataclasses import field
 from datetime import datetime
 
 import msgspec
@@ -15,11 +14,10 @@ from leyden.services.shop import Shop
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Platform:
+class Platform(Struct, frozen=True, kw_only=True):
     """One running installation, seen from inside."""
 
     settings: Settings

@@ -11,7 +11,7 @@ from leyden.errors import Away, MarketRefused
 from leyden.services import upkeep
 from leyden.services.shop import Shop
 from leyden.services.upkeep import Standing
-from leyden.values import dataclass
+from leyden.values import Struct
 
 T = TypeVar("T")
 
@@ -19,8 +19,7 @@ _PATIENCE_S: Final = 5.0  # a person waits for this
 _MOST_TICKETS: Final = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class Purse:
+class Purse(Struct, frozen=True, kw_only=True):
     """How the money of the shop stands; what is not known is None, with why."""
 
     holdings: Holdings | None

@@ -18,14 +18,13 @@ from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services import backups
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
-from leyden.values import dataclass
+from leyden.values import Struct
 
 MOST = 100
 KEPT_FOR: Final = timedelta(days=30)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resealed:
+class Resealed(Struct, frozen=True, kw_only=True):
     """A backup under a new password."""
 
     name: str | None  # a macaroon's; the seed has none
@@ -66,8 +65,7 @@ async def reseal(
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True, kw_only=True):
     """A backup as its owner had sent it, and until when it was in use."""
 
     name: str  # a macaroon's; the seed's is empty

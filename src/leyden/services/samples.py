@@ -11,15 +11,14 @@ from typing import Final
 
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SAMPLING: Final = "samples"
 EVERY: Final = timedelta(seconds=30)
 KEPT: Final = 120  # an hour
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """What a node took at one moment."""
 
     at: datetime

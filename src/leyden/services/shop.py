@@ -1,6 +1,5 @@
 """The shop: what selling channels takes, wired by app.py and handed down."""
 
-from dataclasses import field
 from datetime import timedelta
 
 from leyden.domain.payments import Confirmations
@@ -12,11 +11,10 @@ from leyden.payments.base import Payments, Till
 from leyden.services.paid import Paid
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Upkeep:
+class Upkeep(Struct, frozen=True, kw_only=True):
     """How the account at the auction is looked after."""
 
     low: Sats = Sats(1_000_000)  # what the operator is told of
@@ -26,8 +24,7 @@ class Upkeep:
     every: timedelta = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """How the shop is run."""
 
     terms: Terms = field(default_factory=Terms)
@@ -54,8 +51,7 @@ class Rules:
     answer_waits: timedelta = timedelta(seconds=5)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shop:
+class Shop(Struct, frozen=True, kw_only=True):
     """One running shop, seen from inside."""
 
     database: Database

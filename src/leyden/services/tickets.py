@@ -25,21 +25,19 @@ from leyden.services.holding import end, give
 from leyden.services.invoices import keep_promise
 from leyden.services.shop import WITHDRAWAL, Shop, ticket_purpose
 from leyden.services.together import Together
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
 
-@dataclass
-class _Looking:
+class _Looking(Struct):
     """Somebody who wants to see an order."""
 
     order_id: str
     found: Order | None = None
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A ticket that is there, for the order as it was when it was asked for."""
 
     due: Due

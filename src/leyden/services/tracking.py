@@ -1,6 +1,5 @@
 """How far an order has come, for whoever waits for it."""
 
-from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.orders import Order, Status
@@ -8,11 +7,10 @@ from leyden.domain.payments import OutputState
 from leyden.domain.units import Sats
 from leyden.services import orders
 from leyden.services.shop import Shop
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tracked:
+class Tracked(Struct, frozen=True, kw_only=True):
     """An order with its way so far."""
 
     order: Order
@@ -20,7 +18,9 @@ class Tracked:
     seen: Sats  # on the chain, and not deep enough yet
     arrived: Sats  # on the chain, and counted
     confirmations: int  # what a payment of all that is due needs
-    ticket: str = field(repr=False)  # a bearer instrument
+    ticket: str  # a bearer instrument
+
+    __repr__ = hiding("ticket")
 
     @property
     def stamp(self) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from leyden.market.base import Account
 from leyden.services.due import Due
 from leyden.services.shop import Shop, Upkeep
 from leyden.storage.database import Database
-from leyden.values import dataclass
+from leyden.values import Struct
 
 log = logs.get()
 
@@ -24,8 +24,7 @@ def _gauge(name: str) -> Figure:
     return figures.gauge(name, _SAYS[name])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """How we stand at the auction."""
 
     account: AuctionAccount

@@ -31,14 +31,13 @@ from leyden.runtimes.census import lnds
 from leyden.services.courier import WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _BATCH = 200
 _LEGAL = {(before, after) for (before, _), after in MOVES.items()}
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """A rule that does not hold, and where."""
 
     rule: str

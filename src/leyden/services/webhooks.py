@@ -32,13 +32,12 @@ from leyden.storage.deliveries import Delivery
 from leyden.storage.nouns import Nouns
 from leyden.storage.receivers import Receiver
 from leyden.storage.webhooks import KeptEvent
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _SECRET_BYTES = 32
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """What a node's owner sees of its webhooks."""
 
     node: Node
@@ -46,8 +45,7 @@ class Overview:
     deliveries: list[Delivery]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rotated:
+class Rotated(Struct, frozen=True, kw_only=True):
     """A new secret, and until when the old one signs beside it."""
 
     secret: str

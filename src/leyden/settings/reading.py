@@ -1,6 +1,5 @@
 """Where settings come from, and what is said of one that is wrong."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_type_hints
@@ -72,12 +71,18 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _from_file(path: Path, *, required: bool) -> dict[str, object]:
     try:
-        kept = tomllib.loads(path.read_text())
+        text = path.read_text()
     except FileNotFoundError:
         if required:
             raise SetupError(f"{PREFIX}CONFIG: {path} does not exist") from None
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{path}: {error}") from None
+    import tomllib  # noqa: PLC0415  a hundredth of a start, where there is no file
+
+    try:
+        kept = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise SetupError(f"{path}: {error}") from None
     names = {field.name for field in fields(Settings)}
     for name in kept:

@@ -5,11 +5,10 @@ from datetime import datetime
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import answers as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Saved:
+class Saved(Struct, frozen=True, kw_only=True):
     """What is known of an Idempotency-Key."""
 
     request: bytes

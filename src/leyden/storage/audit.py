@@ -9,11 +9,10 @@ from leyden.domain.accounts import new_id
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import audit as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One thing that somebody changed."""
 
     at: datetime

@@ -1,32 +1,31 @@
 """Backups that owners put here, sealed once more, and lnd's own of its channels."""
 
-from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Stale
 from leyden.storage.statements import Run
 from leyden.storage.written import backups as sql
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 CHANNEL_BACKUPS_KEPT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class MacaroonBackup:
+class MacaroonBackup(Struct, frozen=True):
     """One that is kept, by its name; the value is asked for apart."""
 
     name: str
     created: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelBackup:
+class ChannelBackup(Struct, frozen=True):
     """lnd's own, encrypted by lnd with a key from the owner's seed."""
 
     taken: datetime
     digest: bytes
-    content: bytes = field(repr=False)
+    content: bytes
+
+    __repr__ = hiding("content")
 
 
 class Backups:

@@ -6,13 +6,12 @@ from leyden.domain.nodes import Action
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import commands as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 KEPT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One thing that was asked for."""
 
     action: Action

@@ -5,13 +5,12 @@ from datetime import datetime
 from leyden.domain.times import from_us
 from leyden.storage.statements import Run
 from leyden.storage.written import counts as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _FOR_EVER = (1 << 63) - 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Queue:
+class Queue(Struct, frozen=True, kw_only=True):
     """What is to be done of one kind."""
 
     kind: str
@@ -20,8 +19,7 @@ class Queue:
     most_attempts: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ailing:
+class Ailing(Struct, frozen=True, kw_only=True):
     """A node that crashes, or cannot be started."""
 
     id: str
@@ -33,8 +31,7 @@ class Ailing:
     due: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tried:
+class Tried(Struct, frozen=True, kw_only=True):
     """A task that was begun more than once and is not done."""
 
     kind: str

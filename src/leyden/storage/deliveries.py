@@ -8,13 +8,12 @@ from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.webhooks import KeptEvent, read_event
 from leyden.storage.written import deliveries as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One attempt, and what came of it."""
 
     event_id: str
@@ -23,8 +22,7 @@ class Attempt:
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """An event with all attempts at it."""
 
     event: KeptEvent

@@ -7,11 +7,10 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import invitations as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Invitation:
+class Invitation(Struct, frozen=True, kw_only=True):
     """A place in an organization that is kept for somebody."""
 
     id: str

@@ -1,27 +1,27 @@
 """Certificates that an authority of others has issued, or is asked for."""
 
-from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import issued as sql
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Issued:
+class Issued(Struct, frozen=True, kw_only=True):
     """A name that a certificate is wanted for, and how far that has come."""
 
     name: str
     node_id: str | None  # None: the API's own name
     chain: bytes | None  # PEM
     until: datetime | None
-    key: bytes | None = field(repr=False)  # sealed
+    key: bytes | None  # sealed
     order_url: str
-    order_key: bytes | None = field(repr=False)  # sealed
+    order_key: bytes | None  # sealed
     refusals: int
+
+    __repr__ = hiding("key", "order_key")
 
 
 class IssuedCertificates:

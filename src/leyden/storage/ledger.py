@@ -15,15 +15,14 @@ from leyden.errors import Stale, Violated
 from leyden.storage.statements import Row, Run, Value
 from leyden.storage.words import written_words
 from leyden.storage.written import ledger as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _BELOW_ZERO = ("owed:", "receivable:")
 _KEPT = ("credit:", "held:", *_BELOW_ZERO)
 _NEWEST = 2**63 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """An entry as it stands in the ledger."""
 
     number: int

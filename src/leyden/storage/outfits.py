@@ -1,25 +1,25 @@
 """What a node's lnd is started with and nobody else may see, sealed."""
 
-from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import outfits as sql
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SealedOutfit:
+class SealedOutfit(Struct, frozen=True, kw_only=True):
     """The row of one node."""
 
     node_id: str
-    settings: bytes = field(repr=False)  # sealed: the settings that are secrets
-    webhook_secret: bytes = field(repr=False)  # sealed
+    settings: bytes  # sealed: the settings that are secrets
+    webhook_secret: bytes  # sealed
     certificate: bytes  # the chain, PEM
     certificate_until: datetime
-    key: bytes = field(repr=False)  # sealed
+    key: bytes  # sealed
+
+    __repr__ = hiding("settings", "webhook_secret", "key")
 
 
 class Outfits:

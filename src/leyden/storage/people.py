@@ -8,11 +8,10 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import people as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """Somebody in an organization, as the others see them."""
 
     person: Person

@@ -1,6 +1,5 @@
 """The receivers of webhooks: where each is, its secrets, and how it is doing."""
 
-from dataclasses import field
 from datetime import datetime
 
 import msgspec
@@ -10,7 +9,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import receivers as sql
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 
 class _Settings(msgspec.Struct):
@@ -20,18 +19,19 @@ class _Settings(msgspec.Struct):
 _read_settings = msgspec.json.Decoder(_Settings).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receiver:
+class Receiver(Struct, frozen=True, kw_only=True):
     """A node's receiver."""
 
     node_id: str
     api: str
     url: str
-    sealed_secret: bytes = field(repr=False)
-    sealed_old_secret: bytes | None = field(repr=False)
+    sealed_secret: bytes
+    sealed_old_secret: bytes | None
     old_secret_until: datetime | None
     failing_since: datetime | None
     pause: Pause | None
+
+    __repr__ = hiding("sealed_secret", "sealed_old_secret")
 
 
 class Receivers:

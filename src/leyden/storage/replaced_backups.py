@@ -1,23 +1,23 @@
 """Backups whose place another took: kept for a while, should the other be wrong."""
 
-from dataclasses import field
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run
 from leyden.storage.written import replaced_backups as sql
-from leyden.values import dataclass
+from leyden.values import Struct, hiding
 
 MOST = 20  # of each backup: a window that does it again and again fills no disk
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedBackup:
+class ReplacedBackup(Struct, frozen=True):
     """One that was in use until then; the seed's name is empty."""
 
     name: str
     at: datetime
-    sealed: bytes = field(repr=False)
+    sealed: bytes
+
+    __repr__ = hiding("sealed")
 
 
 class ReplacedBackups:

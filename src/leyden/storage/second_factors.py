@@ -6,11 +6,10 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import second_factors as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Totp:
+class Totp(Struct, frozen=True, kw_only=True):
     """A person's authenticator app."""
 
     sealed: bytes
@@ -18,8 +17,7 @@ class Totp:
     last_step: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Passkey:
+class Passkey(Struct, frozen=True, kw_only=True):
     """A credential in somebody's device."""
 
     id: bytes

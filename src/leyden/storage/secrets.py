@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _VERSION = b"\x01"
 _ID, _NONCE, _KEY, _TAG = 4, 12, 32, 16
@@ -30,8 +30,7 @@ _WRAPPED_AT = 1 + _ID
 _VALUE_AT = _WRAPPED_AT + _NONCE + _KEY + _TAG
 
 
-@dataclass(frozen=True, kw_only=True)
-class Keyring:
+class Keyring(Struct, frozen=True, kw_only=True):
     """The keys of one installation; the newest sealing key comes first."""
 
     digesting: bytes

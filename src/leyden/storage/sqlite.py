@@ -17,7 +17,6 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
@@ -27,7 +26,7 @@ from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_rows import Rows
 from leyden.storage.sqlite_statements import WritingStatements, in_thread, translated
 from leyden.storage.statements import Wake
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
@@ -81,8 +80,7 @@ def doubts(connection: sqlite3.Connection) -> list[str]:
     return found
 
 
-@dataclass(eq=False)
-class _Turn:
+class _Turn(Struct, eq=False):
     """One writer's place in the queue."""
 
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)

@@ -23,7 +23,7 @@ from itertools import chain
 from operator import itemgetter
 
 from leyden.storage.statements import Statement, Value
-from leyden.values import dataclass
+from leyden.values import Struct
 
 # So many rows a statement, the largest first: each size is one more text to prepare
 # and to keep, and each statement one more wait for Python's lock. What is left over is
@@ -32,8 +32,7 @@ _SIZES = (512, 64, 8)
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """A statement without its rows."""
 
     head: str

@@ -13,11 +13,10 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
 from leyden.storage.statements import Run
 from leyden.storage.written import tasks as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """One task, held under one fence."""
 
     kind: str

@@ -2,11 +2,10 @@
 
 from leyden.storage.statements import Run
 from leyden.storage.written import treasury as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """Who the treasury is, and who was found in its place; empty is nobody."""
 
     pubkey: str

@@ -8,11 +8,10 @@ from leyden.domain.webhooks import Type
 from leyden.errors import NotFound
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import webhooks as sql
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptEvent:
+class KeptEvent(Struct, frozen=True, kw_only=True):
     """An event, and how far it has come."""
 
     position: int

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from leyden.services.samples import Sample
-from leyden.values import dataclass
+from leyden.values import Struct
 from leyden.web import words
 
 _WIDTH = 100
 _HEIGHT = 30
 
 
-@dataclass(frozen=True, kw_only=True)
-class Curve:
+class Curve(Struct, frozen=True, kw_only=True):
     """One curve."""
 
     name: str

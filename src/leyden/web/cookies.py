@@ -10,11 +10,10 @@ from http.cookies import CookieError, SimpleCookie
 
 from starlette.responses import Response
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cookies:
+class Cookies(Struct, frozen=True, kw_only=True):
     """The cookies of one request, and how to answer with others."""
 
     found: Mapping[str, str]

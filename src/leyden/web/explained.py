@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from leyden.domain.node_settings import LIVE
-from leyden.values import dataclass
+from leyden.values import Struct
 from leyden.web.forms import Form
 
 YES = "yes"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     """One setting in a form."""
 
     name: str
@@ -33,8 +32,7 @@ class Field:
         return form.text(self.name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(Struct, frozen=True, kw_only=True):
     """Settings that belong together."""
 
     title: str

@@ -4,7 +4,7 @@ from enum import Enum, auto
 from typing import Literal
 
 from leyden.domain.sign_in import Right
-from leyden.values import dataclass
+from leyden.values import Struct
 from leyden.web.visits import Handler
 
 
@@ -16,8 +16,7 @@ class Who(Enum):
     OPERATOR = auto()  # whoever runs this installation
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """One address, and what is done there."""
 
     method: Literal["GET", "POST"]

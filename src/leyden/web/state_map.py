@@ -7,15 +7,14 @@ page than ten.
 from collections.abc import Mapping
 from typing import Final
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SIDE: Final = 12  # of a square with the space around it
 _ROW: Final = 40
 _MOST_ROWS: Final = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patch:
+class Patch(Struct, frozen=True, kw_only=True):
     """The squares of one state: whole rows, and the rest of one."""
 
     state: str

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from leyden.values import dataclass
+from leyden.values import Struct
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """The things of one state: how many, and where in a bar of a hundred."""
 
     state: str

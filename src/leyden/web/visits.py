@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
 from leyden.errors import Unauthorized
 from leyden.services.platform import Platform
-from leyden.values import dataclass
+from leyden.values import Struct
 from leyden.web.closing import Closing
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
@@ -20,8 +20,7 @@ SIGN_IN = "/app/sign-in"
 HOME = "/app/"
 
 
-@dataclass(kw_only=True)
-class Visit:
+class Visit(Struct, kw_only=True):
     """What a page is given."""
 
     platform: Platform

@@ -2,16 +2,14 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import field
 
 from leyden.domain.deliveries import Answer
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 OK = Answer(status=200)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Received:
+class Received(Struct, frozen=True, kw_only=True):
     """One event as a receiver got it."""
 
     url: str
@@ -19,8 +17,7 @@ class Received:
     body: bytes
 
 
-@dataclass
-class FakeSender:
+class FakeSender(Struct):
     """Delivers in memory.
 
     `answers` says what each URL answers from now on; the others answer 200. A
@@ -38,8 +35,7 @@ class FakeSender:
         yield FakeLine(self, url)
 
 
-@dataclass
-class FakeLine:
+class FakeLine(Struct):
     """A line that remembers what was said."""
 
     sender: FakeSender

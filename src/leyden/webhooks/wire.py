@@ -7,12 +7,11 @@ of it things that a webhook must not do.
 
 import asyncio
 import contextlib
-from dataclasses import field
 from typing import cast
 
 import httptools
 
-from leyden.values import dataclass
+from leyden.values import Struct, field
 
 # A receiver's answer is of no use to us beyond a few words for the owner to read.
 MOST_READ = 64 * 1024
@@ -32,8 +31,7 @@ class Closed(Exception):
     """The connection was closed before the answer."""
 
 
-@dataclass(eq=False)
-class Reply:
+class Reply(Struct, eq=False):
     """An answer as it comes in."""
 
     status: int = 0

@@ -1,6 +1,7 @@
 """The endpoints beside the contract: the orders, the balance and the ledger."""
 
 import pytest
+from msgspec.structs import force_setattr
 
 from tests.api.conftest import Caller
 from tests.api.flow.conftest import PRICE, World, ordered, status_of, until
@@ -82,7 +83,7 @@ async def test_the_ledger_comes_in_pages(alice: Caller, world: World) -> None:
 
 
 async def test_where_nothing_is_sold_it_says_so(alice: Caller) -> None:
-    object.__setattr__(alice.api._platform, "shop", None)
+    force_setattr(alice.api._platform, "shop", None)
     answer = await alice.post("/flow/quote", {"capacity": 100_000})
     assert answer.status == 503
     assert answer.json() == {"message": "no channels are sold here"}

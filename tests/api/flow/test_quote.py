@@ -1,11 +1,12 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import force_setattr
 
 from leyden.api.app import Api
 from leyden.domain.pricing import Terms
 from leyden.domain.units import Sats
+from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.api.flow.conftest import PRICE, World, ordered, refused
 
@@ -124,7 +125,7 @@ async def test_a_rate_of_nothing_is_not_the_going_rate(
 
 def dearer(world: World) -> None:
     terms = replace(Terms(), service_fee_base=Sats(99_000))
-    object.__setattr__(world.shop, "rules", replace(world.shop.rules, terms=terms))
+    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
 
 
 async def test_a_quote_holds_for_ten_minutes_for_whoever_got_it(

@@ -5,7 +5,6 @@ import hashlib
 import json
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from leyden.client import vault
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
+from leyden.values import replace
 from tests.web.wallet import sealing
 from tests.web.wallet.conftest import Modular
 

@@ -17,7 +17,7 @@ from leyden.cli.customer.profiles import Profile
 from leyden.client import ApiError, Client
 from leyden.client.node_items import NodeItem
 from leyden.errors import SetupError
-from leyden.values import dataclass
+from leyden.values import Struct
 
 _HOW = (
     "set LEYDEN_URL and LEYDEN_KEY, or see `leyden profile add --help`; "
@@ -33,8 +33,7 @@ profile_option = click.option(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """A client, and what belongs to the platform it speaks to."""
 
     client: Client

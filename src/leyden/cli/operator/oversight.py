@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -19,6 +18,7 @@ from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
 from leyden.services import oversight
 from leyden.services.platform import Platform
+from leyden.values import asdict
 
 _MOST_AILING = 200
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from leyden.market.account import PoolAccount
 from leyden.services import lost, upkeep
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.values import asdict
 
 _sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))
 _fee = click.option(

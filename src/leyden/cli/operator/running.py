@@ -3,13 +3,13 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TypeVar
 
 from leyden import app, logs, settings
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.devnet import wiring
 from leyden.services.platform import Platform
+from leyden.values import replace
 
 Result = TypeVar("Result")
 

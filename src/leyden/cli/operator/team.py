@@ -16,15 +16,14 @@ from leyden.domain.times import to_iso
 from leyden.errors import NotFound
 from leyden.services import team as teams
 from leyden.services.platform import Platform
-from leyden.values import dataclass
+from leyden.values import Struct
 
 Result = TypeVar("Result")
 
 _ROLES = click.Choice([role.value for role in Role])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Typing:
+class _Typing(Struct, frozen=True, kw_only=True):
     """Whoever types: they may do what an owner may, in every organization."""
 
     actor: str

@@ -1,7 +1,5 @@
 """`leyden till`: the treasury, the account at the auction, what tickets may take."""
 
-from dataclasses import asdict
-
 import click
 
 from leyden.app.shop import open_for_payments, shop_of
@@ -11,6 +9,7 @@ from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.services import purse
 from leyden.services.platform import Platform
 from leyden.services.purse import Purse
+from leyden.values import asdict
 
 
 @click.command()

@@ -13,15 +13,14 @@ import msgspec
 
 from leyden.errors import SetupError
 from leyden.lnd.states import trusting
-from leyden.values import dataclass
+from leyden.values import Struct
 
 SECRET_VARIABLE = "LEYDEN_UNLOCK_SECRET"  # noqa: S105  names, not values
 PASSWORD_VARIABLE = "LEYDEN_UNLOCK_PASSWORD"  # noqa: S105
 _OTHERS_MAY_READ = 0o077
 
 
-@dataclass(frozen=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """Something secret: in a file, or given when the unlocker was started."""
 
     file: Path | None = None
@@ -47,8 +46,7 @@ class Kept:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """One node."""
 
     api: str
