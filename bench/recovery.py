@@ -1,9 +1,9 @@
 """B10: back after a kill -9 with a hundred nodes, against the start of a bare web app.
 
 Each turn of ours kills the platform with all its real lnds running, starts it again and
-waits for an answer that needs the database. The base is uvicorn with an application
-that answers fixed bytes. Afterwards every lnd must be the process it was, and have been
-found again within two seconds of the start.
+waits for an answer that needs the database. The base (`bare_app.py`) is uvicorn with an
+application that answers fixed bytes, and imports nothing else. Afterwards each lnd must
+be the process it was, and have been found again within two seconds of the start.
 
     ./leyden bench recovery [--nodes 100] [--rounds 5]
 """
@@ -11,6 +11,7 @@ found again within two seconds of the start.
 import argparse
 import asyncio
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,9 +19,9 @@ from datetime import datetime
 from pathlib import Path
 
 import uvloop
-from bench.contenders import contender
+from bench.contenders import wait_for
 from bench.measure import Figures, Report, quantile, turns
-from bench.town import LOOK_EVERY_S, Town
+from bench.town import LOOK_EVERY_S, Town, free_port
 
 from leyden import processes
 from leyden.processes import Identity
@@ -75,13 +76,17 @@ class Back:
         return took
 
 
-def bare(folder: Path) -> float:
+def bare() -> float:
     """Start the base; give the seconds to its first answer."""
-    answer = folder / "answer.json"
-    answer.write_bytes(b"{}")
+    port = free_port()
+    program = Path(__file__).with_name("bare_app.py")
     began = time.perf_counter()
-    with contender("uvicorn", answer, look_every_s=LOOK_EVERY_S):
-        return time.perf_counter() - began
+    with subprocess.Popen([sys.executable, program, str(port)]) as process:
+        try:
+            wait_for(f"http://127.0.0.1:{port}", process, every_s=LOOK_EVERY_S)
+            return time.perf_counter() - began
+        finally:
+            process.kill()
 
 
 async def main(many: int, rounds: int) -> int:
@@ -96,11 +101,11 @@ async def main(many: int, rounds: int) -> int:
             await back.fill()
             before = back.running()
             figures = Figures()
-            await asyncio.to_thread(bare, folder)
+            await asyncio.to_thread(bare)
             await back.again()
             for turn in turns(["bare", "ours", "bare again"], rounds=rounds):
                 took = (
-                    await asyncio.to_thread(bare, folder)
+                    await asyncio.to_thread(bare)
                     if turn in _BARE
                     else await back.again()
                 )

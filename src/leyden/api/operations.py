@@ -10,12 +10,12 @@ import inspect
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
@@ -40,9 +40,8 @@ class Request(Struct, kw_only=True):
     one Idempotency-Key, so that making it twice makes it once."""
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One endpoint."""
+class Operation(Struct, frozen=True):
+    """One endpoint; what it is made of comes first, what is read from it after."""
 
     method: Method
     path: str
@@ -51,25 +50,25 @@ class Operation:
     refuses: tuple[type[Refused], ...] = ()
     repeatable: bool = False  # takes an Idempotency-Key
     is_steady: bool = False  # its answer changes with what is committed, and only so
-    body: type[Any] | None = field(init=False)
-    query: type[Any] | None = field(init=False)
-    body_is_optional: bool = field(init=False)  # {} says all that has to be said
-    answer: type[Any] = field(init=False)
-    as_sheet: bool = field(init=False)  # can be had as CSV too
-    name: str = field(init=False)  # for the OpenAPI document: nodes_list
+    body: type[Any] | None = None
+    query: type[Any] | None = None
+    body_is_optional: bool = False  # {} says all that has to be said
+    answer: type[Any] = object
+    as_sheet: bool = False  # can be had as CSV too
+    name: str = ""  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
         hints = get_type_hints(self.run, include_extras=True)
-        # A frozen dataclass is filled in through the back door, once, here.
-        object.__setattr__(self, "body", hints.get("body"))
-        object.__setattr__(self, "query", hints.get("query"))
-        object.__setattr__(self, "body_is_optional", _needs_nothing(self.body))
+        # What is frozen is filled in through the back door, once, here.
+        force_setattr(self, "body", hints.get("body"))
+        force_setattr(self, "query", hints.get("query"))
+        force_setattr(self, "body_is_optional", _needs_nothing(self.body))
         answers = get_args(hints["return"]) or (hints["return"],)
-        object.__setattr__(self, "answer", answers[0])
-        object.__setattr__(self, "as_sheet", Sheet in answers)
+        force_setattr(self, "answer", answers[0])
+        force_setattr(self, "as_sheet", Sheet in answers)
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
-        object.__setattr__(self, "name", name)
+        force_setattr(self, "name", name)
 
     @property
     def promise(self) -> str:
