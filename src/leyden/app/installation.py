@@ -145,6 +145,8 @@ async def running(
             stack.callback(for_people.cancel)
         if loops:
             await looping.enter_async_context(_looping(platform))
+        if platform.fleet is not None:
+            await asyncio.to_thread(platform.fleet.authority.check)
         if api:
             await for_people
         yield platform
