@@ -1,4 +1,4 @@
-"""An authority that is not as it should be ends the start, although answers come first."""
+"""An authority that is not as it should be ends the start."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -1,6 +1,5 @@
 """What operators set right in an organization's money: with a reason, once a key."""
 
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum, auto
 
@@ -11,6 +10,7 @@ from leyden.errors import Conflict, Malformed, Stale
 from leyden.services.credit import Balance, balance, check_note, check_sats, granted
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
+from leyden.values import replace
 
 _USED = "this key was used for another correction"
 

@@ -13,7 +13,7 @@ from leyden.errors import Malformed, NotFound, TooMany
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.storage.nouns import Nouns
-from leyden.values import Struct, replace
+from leyden.values import Struct
 
 GUESSES_PER_HOUR = 20
 _GUESSING = timedelta(hours=1)
