@@ -1,6 +1,7 @@
 """A private chain with real btcd and lnd: up, killed, back, down."""
 
 import asyncio
+import dataclasses
 import json
 import signal
 import socket
@@ -166,8 +167,8 @@ async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = replace(place_.ports, treasury_rest=taken.getsockname()[1])
         with pytest.raises(SetupError, match="devnet_treasury_rest_port"):
-            await replace(place_, ports=ports).network().start()
-    await replace(place_, ports=ports).network().start()
+            await dataclasses.replace(place_, ports=ports).network().start()
+    await dataclasses.replace(place_, ports=ports).network().start()
     after = _running(home)
     assert after[0] == before[0]
     assert after[1] != before[1]

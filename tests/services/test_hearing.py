@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import replace
 from typing import cast
 
 from leyden.domain.orders import Order, Status
@@ -13,7 +14,6 @@ from leyden.services.hearing import listen
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.storage.secrets import Sealer
-from leyden.values import replace
 from tests.services.till import PRICE, Till, request_of
 
 

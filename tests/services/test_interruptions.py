@@ -7,6 +7,7 @@ one that an uninterrupted story has.
 
 import shutil
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from leyden.domain import ledger
 from leyden.domain.orders import Order, Status
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from leyden.values import replace
 from tests.services.mortal import Fuse, MortalDatabase, mortal
 from tests.services.till import CHANNEL, HARBOUR, PRICE, Crashed, Till
 

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,7 +28,6 @@ from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.services.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.mortal import Fuse, MortalDatabase, mortal
 from tests.services.till import (
