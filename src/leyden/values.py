@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, fields
 
 if TYPE_CHECKING:  # mypy knows for this one that the names and types have to fit
-    from dataclasses import replace
+    from dataclasses import replace  # noqa: TID251
 else:
     from msgspec.structs import replace
 

@@ -166,9 +166,10 @@ async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
     before = _running(home)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = replace(place_.ports, treasury_rest=taken.getsockname()[1])
+        moved = dataclasses.replace(place_, ports=ports)  # noqa: TID251
         with pytest.raises(SetupError, match="devnet_treasury_rest_port"):
-            await dataclasses.replace(place_, ports=ports).network().start()
-    await dataclasses.replace(place_, ports=ports).network().start()
+            await moved.network().start()
+    await moved.network().start()
     after = _running(home)
     assert after[0] == before[0]
     assert after[1] != before[1]

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from dataclasses import replace
+from dataclasses import replace  # noqa: TID251
 from typing import cast
 
 from leyden.domain.orders import Order, Status

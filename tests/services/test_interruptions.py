@@ -7,7 +7,7 @@ one that an uninterrupted story has.
 
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import replace  # noqa: TID251
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

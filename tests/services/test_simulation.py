@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import replace  # noqa: TID251
 from datetime import timedelta
 from pathlib import Path
 
