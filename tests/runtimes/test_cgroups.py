@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from leyden.errors import SetupError
 from leyden.processes import Identity
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.seats import LEAST_MEMORY, MIB, Share
+from leyden.values import replace
 from tests.contracts.runtimes import (
     LocalHands,
     RealHands,

@@ -2,7 +2,6 @@
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from leyden.runtimes.seats import (
     may_give_users,
 )
 from leyden.settings import Settings
+from leyden.values import replace
 
 _FIRST_UID_OF_ROOT: Final = 3 << 16
 

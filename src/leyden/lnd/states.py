@@ -13,6 +13,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, cast
 
@@ -55,6 +56,7 @@ class Watch(asyncio.Protocol):
         "_tell",
         "_tls",
         "_transport",
+        "_turns",
         "_warned",
     )
 
@@ -65,7 +67,14 @@ class Watch(asyncio.Protocol):
         tell: Callable[[State], None],
         *,
         opens_after_s: float = 0.0,
+        turns: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
+        """Begin to knock; `turns` is entered while a connection is made.
+
+        Thousands that are made at once would all take longer than each may, and
+        nothing else would have its turn meanwhile.
+        """
+        self._turns = turns or contextlib.nullcontext()
         self._address = address
         self._tls = tls
         self._tell = tell
@@ -116,7 +125,7 @@ class Watch(asyncio.Protocol):
         """Make the connection that was begun ours; False when it was not to be."""
         try:
             knocking.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            async with asyncio.timeout(_HANDSHAKE_S):
+            async with self._turns, asyncio.timeout(_HANDSHAKE_S):
                 await _connected(knocking)
                 await self._loop.create_connection(
                     lambda: self,

@@ -20,7 +20,13 @@ Promises:
 from leyden.processes.claims import holder
 from leyden.processes.endings import exited, signal, stop
 from leyden.processes.files import open_as_many_as_we_may, share
-from leyden.processes.identity import Identity, alive, command_line, identify
+from leyden.processes.identity import (
+    Identity,
+    alive,
+    command_line,
+    figures,
+    identify,
+)
 from leyden.processes.logs import cap
 from leyden.processes.spawning import Limits, spawn
 
@@ -31,6 +37,7 @@ __all__ = [
     "cap",
     "command_line",
     "exited",
+    "figures",
     "holder",
     "identify",
     "open_as_many_as_we_may",

@@ -1,7 +1,9 @@
 """Which process is meant: a pid, the tick it started at in which boot, its program."""
 
 import os
+from functools import cache
 from pathlib import Path
+from typing import Self
 
 from leyden.processes.shell import still_shell
 from leyden.values import Struct
@@ -13,6 +15,17 @@ class Identity(Struct, frozen=True):
     pid: int
     started: str  # clock ticks after boot, and which boot
     exe: str
+
+    @classmethod
+    def read(cls, written: str) -> Self:
+        """Give the one that was written down."""
+        pid, started, exe = written.split(" ", 2)
+        return cls(int(pid), started, exe)
+
+    @property
+    def written(self) -> str:
+        """Write it down, to be read again later."""
+        return f"{self.pid} {self.started} {self.exe}"
 
 
 def identify(pid: int) -> Identity | None:
@@ -41,12 +54,33 @@ def command_line(identity: Identity) -> list[str]:
     return [os.fsdecode(word) for word in words] if alive(identity) else []
 
 
+def figures(identity: Identity) -> list[bytes]:
+    """Give the fields of /proc/PID/stat from the third on; none when it has ended."""
+    try:
+        fields = _fields(identity.pid)
+    except OSError:
+        return []
+    return fields if _started(fields) == identity.started else []
+
+
 def start_of(pid: int) -> str:
     """Tell when a process started, a zombie too; OSError when there is none."""
+    return _started(_fields(pid))
+
+
+def _fields(pid: int) -> list[bytes]:
     # The name may hold anything, brackets too: the fields begin after the last one.
-    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{fields[19].decode()}@{boot}"
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+
+
+def _started(fields: list[bytes]) -> str:
+    return f"{fields[19].decode()}@{_boot()}"
+
+
+@cache
+def _boot() -> str:
+    """Tell which boot this is; there is no other one as long as we run."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def become(pid: int) -> Identity | None:

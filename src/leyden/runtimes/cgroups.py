@@ -20,7 +20,7 @@ from leyden.errors import SetupError
 from leyden.processes import Identity, alive
 from leyden.runtimes.fence import table_of
 from leyden.runtimes.seats import Share
-from leyden.values import dataclass
+from leyden.values import Struct
 
 MOUNT: Final = Path("/sys/fs/cgroup")
 _CONTROLLERS: Final = {"cpu", "memory", "pids"}
@@ -32,8 +32,7 @@ _MOST_THREADS: Final = 1_024
 log = logs.get()
 
 
-@dataclass(frozen=True)
-class _Tree:
+class _Tree(Struct, frozen=True):
     """One hierarchy: where our groups are in it, and what is set there."""
 
     ours: Path

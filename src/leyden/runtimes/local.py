@@ -34,6 +34,8 @@ _REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it 
 _MOST_OUTPUT: Final = 1 << 20
 _AGAIN_S: Final = 1.0
 _HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
+# To be let in by an lnd takes a millisecond or two of our processor, in one piece.
+_LET_IN_AT_ONCE: Final = 8
 
 
 class _Watched(Struct):
@@ -71,6 +73,7 @@ class LocalRuntime:
         self._grace_s = grace_s
         self._cgroups = cgroups
         self._watched: dict[str, _Watched] = {}
+        self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
         self._tell: Tell = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
         layout.root.chmod(0o711)  # whatever the umask: each node's user passes through
@@ -95,12 +98,12 @@ class LocalRuntime:
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)
         yield Checkpoint(
-            host=host, process=_written(running), revision=_revision(running)
+            host=host, process=running.written, revision=_revision(running)
         )
 
     async def stop(self, node: Node) -> None:
         """Ask lnd to end, wait as long as the grace is, then end it."""
-        await processes.stop(_read(node.process), grace_s=self._grace_s)
+        await processes.stop(Identity.read(node.process), grace_s=self._grace_s)
         if watched := self._watched.get(node.id):
             await asyncio.wait([watched.ending])  # so that the end has been seen
 
@@ -116,7 +119,7 @@ class LocalRuntime:
         """Say what is known of the process; listen to it from now on if it lives."""
         watched = self._watched.get(node.id)
         if watched is None or watched.seen.process != node.process:
-            running = _read(node.process)
+            running = Identity.read(node.process)
             if not processes.alive(running):
                 return self._gone(node, node.process, code=None)
             watched = self._follow(node, running)
@@ -178,7 +181,7 @@ class LocalRuntime:
         )
 
     def _follow(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
-        process = _written(running)
+        process = running.written
         watched = self._watched.get(node.id)
         if watched is not None:
             if watched.seen.process == process:
@@ -198,6 +201,7 @@ class LocalRuntime:
                 trusting_chain(self._trusts, home.certificate(self.layout.home(node))),
                 said,
                 opens_after_s=OPENS_AFTER_S if new else 0,
+                turns=None if new else self._turns,  # whose owner waits goes first
             ),
             ending=asyncio.create_task(self._await_end(node, running)),
         )
@@ -217,7 +221,7 @@ class LocalRuntime:
         self._watched[node.id].stream.close()
         if self._cgroups is not None and self._cgroups.let_go(node.id):
             log.warning("an lnd took more memory than its share", node=node.id)
-        self._see(node.id, self._gone(node, _written(running), code=code))
+        self._see(node.id, self._gone(node, running.written, code=code))
 
     def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:
         file = home.log_file(
@@ -242,15 +246,6 @@ async def _exited(running: Identity) -> int | None:
             return await processes.exited(running)
         except OSError:
             await asyncio.sleep(_AGAIN_S)
-
-
-def _written(running: Identity) -> str:
-    return f"{running.pid} {running.started} {running.exe}"
-
-
-def _read(process: str) -> Identity:
-    pid, started, exe = process.split(" ", 2)
-    return Identity(int(pid), started, exe)
 
 
 def _revision(running: Identity) -> int:

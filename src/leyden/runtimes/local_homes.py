@@ -11,6 +11,7 @@ from leyden.domain.nodes import Node
 from leyden.lnd import home, sweep
 from leyden.lnd.chains import Chain
 from leyden.lnd.log import Tail
+from leyden.processes import Identity
 from leyden.runtimes.base import NOTHING_NEW, Found, Usage
 from leyden.runtimes.layout import Layout
 
@@ -73,13 +74,8 @@ class LocalHomes:
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
         """Say what the node takes of memory, processor and disk."""
         size = await asyncio.to_thread(_size, self._layout.home(node)) if disk else 0
-        running = processes.holder(self._layout.claim(node))
-        if running is None:
-            return Usage(disk=size)
-        try:
-            process = Path(f"/proc/{running.pid}")
-            fields = (process / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
+        fields = _figures(node)
+        if not fields:
             return Usage(disk=size)
         return Usage(
             memory=int(fields[21]) * _PAGE,
@@ -90,6 +86,11 @@ class LocalHomes:
 
     def _chain(self, node: Node) -> Chain:
         return self._layout.grounds[node.network].chain
+
+
+def _figures(node: Node) -> list[bytes]:
+    """Give what the kernel counts of the node's process; none where there is none."""
+    return processes.figures(Identity.read(node.process)) if node.has_process else []
 
 
 def _last(file: Path, most: int) -> bytes:

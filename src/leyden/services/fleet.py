@@ -11,6 +11,7 @@ from leyden.gateway.base import Gateway
 from leyden.gateway.certificates import Authority
 from leyden.gateway.roots import Roots
 from leyden.runtimes.base import Homes, Runtime
+from leyden.services.roll import Roll
 from leyden.services.starts import Starts
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -55,6 +56,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     starts: Starts
     rules: Rules = field(default_factory=Rules)
     roots: Roots = field(default_factory=Roots)
+    roll: Roll = field(default_factory=Roll)
 
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.

@@ -32,13 +32,14 @@ class Housekeeping:
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._known: dict[str, Node] = {}
         self._swept: dict[str, tuple[Status, str, datetime]] = {}
 
     async def look(self, work: Due) -> None:
         """Look once at every node, and come back later."""
-        await self._refresh()
-        for number, node in enumerate(list(self._known.values()), start=1):
+        nodes = await self._fleet.roll.call(self._fleet.database.reader.nodes)
+        for node_id in self._swept.keys() - {node.id for node in nodes}:
+            del self._swept[node_id]
+        for number, node in enumerate(nodes, start=1):
             if node.has_process:
                 await self._look_at(node)
             if number % _AT_A_TIME == 0:
@@ -48,17 +49,6 @@ class Housekeeping:
             await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
             due = now + self._fleet.rules.look_every
             await work.again(tx, due=due)
-
-    async def _refresh(self) -> None:
-        nodes = self._fleet.database.reader.nodes
-        editions = await nodes.editions()
-        for node_id in self._known.keys() - editions.keys():
-            del self._known[node_id]
-            self._swept.pop(node_id, None)
-        for node_id, edition in editions.items():
-            known = self._known.get(node_id)
-            if known is None or known.edition != edition:
-                self._known[node_id] = await nodes.get(node_id)
 
     async def _look_at(self, node: Node) -> None:
         found = self._fleet.homes.look(node)

@@ -77,6 +77,7 @@ async def adopt(fleet: Fleet) -> int:
             seen = await fleet.runtime.observe(node)
             adopted += seen.alive
             await reconciler.see(fleet, node.id, seen)
+            await asyncio.sleep(0)  # whoever asks for something has not to wait
     now = fleet.clock()
     async with fleet.database.transaction() as tx:
         for node in nodes:
