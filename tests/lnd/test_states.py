@@ -116,6 +116,25 @@ async def test_a_stranger_is_not_listened_to(
     assert told == []
 
 
+async def test_it_waits_for_its_turn_to_be_let_in(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    told: list[State] = []
+    turns = asyncio.Semaphore(1)
+    async with lnd.serving("127.0.0.1", 0) as port:
+        address = Address("127.0.0.1", port, NAME)
+        trusts = trusting(authority.pem)
+        async with turns:
+            first = Watch(address, trusts, told.append, turns=turns)
+            gone = Watch(address, trusts, told.append, turns=turns)
+            await asyncio.sleep(0.05)
+            gone.close()
+            assert lnd.streams == 0
+        await until(lambda: told == [State.NON_EXISTING])
+        assert not turns.locked()
+        first.close()
+
+
 async def test_after_closing_nothing_is_told(
     authority: Authority, lnd: StandInLnd
 ) -> None:

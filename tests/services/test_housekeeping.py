@@ -14,6 +14,7 @@ from leyden.gateway.certificates import Authority, open_or_create
 from leyden.services import housekeeping
 from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.housekeeping import Housekeeping, found_in_clear
+from leyden.services.roll import Roll
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
@@ -67,6 +68,18 @@ async def look(yard: Yard, house: Housekeeping) -> None:
 async def told(yard: Yard, node: Node) -> list[Any]:
     events = await yard.fleet.database.reader.webhooks.pending(node.id)
     return [json.loads(each.body) for each in events]
+
+
+async def test_what_did_not_change_is_not_read_again(yard: Yard) -> None:
+    one, other = await yard.running(), await yard.running(name="other light")
+    roll, nodes = Roll(), yard.fleet.database.reader.nodes
+    before = {node.id: node for node in await roll.call(nodes)}
+    await yard.set(one, alias="another light")
+    after = {node.id: node for node in await roll.call(nodes)}
+    assert after[one.id].settings.alias == "another light"
+    assert after[other.id] is before[other.id]
+    await yard.ask(other, Action.DELETE)
+    assert [node.id for node in await roll.call(nodes)] == [one.id]
 
 
 async def test_each_backup_of_channels_is_kept(yard: Yard, house: Housekeeping) -> None:

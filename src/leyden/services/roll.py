@@ -1,5 +1,7 @@
 """All nodes as they are now, for what looks at each of them again and again."""
 
+import asyncio
+
 from leyden.domain.nodes import Node
 from leyden.storage.nodes import Nodes
 
@@ -23,4 +25,5 @@ class Roll:
             known = self._known.get(node_id)
             if known is None or known.edition != edition:
                 self._known[node_id] = await nodes.get(node_id)
+                await asyncio.sleep(0)  # ten thousand, the first time
         return list(self._known.values())
