@@ -56,8 +56,8 @@ GUARDS = (
     Guard(
         "connections are counted by source and by node",
         "gateway/envoy.py",
-        "                self._caps(),\n",
-        "",
+        '                self._caps(),\n                _filter("set_filter_state"',
+        '                _filter("set_filter_state"',
         "tests/gateway/test_caps.py",
     ),
     Guard(
