@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import cast
@@ -41,6 +42,8 @@ from leyden.storage.ledger import Written
 
 _USUAL_PAGE = 100
 _LARGEST_PAGE = 500
+# Held to what is given out: a NUL in an id, say, is more than PostgreSQL takes.
+_PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
 _NO_QUOTE = msgspec.Raw(), datetime.min.replace(tzinfo=UTC)
 
 
@@ -200,7 +203,9 @@ def _place(cursor: str) -> tuple[datetime, str] | None:
         return None
     try:
         padded = cursor.encode() + b"=" * (-len(cursor) % 4)
-        us, id_ = base64.b64decode(padded, b"-_", validate=True).decode().split()
-        return from_us(int(us)), id_
+        place = _PLACE.fullmatch(base64.b64decode(padded, b"-_", validate=True))
+        if place is not None:
+            return from_us(int(place[1])), place[2].decode()
     except (binascii.Error, ValueError, OverflowError):
-        raise Malformed("cursor: is none that was given out") from None
+        pass
+    raise Malformed("cursor: is none that was given out")

@@ -29,6 +29,8 @@ async def test_the_orders_come_newest_first_in_pages(
     "query",
     [
         *("cursor=x", "cursor=%00", "cursor=MTI", "limit=0", "limit=101", "a=1"),
+        # "1 a\\0b", which no text in PostgreSQL holds; "1_0 x"; the year 10000
+        *("cursor=MSBhAGI", "cursor=MV8wIHg", "cursor=MjUzNDAyMzAwODAwMDAwMDAwIHg"),
         *("limit=1e1", "limit=10.0", "limit=%2010", "limit=0x10", "limit=1_0"),
     ],
 )
