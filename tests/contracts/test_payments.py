@@ -227,6 +227,18 @@ async def _are(world: World, request: PaymentRequest, expected: list[int]) -> bo
     return await depths(world, request) == expected
 
 
+async def test_what_a_block_pays_its_finder_counts_once_it_can_be_spent(
+    world: World, request_: PaymentRequest
+) -> None:
+    """Until then nobody can take it, and with its block it is gone for good."""
+    await world.mine_to(request_.onchain_address, PRICE)
+    await until(lambda: _are(world, request_, [0]))
+    await world.mine(98)
+    await until(lambda: _are(world, request_, [0]))
+    await world.mine(1)
+    await until(lambda: _are(world, request_, [100]))
+
+
 async def test_whoever_watches_hears_of_coins_at_each_block(
     world: World, request_: PaymentRequest
 ) -> None:

@@ -40,6 +40,7 @@ from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access, Treasury
 from leyden.values import replace
+from tests.contracts.blocks import block_after
 from tests.ports import free_ports
 
 CHAIN = "simnet"
@@ -66,6 +67,9 @@ class World(Protocol):
     async def mine(self, blocks: int) -> None:
         """Find blocks, and wait until the treasury has seen them."""
 
+    async def mine_to(self, address: str, sats: int) -> None:
+        """Find a block whose reward goes there."""
+
     async def reorganise(self, depth: int) -> None:
         """Undo blocks, and find as many others with nothing in them."""
 
@@ -90,6 +94,9 @@ class FakeWorld:
 
     async def mine(self, blocks: int) -> None:
         self.payments.mine(blocks)
+
+    async def mine_to(self, address: str, sats: int) -> None:
+        self.payments.mine_to(address, sats)
 
     async def reorganise(self, depth: int) -> None:
         self.payments.reorganise(depth)
@@ -311,6 +318,15 @@ class LndWorld:
             await chain.mine(blocks)
         await synced(self._treasury, self.harbour.home)
 
+    async def mine_to(self, address: str, sats: int) -> None:
+        async with self._chain() as chain:
+            before = await chain.call("getblockheader", await _best(chain))
+            script = output_script(CHAIN, address)
+            block = block_after(before, Output(sats, script))
+            await chain.call("submitblock", block.hex())
+            assert (await chain.height()) == before["height"] + 1
+        await synced(self._treasury, self.harbour.home)
+
     async def reorganise(self, depth: int) -> None:
         await self.undo(depth)
         await self.mine(depth + 1)
@@ -344,13 +360,17 @@ class LndWorld:
 async def synced(lnd: Treasury, home: Path) -> None:
     """Wait until an lnd has seen the newest block."""
     async with connected(access.load(home).btcd) as chain:
-        best = await chain.call("getbestblockhash")
+        best = await _best(chain)
 
     async def there() -> bool:
         info = await lnd.call("GET", "/v1/getinfo")
         return bool(info["block_hash"] == best and info["synced_to_chain"])
 
     await until(there, within_s=60)
+
+
+async def _best(chain: Chain) -> str:
+    return str(await chain.call("getbestblockhash"))
 
 
 async def until(

@@ -44,7 +44,10 @@ class _Shared:
 
 
 class SharedTreasury(_Shared, FakePayments):
-    _fields = ("requests", "invoices", "_blocks", "_mempool", "_transactions")
+    _fields = (
+        *("requests", "invoices", "_blocks", "_mempool", "_transactions"),
+        "_addresses",
+    )
 
     def __init__(self, kept: Path) -> None:
         super().__init__()

@@ -46,7 +46,8 @@ class Output(Struct, frozen=True, kw_only=True):
     outpoint: Outpoint
     address: str
     sats: Sats
-    confirmations: int  # 0 while no block has it; -1 once another transaction won
+    # 0 while no block has it, or nobody may spend it; -1 once another transaction won
+    confirmations: int
 
 
 GONE = -1

@@ -1,7 +1,8 @@
 """What the treasury's wallet has on the chain, by address.
 
 Everything is listed once; after that only the newest blocks are, as deep as any
-reorganisation may go, and what waits for a block.
+reorganisation may go, and what waits for a block. What a block pays its finder waits
+until it can be spent: should the block lose its place, no other has it.
 """
 
 import asyncio
@@ -16,12 +17,15 @@ from leyden.values import Struct
 
 _WINDOW = 144
 _FRESH_S = 0.25
+_RIPE = 100  # confirmations after which what a block pays its finder can be spent
+_OUT_OF_NOTHING = f"{'0' * 64}:"  # what it spends
 
 
 class _Coin(Struct, frozen=True):
     address: str
     sats: Sats
     height: int  # 0 while no block has it
+    ripe: int  # the confirmations without which it counts for nothing
 
 
 class Coins:
@@ -77,6 +81,10 @@ class Coins:
 
     def _keep(self, transaction: dict[str, Any]) -> None:
         height = transaction["block_height"]
+        found = any(
+            each["outpoint"].startswith(_OUT_OF_NOTHING)
+            for each in transaction["previous_outpoints"]
+        )
         for output in transaction["output_details"]:
             if not output["is_our_address"]:
                 continue
@@ -84,15 +92,19 @@ class Coins:
                 str(transaction["tx_hash"]), int(output["output_index"])
             )
             self._coins[outpoint] = _Coin(
-                output["address"], Sats(int(output["amount"])), max(height, 0)
+                output["address"],
+                Sats(int(output["amount"])),
+                max(height, 0),
+                _RIPE if found else 0,
             )
             self._at[output["address"]].add(outpoint)
 
     def _output(self, outpoint: Outpoint) -> Output:
         coin = self._coins[outpoint]
+        depth = max(self.tip - coin.height + 1, 1) if coin.height else 0
         return Output(
             outpoint=outpoint,
             address=coin.address,
             sats=coin.sats,
-            confirmations=max(self.tip - coin.height + 1, 1) if coin.height else 0,
+            confirmations=depth if depth >= coin.ripe else 0,
         )

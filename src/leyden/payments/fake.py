@@ -28,8 +28,13 @@ class PaymentFailed(Exception):
     """The payer keeps the money."""
 
 
+# Blocks until what a block pays its finder can be spent.
+_RIPE = 100
+
+
 class _Block(Struct):
     outputs: list[Output] = field(default_factory=list)
+    reward: Output | None = None
 
 
 class FakePayments:
@@ -46,6 +51,7 @@ class FakePayments:
         self._mempool: list[Output] = []
         self._watchers: list[asyncio.Queue[Sighting | None]] = []
         self._transactions = 0
+        self._addresses = 0
 
     # What the platform asks.
 
@@ -56,13 +62,15 @@ class FakePayments:
         *,
         lives: timedelta,  # noqa: ARG002  here they live as long as they must
     ) -> PaymentRequest:
-        """Make an invoice and an address, or find the ones that were made."""
+        """Make an address, and an invoice, or find the one that was made."""
         self._answer()
         payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
+        self._addresses += 1
+        address = hashlib.sha256(b"%d" % self._addresses).hexdigest()
         request = PaymentRequest(
             order_id=order_id,
             sats=sats,
-            onchain_address=f"bcrt1q{payment_hash[:38]}",
+            onchain_address=f"bcrt1q{address[:38]}",
             lightning_invoice=f"lnbcrt{sats}n1{payment_hash[:50]}",
             payment_hash=payment_hash,
         )
@@ -193,14 +201,28 @@ class FakePayments:
 
     def send(self, address: str, sats: int, *, txid: str | None = None) -> Outpoint:
         """Send coins; they wait for a block."""
+        output = self._output(address, sats, txid=txid)
+        self._mempool.append(output)
+        self._tell(output.outpoint)
+        return output.outpoint
+
+    def mine_to(self, address: str, sats: int) -> Outpoint:
+        """Find a block with nothing in it, whose reward goes there."""
+        reward = self._output(address, sats)
+        self._blocks.append(_Block(reward=reward))
+        for output in self.outputs():
+            self._tell(output.outpoint)
+        return reward.outpoint
+
+    def _output(self, address: str, sats: int, *, txid: str | None = None) -> Output:
         self._transactions += 1
         txid = txid or hashlib.sha256(b"%d" % self._transactions).hexdigest()
-        outpoint = Outpoint(txid, 0)
-        self._mempool.append(
-            Output(outpoint=outpoint, address=address, sats=Sats(sats), confirmations=0)
+        return Output(
+            outpoint=Outpoint(txid, 0),
+            address=address,
+            sats=Sats(sats),
+            confirmations=0,
         )
-        self._tell(outpoint)
-        return outpoint
 
     def replace(self, outpoint: Outpoint, *, sats: int) -> Outpoint:
         """Send a waiting payment anew with another fee: another transaction wins."""
@@ -231,12 +253,19 @@ class FakePayments:
 
     def outputs(self) -> list[Output]:
         """Give every output, with its confirmations."""
+        tip = len(self._blocks)
         mined = [
-            replace(output, confirmations=len(self._blocks) - height)
+            replace(output, confirmations=tip - height)
             for height, block in enumerate(self._blocks)
             for output in block.outputs
         ]
-        return mined + self._mempool
+        rewards = [
+            replace(block.reward, confirmations=tip - height if ripe else 0)
+            for height, block in enumerate(self._blocks)
+            if block.reward is not None
+            for ripe in [tip - height >= _RIPE]
+        ]
+        return mined + rewards + self._mempool
 
     def received(self) -> int:
         """Add up the treasury's own books: settled invoices and mined outputs."""
