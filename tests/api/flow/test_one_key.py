@@ -1,0 +1,111 @@
+"""One Idempotency-Key, and those who ask under it at once, or after one has died."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from leyden.api import idempotency
+from leyden.api.idempotency import Answer
+from leyden.domain.accounts import Principal
+from leyden.errors import Conflict, Malformed
+from leyden.services.platform import Platform
+from tests.api.conftest import Caller
+from tests.api.flow.conftest import World
+from tests.conftest import NOW
+
+KEY, REQUEST = b"harbour-light-1", b"an order"
+MADE: Answer = (200, b"made")
+
+
+async def made() -> Answer:
+    return MADE
+
+
+async def never() -> Answer:
+    raise AssertionError("it was made before")
+
+
+async def ask(
+    platform: Platform,
+    of: Caller,
+    *,
+    request: bytes = REQUEST,
+    later: timedelta = timedelta(0),
+    run: Callable[[], Awaitable[Answer]] = made,
+) -> Answer:
+    principal = Principal(of.organization_id, "a key", frozenset(), None)
+    return await idempotency.answer_once(
+        platform, principal, KEY, request, now=NOW + later, run=run
+    )
+
+
+async def test_fifty_at_once_make_one_order(
+    alice: Caller, bob: Caller, world: World, million: dict[str, int]
+) -> None:
+    answers = await asyncio.gather(
+        *(
+            (alice, bob)[number % 2].post(
+                "/flow/create", million, Idempotency_Key="harbour-light-1"
+            )
+            for number in range(50)
+        )
+    )
+    told = Counter(answer.status for answer in answers)
+    assert set(told) <= {200, 409}
+    assert told[200]
+    assert len({answer.body for answer in answers if answer.status == 200}) == 1
+    assert len(world.payments.requests) == 1
+    assert len((await alice.get("/flow/orders")).json()["orders"]) == 1
+
+
+async def test_while_the_first_is_under_way_the_second_is_told_so(
+    platform: Platform, alice: Caller, charlie: Caller
+) -> None:
+    async def run() -> Answer:
+        with pytest.raises(Conflict, match="still under way"):
+            await ask(platform, alice, run=never, later=timedelta(seconds=59))
+        assert await ask(platform, charlie) == MADE, "a key is its organization's own"
+        return MADE
+
+    assert await ask(platform, alice, run=run) == MADE
+    assert await ask(platform, alice, run=never) == MADE
+    with pytest.raises(Malformed, match="another request"):
+        await ask(platform, alice, request=b"another", run=never)
+
+
+async def test_whoever_is_silent_for_a_minute_has_died_and_says_nothing_any_more(
+    platform: Platform, alice: Caller
+) -> None:
+    under = platform.sealer.digest(KEY, purpose="saved answer")
+    database, of, dead = platform.database, alice.organization_id, "another process"
+    async with database.transaction() as tx:
+        await tx.answers.claim(
+            of,
+            under,
+            request=REQUEST,
+            now=NOW,
+            expires=NOW + timedelta(days=1),
+            holder=dead,
+        )
+    if not database.is_alone:
+        with pytest.raises(Conflict, match="still under way"):
+            await ask(platform, alice, run=never, later=timedelta(seconds=59))
+    assert await ask(platform, alice, later=timedelta(seconds=61)) == MADE
+    async with database.transaction() as tx:  # it wakes up
+        await tx.answers.save(of, under, holder=dead, status=200, body=b"late")
+        await tx.answers.drop(of, under, holder=dead)
+    assert await ask(platform, alice, run=never, later=timedelta(seconds=62)) == MADE
+
+
+async def test_what_failed_leaves_the_key_free(
+    platform: Platform, alice: Caller
+) -> None:
+    async def fails() -> Answer:
+        raise Conflict("not now")
+
+    with pytest.raises(Conflict, match="not now"):
+        await ask(platform, alice, run=fails)
+    assert await ask(platform, alice) == MADE
