@@ -379,6 +379,66 @@ _OF_MONEY = (
         "tests/storage/test_sqlite_reads.py",
     ),
     Guard(
+        "what is buried is not taken back for want of news",
+        "services/sweep.py",
+        "if each.state in _MAY_VANISH and each.outpoint",
+        "if each.outpoint",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "who makes an order twice at once is told of the one there is",
+        "services/orders.py",
+        "        if not await tx.orders.add(order):\n"
+        "            return _own(await tx.orders.get(order_id), organization_id)\n",
+        "        await tx.orders.add(order)\n",
+        "tests/services/test_meanwhile.py",
+    ),
+    Guard(
+        "an order that moved while it was cancelled is looked at again",
+        "services/orders.py",
+        "if current.status is not order.status:",
+        "if False:",
+        "tests/services/test_meanwhile.py",
+    ),
+    Guard(
+        "two who cancel at once are told the same",
+        "services/orders.py",
+        "        if current.status is Status.CANCELLED:\n            return current\n",
+        "",
+        "tests/services/test_meanwhile.py",
+    ),
+    Guard(
+        "one key is for one request",
+        "api/idempotency.py",
+        "if saved.request != request:",
+        "if False:",
+        "tests/api/flow/test_one_key.py",
+    ),
+    Guard(
+        "while the first is under way nobody else begins",
+        "api/idempotency.py",
+        "if (alive and saved.started > now - _ABANDONED) or (",
+        "if (",
+        "tests/api/flow/test_one_key.py",
+    ),
+    Guard(
+        "who was taken for dead says nothing any more (WHERE holder =)",
+        "storage/sql/answers.py",
+        '    .where(*_mine, answers.c.holder == bindparam("holder"))\n'
+        '    .values(status=bindparam("status"), body=bindparam("body"))',
+        '    .where(*_mine, bindparam("holder") != "")\n'
+        '    .values(status=bindparam("status"), body=bindparam("body"))',
+        "tests/api/flow/test_one_key.py",
+    ),
+    Guard(
+        "what a block pays its finder counts once it can be spent",
+        "payments/coins.py",
+        "depth if depth >= coin.ripe else 0",
+        "depth",
+        "tests/contracts/test_payments.py",
+        "lnd and block_pays",
+    ),
+    Guard(
         "a second lnd in a node's folder is told of",
         "services/verify.py",
         "            if number > 1\n",

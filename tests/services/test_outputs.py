@@ -259,3 +259,19 @@ async def test_what_is_buried_is_looked_for_no_more(till: Till) -> None:
     till.payments.mine(5)
     await till.settle_down()
     assert await till.database.reader.outputs.watched() == []
+
+
+async def test_what_is_buried_is_not_taken_back_because_nobody_tells_of_it(
+    till: Till,
+) -> None:
+    order = await till.create()
+    coin = till.payments.send(order.onchain_address, 10_000)
+    till.payments.mine(100)
+    await till.start_sweeping()
+    till.payments.reorganise(100, drop=[coin])
+    await till.start_sweeping()
+    assert await till.place(ledger.held(order.id)) == 10_000
+    till.payments.send(order.onchain_address, 10_000, txid=coin.txid)
+    till.payments.mine()  # and so it was there all the time
+    await till.start_sweeping()
+    assert await till.place(ledger.held(order.id)) == 10_000
