@@ -386,6 +386,27 @@ _OF_MONEY = (
         "tests/services/test_outputs.py",
     ),
     Guard(
+        "an order that ends hands back what is held for it",
+        "services/holding.py",
+        "    if order.promised or order.invoice is InvoiceState.OPEN:\n",
+        "    if order.invoice is InvoiceState.OPEN:\n",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "a closed invoice takes no promise",
+        "services/invoices.py",
+        "        or order.invoice is not InvoiceState.OPEN\n",
+        "",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "a promise of nothing is none",
+        "services/invoices.py",
+        "        or invoice.sats <= 0\n",
+        "",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
         "who makes an order twice at once is told of the one there is",
         "services/orders.py",
         "        if not await tx.orders.add(order):\n"

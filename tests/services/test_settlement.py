@@ -105,6 +105,8 @@ async def test_a_treasury_that_takes_too_little_sells_nothing(till: Till) -> Non
     assert await till.status(order) is Status.EXPIRED
     assert await till.credit() == 0
     assert till.payments.received() == 0
+    # What was held is the payer's again.
+    assert till.payments.invoices[order.payment_hash].state is InvoiceState.CANCELLED
 
 
 async def test_a_treasury_that_holds_nothing_sells_nothing(till: Till) -> None:
@@ -117,6 +119,33 @@ async def test_a_treasury_that_holds_nothing_sells_nothing(till: Till) -> None:
         )
         await payment_seen(till.shop, nothing, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
+    assert (await till.get(order)).invoice is InvoiceState.OPEN
+    await till.settle_down()
+    # Nobody pays into an invoice of which such things are told.
+    assert till.payments.invoices[order.payment_hash].state is InvoiceState.CANCELLED
+
+
+async def test_what_was_told_of_a_closed_invoice_comes_too_late(till: Till) -> None:
+    """The chain paid, the invoice was closed, and then the chain took it back."""
+    order = await till.create()
+    till.market.away = True
+    coin = till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine()
+    await till.settle_down()
+    till.payments.reorganise(1, drop=[coin])
+    await till.start_sweeping()
+    waits = await till.get(order)
+    assert (waits.status, waits.invoice) == (
+        Status.WAITING_PAYMENT,
+        InvoiceState.CANCELLED,
+    )
+    late = Invoice(
+        payment_hash=order.payment_hash, state=InvoiceState.ACCEPTED, sats=Sats(PRICE)
+    )
+    await payment_seen(till.shop, late, now=till.now)
+    await till.settle_down()
+    assert await till.get(order) == waits
+    assert await till.place(ledger.held(order.id)) == 0
 
 
 async def test_a_cancelled_order_cannot_be_paid(till: Till) -> None:
