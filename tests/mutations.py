@@ -407,6 +407,50 @@ _OF_MONEY = (
         "tests/services/test_settlement.py",
     ),
     Guard(
+        "a promise that is gone before the ticket ends its order",
+        "services/invoices.py",
+        "    if order.status is Status.CREATING:\n"
+        "        end(desk, order, Event.BROKE)\n"
+        "        return\n",
+        "",
+        "tests/services/test_tickets.py",
+    ),
+    Guard(
+        "a payment that is held is not closed with its invoice",
+        "services/expiry.py",
+        "if request is None or order.promised or order.invoice",
+        "if request is None or order.invoice",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "what was taken as its invoice was closed is credit",
+        "services/expiry.py",
+        "if await shop.payments.cancel(request):",
+        "if await shop.payments.cancel(request) or request:",
+        "tests/services/test_settlement.py",
+    ),
+    Guard(
+        "small coins for a large order lie as deep",
+        "services/outputs.py",
+        "max(order.to_be_paid, output.sats)",
+        "output.sats",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "a large coin for a small order lies as deep",
+        "services/outputs.py",
+        "max(order.to_be_paid, output.sats)",
+        "order.to_be_paid",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "what counted counts as long as any block has it",
+        "services/outputs.py",
+        "        if depth < 1:",
+        "        if depth < needed:",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
         "who makes an order twice at once is told of the one there is",
         "services/orders.py",
         "        if not await tx.orders.add(order):\n"

@@ -8,6 +8,7 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.values import replace
+from leyden.services.settlement import payment_seen
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 
@@ -275,3 +276,58 @@ async def test_what_is_buried_is_not_taken_back_because_nobody_tells_of_it(
     till.payments.mine()  # and so it was there all the time
     await till.start_sweeping()
     assert await till.place(ledger.held(order.id)) == 10_000
+
+
+async def test_a_large_sum_in_small_coins_has_to_lie_as_deep(till: Till) -> None:
+    """Else whoever can turn one block would pay for nothing, a million at a time."""
+    channel = Channel(capacity=Sats(10_000_000), self_chan_balance=Sats(6_000_000))
+    order = await till.create(channel)
+    for _ in range(7):
+        till.payments.send(order.onchain_address, 999_999)
+    for _ in range(2):
+        till.payments.mine()
+        await till.settle_down()
+        assert await till.place(ledger.held(order.id)) == 0
+    till.payments.mine()
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+
+
+async def test_a_large_coin_for_a_small_order_has_to_lie_as_deep(till: Till) -> None:
+    """All that it is more is credit, and buys as much."""
+    order = await till.create()
+    till.payments.send(order.onchain_address, 5_000_000)
+    for _ in range(2):
+        till.payments.mine()
+        await till.settle_down()
+        assert await till.status(order) is Status.WAITING_PAYMENT
+    till.payments.mine()
+    await till.settle_down()
+    assert await till.credit() == 5_000_000 - PRICE
+
+
+async def test_what_counted_counts_as_long_as_any_block_has_it(till: Till) -> None:
+    order = await till.create()
+    till.payments.send(order.onchain_address, 1_000_000)
+    till.payments.mine(2)
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    till.payments.reorganise(1)
+    await till.start_sweeping()
+    assert await till.credit() == 1_000_000 - PRICE
+    assert await till.place(ledger.RECEIVED) == -1_000_000
+
+
+@pytest.mark.parametrize("other", [1, 10_001, 10**9])
+async def test_an_output_has_the_sum_it_had_at_first(till: Till, other: int) -> None:
+    order = await till.create()
+    till.payments.send(order.onchain_address, 10_000)
+    till.payments.mine()
+    await till.settle_down()
+    (told,) = till.payments.outputs()
+    for confirmations in (0, 1, 100):
+        changed = replace(told, sats=Sats(other), confirmations=confirmations)
+        await payment_seen(till.shop, changed, now=till.now)
+    await till.settle_down()
+    assert await till.place(ledger.held(order.id)) == 10_000
+    assert await till.credit() == 0

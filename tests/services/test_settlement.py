@@ -6,7 +6,7 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
-from leyden.domain.payments import Invoice, InvoiceState, Outpoint, Output
+from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
@@ -146,6 +146,41 @@ async def test_what_was_told_of_a_closed_invoice_comes_too_late(till: Till) -> N
     await till.settle_down()
     assert await till.get(order) == waits
     assert await till.place(ledger.held(order.id)) == 0
+
+
+async def test_a_payment_that_is_wanted_again_is_not_closed(till: Till) -> None:
+    """The chain paid and took it back before anybody came to close the invoice."""
+    order = await till.create()
+    coin = till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine()
+    await till.hear()
+    till.payments.reorganise(1, drop=[coin])
+    gone = Output(
+        outpoint=coin,
+        address=order.onchain_address,
+        sats=Sats(PRICE),
+        confirmations=GONE,
+    )
+    await payment_seen(till.shop, gone, now=till.now)
+    assert await till.status(order) is Status.WAITING_PAYMENT
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    assert till.payments.received() == PRICE
+
+
+async def test_a_payment_that_was_taken_as_its_invoice_was_closed_is_credit(
+    till: Till,
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    till.deafen()
+    await till.cancel(order)
+    assert await till.payments.settle(request_of(order))  # by whoever runs the lnd
+    till.deafen()
+    await till.settle_down()
+    assert await till.credit() == PRICE
+    assert await till.status(order) is Status.CANCELLED
 
 
 async def test_a_cancelled_order_cannot_be_paid(till: Till) -> None:

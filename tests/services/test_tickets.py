@@ -15,6 +15,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services import corrections, credit
 from leyden.services.book import OrderBook
 from leyden.services.following import ticket_moved
+from leyden.services.paid import Paid
 from leyden.services.shop import TICKET
 from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
@@ -92,12 +93,16 @@ async def test_a_ticket_whose_payment_went_away_is_cancelled(till: Till) -> None
     assert set(till.market.tickets().values()) == {"cancelled"}
 
 
+@pytest.mark.parametrize("started_anew", [False, True])
 async def test_a_payment_that_goes_away_before_the_ticket_fails_the_order(
     till: Till,
+    started_anew: bool,  # noqa: FBT001
 ) -> None:
     order = await till.create()
     till.payments.pay(request_of(order))
     await till.hear()
+    if started_anew:
+        till.paid = Paid()
     till.payments.time_out(request_of(order))
     await till.settle_down()
     assert await till.status(order) is Status.FAILED
