@@ -7,8 +7,8 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
-from leyden.values import replace
 from leyden.services.settlement import payment_seen
+from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 

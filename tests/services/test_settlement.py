@@ -163,8 +163,12 @@ async def test_a_payment_that_is_wanted_again_is_not_closed(till: Till) -> None:
     )
     await payment_seen(till.shop, gone, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
+    till.market.away = True
     till.payments.pay(request_of(order))
     await till.settle_down()
+    assert await till.status(order) is Status.CREATING
+    till.market.away = False
+    await till.pass_time(minutes=1)
     assert await till.status(order) is Status.CREATED
     assert till.payments.received() == PRICE
 
