@@ -24,9 +24,8 @@ GUARDS = (
     Guard(
         "a chain is for the name and the key that were asked for",
         "services/issuance.py",
-        "tls = accept("
-        'got.decode(errors="replace"), key_pem.decode(), name=row.name, now=now)',
-        "tls = Tls(chain_pem=got, key_pem=key_pem)",
+        "tls = handed_in.accept(chain, key, name=row.name, now=now)",
+        "tls = handed_in.Tls(chain_pem=chain, key_pem=key)",
         _TESTS,
         "another_key",
     ),
