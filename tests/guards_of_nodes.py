@@ -381,4 +381,29 @@ GUARDS = (
         "tests/runtimes/test_cgroups.py",
         "not real",
     ),
+    Guard(
+        "what lnd prints of its callers is kept small",
+        "runtimes/local_homes.py",
+        "        _keep_small(self._layout.output(node))\n",
+        "",
+        "tests/runtimes/test_local.py",
+        "fill_no_disk",
+    ),
+    Guard(
+        "a flood of words in lnd's log is capped",
+        "lnd/options.py",
+        'yield Key("logging.file.max-file-size", since=_NEW_LOGS), '
+        "str(options.logs.file_mb)",
+        'yield Key("logging.file.max-file-size", since=_NEW_LOGS), "100"',
+        "tests/lnd/test_real_lnd.py",
+        "fills_no_disk",
+    ),
+    Guard(
+        "the threads that carry bytes interrupt nobody",
+        "gateway/supervisor.py",
+        "os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, _AS_EVER)",
+        "pass",
+        "tests/gateway/test_supervisor.py",
+        "interrupts_nobody",
+    ),
 )

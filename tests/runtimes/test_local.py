@@ -18,12 +18,18 @@ from leyden import processes
 from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
-from leyden.runtimes.base import Usage
+from leyden.runtimes.base import NOTHING_NEW, Usage
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.contracts.runtimes import (
+    LocalHands,
+    RealHands,
+    install_stand_in,
+    start,
+    until,
+)
 from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
 
@@ -306,3 +312,42 @@ async def test_with_no_file_left_to_open_nothing_is_forgotten(
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
     assert await LocalHomes(hands.layout).usage(a_node()) == Usage()
+
+
+@pytest.mark.real
+async def test_callers_whose_tls_fails_fill_no_disk(
+    tmp_path: Path, node: Node, real_lnd: Path
+) -> None:
+    """lnd prints a line for each of them, beside its log that has a cap."""
+    hands = RealHands(tmp_path / "nodes", real_lnd)
+    node = await start(hands, node)
+    await until(lambda: bool(hands.told) and hands.told[-1].state is not None)
+    homes, output = LocalHomes(hands.layout), hands.layout.output(node)
+
+    async def call_without_tls() -> None:
+        before = output.stat().st_size
+        where = hands.seats.host(node), hands.seats.rest_port
+        reader, writer = await asyncio.open_connection(*where)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.read()
+        writer.close()
+        await until(lambda: output.stat().st_size > before)
+
+    await call_without_tls()
+    homes.look(node)
+    assert b"TLS handshake error" in output.read_bytes(), "a little stays to be read"
+    with output.open("ab") as already:
+        already.write(b"as if there had been ten thousand\n" * 40_000)
+    homes.look(node)
+    assert output.stat().st_size == 0
+    await call_without_tls()
+    assert output.read_bytes().count(b"\n") == 1, "it goes on at the beginning"
+    assert (await hands.runtime.observe(node)).alive
+    await hands.close()
+
+
+async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
+    tmp_path: Path, node: Node
+) -> None:
+    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
+    assert LocalHomes(hands.layout).look(node) == NOTHING_NEW

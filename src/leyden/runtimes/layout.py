@@ -2,17 +2,21 @@
 
 ROOT/<node id>/           0711
 ├── claim                 locked by the lnd that runs: there is never a second one
-├── output.log            what lnd prints when it cannot log
+├── output.log            what lnd prints: when it cannot log, and of callers' TLS
 └── lnd/                  0700  lnd's own folder (lnd/home.py), its own user's
 """
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from leyden.domain.nodes import Network, Node
 from leyden.lnd.chains import Backend, Chain
 from leyden.runtimes.seats import Seats
 from leyden.values import Struct
+
+# What is there is about the latest end, or of use to nobody.
+MOST_OUTPUT: Final = 1 << 20
 
 
 class Ground(Struct, frozen=True, kw_only=True):

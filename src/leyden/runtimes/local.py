@@ -25,13 +25,12 @@ from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes.base import Checkpoint, Outfit, Tell
 from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.layout import Layout
+from leyden.runtimes.layout import MOST_OUTPUT, Layout
 from leyden.values import Struct
 
 log = logs.get()
 
 _REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
-_MOST_OUTPUT: Final = 1 << 20
 _AGAIN_S: Final = 1.0
 _HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
 # To be let in by an lnd takes a millisecond or two of our processor, in one piece.
@@ -162,7 +161,7 @@ class LocalRuntime:
     async def _spawn(self, node: Node, lnd: Path) -> Identity:
         lnd_home, output = self.layout.home(node), self.layout.output(node)
         with contextlib.suppress(FileNotFoundError):
-            if output.stat().st_size > _MOST_OUTPUT:
+            if output.stat().st_size > MOST_OUTPUT:
                 output.unlink()  # thousands of crashes ago is of no use to anybody
         share, owner = self._seats.shares[node.type], self._seats.owner(node)
         return await processes.spawn(
