@@ -451,6 +451,59 @@ _OF_MONEY = (
         "tests/services/test_outputs.py",
     ),
     Guard(
+        "what all is held for waits for no part of it",
+        "services/outputs.py",
+        "        and desk.holds(order) < order.total_fee\n",
+        "",
+        "tests/services/test_outputs.py",
+    ),
+    Guard(
+        "a payment that turns out to be ours is booked as ours",
+        "services/tickets.py",
+        "if order.promised and not handed_back:",
+        "if False:",
+        "tests/services/test_tickets.py",
+    ),
+    Guard(
+        "an order is covered once at most (CHECK)",
+        _SCHEMA,
+        "credit_used >= 0 AND charged >= 0 AND credit_used + charged <= "
+        "service_fee + pool_fee + self_chan_balance_fee",
+        "1 = 1",
+        "tests/storage/test_constraints.py",
+    ),
+    Guard(
+        "one payment hash, one order (UNIQUE)",
+        _SCHEMA,
+        'sa.UniqueConstraint("payment_hash", '
+        'name=op.f("uq_channel_order_payment_hash")),',
+        "",
+        "tests/storage/test_constraints.py",
+    ),
+    Guard(
+        "one address, one order (UNIQUE)",
+        _SCHEMA,
+        "        sa.UniqueConstraint(\n"
+        '            "onchain_address", '
+        'name=op.f("uq_channel_order_onchain_address")\n        ),\n',
+        "",
+        "tests/storage/test_constraints.py",
+    ),
+    Guard(
+        "one output, one booking (PRIMARY KEY)",
+        _SCHEMA,
+        'sa.PrimaryKeyConstraint("txid", "vout", name=op.f("pk_chain_output")),',
+        "",
+        "tests/storage/test_constraints.py",
+    ),
+    Guard(
+        "a coupon is claimed by its owner (CHECK)",
+        _SCHEMA,
+        "claimed_by IS NULL OR organization_id IS NULL OR claimed_by = organization_id",
+        "1 = 1",
+        "tests/storage/test_constraints.py",
+    ),
+    Guard(
         "who makes an order twice at once is told of the one there is",
         "services/orders.py",
         "        if not await tx.orders.add(order):\n"

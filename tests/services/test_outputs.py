@@ -331,3 +331,23 @@ async def test_an_output_has_the_sum_it_had_at_first(till: Till, other: int) -> 
     await till.settle_down()
     assert await till.place(ledger.held(order.id)) == 10_000
     assert await till.credit() == 0
+
+
+async def test_a_part_that_the_chain_takes_back_matters_no_more_once_all_is_held(
+    till: Till,
+) -> None:
+    order = await till.create()
+    coin = till.payments.send(order.onchain_address, 10_000)
+    till.payments.mine()
+    await till.settle_down()
+    till.market.away = True
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    till.payments.reorganise(1, drop=[coin])
+    await till.start_sweeping()
+    assert await till.status(order) is Status.CREATING
+    till.market.away = False
+    await till.pass_time(minutes=1)
+    assert await till.status(order) is Status.CREATED
+    assert await till.credit() == 0
+    assert till.payments.received() == PRICE

@@ -93,6 +93,26 @@ async def test_a_ticket_whose_payment_went_away_is_cancelled(till: Till) -> None
     assert set(till.market.tickets().values()) == {"cancelled"}
 
 
+async def test_a_payment_that_was_taken_for_a_ticket_that_is_gone_is_credit(
+    till: Till,
+) -> None:
+    """That it was taken is not known: the answer was lost, and nobody told of it."""
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    till.payments.answers_lost = 1
+    await till.work()
+    till.deafen()
+    assert await till.status(order) is Status.CREATING
+    assert till.payments.received() == PRICE
+    assert await till.market.withdraw(order.id, "")
+    till.now += timedelta(minutes=1)
+    await till.work()
+    failed = await till.get(order)
+    assert (failed.status, failed.paid) == (Status.FAILED, True)
+    assert failed.credit_refund == await till.credit() == PRICE
+
+
 @pytest.mark.parametrize("started_anew", [False, True])
 async def test_a_payment_that_goes_away_before_the_ticket_fails_the_order(
     till: Till,
