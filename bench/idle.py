@@ -205,10 +205,7 @@ async def asked_every_second(at: Town, hosts: Sequence[str], seconds: float) -> 
 async def main(many: int, seconds: float) -> int:
     """Run it all; 1 if a goal is missed."""
     report = Report(f"B2 {many} nodes, idle")
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if hard < 2 * many + 200:
-        raise SystemExit(f"so many nodes need {2 * many + 200} open files, not {hard}")
+    _open_enough(many)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         at = Town(folder)
@@ -245,12 +242,28 @@ async def main(many: int, seconds: float) -> int:
             report.holds(text, met=lnd_cost <= 5)
             text = f"{memory:.0f} KiB more memory per node <= 96"
             report.holds(text, met=memory <= 96)
-        finally:
+            began = time.monotonic()
             at.process.terminate()
             at.process.wait(60)
+            report.note(f"stopped after {time.monotonic() - began:.1f} s")
+        finally:
+            at.process.kill()
+            at.process.wait()
             await crowd.leave()
             await asyncio.to_thread(at.down)
     return report.end()
+
+
+def _open_enough(many: int) -> None:
+    """Be allowed to hold a connection and a process for each node."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    needed = 2 * many + 200
+    if hard < needed:
+        raise SystemExit(
+            f"so many nodes need {needed} open files, not {hard}: raise that with "
+            f"`ulimit -Hn`, or measure {(hard - 200) // 2} nodes"
+        )
 
 
 async def _streams(crowd: Crowd, many: int) -> None:

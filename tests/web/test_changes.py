@@ -6,6 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from leyden.domain.observations import State
+from leyden.domain.times import utc_now
+from leyden.storage.database import Database
+from leyden.web.changes import after_commits
 from tests.services.yard import Yard
 from tests.web.test_nodes import made
 from tests.web.visitor import HOST, Visitor
@@ -102,3 +105,24 @@ async def test_a_browser_that_is_signed_out_does_not_ask_for_ever(
 ) -> None:
     url = f"{alice.root}/nodes/changes"
     assert (await nobody.get(url, accept="text/event-stream")).status == 204
+
+
+async def test_what_the_database_shows_is_looked_at_after_commits_alone(
+    db: Database,
+) -> None:
+    looked = 0
+
+    async def look() -> int:
+        nonlocal looked
+        looked += 1
+        return looked
+
+    again = after_commits(db, look)
+    once, twice = await again(), await again()
+    is_told = db.edition() is not None  # which PostgreSQL does not do
+    assert (once == twice) is is_told
+    async with db.transaction() as tx:
+        await tx.tasks.put("changes", "all", due=utc_now())
+    newest = await again()
+    assert newest == looked
+    assert newest != once

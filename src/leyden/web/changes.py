@@ -13,6 +13,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from leyden.errors import LeydenError
+from leyden.storage.database import Database
 from leyden.web.closing import Closing
 from leyden.web.visits import Visit
 
@@ -27,6 +28,25 @@ _CHANGED: Final = b"event: changed\ndata: 1\n\n"
 def stream(visit: Visit, look: Look) -> Response:
     """Say `changed` whenever what `look` gives is another than the page shows."""
     return _Stream(look, visit.closing, seen=visit.query.text("seen"))
+
+
+def after_commits(database: Database, look: Look) -> Look:
+    """Give what looks again only once something was committed.
+
+    For what shows the database alone: ten thousand nodes take some milliseconds to look
+    at, twice a second for each who has their list open.
+    """
+    edition: int | None = None
+    found: Hashable = None
+
+    async def again() -> Hashable:
+        nonlocal edition, found
+        newest = database.edition()
+        if newest is None or newest != edition:
+            found, edition = await look(), newest
+        return found
+
+    return again
 
 
 def mark(shown: Hashable) -> str:
@@ -65,12 +85,16 @@ class _Stream(Response):
 
     async def _lines(self) -> AsyncIterator[bytes]:
         yield b"retry: 2000\n\n"
+        found, present = None, ""
         for number in range(_LOOKS):
+            before = found
             try:
-                present = mark(await self._look())
+                found = await self._look()
             except LeydenError:  # gone, or away: the page says so when it fetches
                 yield _CHANGED
                 return
+            if found is not before or number == 0:
+                present = mark(found)
             if present != self._seen:
                 self._seen = present
                 yield _CHANGED

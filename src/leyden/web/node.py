@@ -71,7 +71,7 @@ async def changes(visit: Visit) -> Response:
         return await nodes.stamp(fleet, *which(visit))
 
     await look()  # so that a stranger's is not found at once
-    return changing.stream(visit, look)
+    return changing.stream(visit, changing.after_commits(fleet.database, look))
 
 
 async def start(visit: Visit) -> Response:

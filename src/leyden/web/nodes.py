@@ -65,7 +65,7 @@ async def changes(visit: Visit) -> Response:
     async def look() -> Hashable:
         return tuple(await nodes.stamps(fleet, organization_id))
 
-    return changing.stream(visit, look)
+    return changing.stream(visit, changing.after_commits(fleet.database, look))
 
 
 def _mark(stamps: Sequence[Stamp]) -> str:
