@@ -1,6 +1,7 @@
 """What is particular to processes of this machine."""
 
 import asyncio
+import contextlib
 import os
 import resource
 import signal
@@ -329,7 +330,8 @@ async def test_callers_whose_tls_fails_fill_no_disk(
         where = hands.seats.host(node), hands.seats.rest_port
         reader, writer = await asyncio.open_connection(*where)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        await reader.read()
+        with contextlib.suppress(OSError):  # it ends with or without an answer
+            await reader.read()
         writer.close()
         await until(lambda: output.stat().st_size > before)
 
