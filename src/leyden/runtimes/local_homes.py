@@ -14,6 +14,7 @@ from leyden.lnd.log import Tail
 from leyden.processes import Identity
 from leyden.runtimes.base import NOTHING_NEW, Found, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
+from leyden.values import Struct
 
 _MOST_LOG: Final = 1 << 20
 # lnd's backup has 100 bytes for each channel and some for itself.
@@ -22,13 +23,21 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
+class _Looked(Struct):
+    """Where a node is looked at, as text: a Path takes longer to make than to look."""
+
+    log: Tail
+    output: str
+    backup: str
+    mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
+
+
 class LocalHomes:
     """Reads nodes' folders. Links in them are not followed out of them."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._logs: dict[str, Tail] = {}
-        self._backups: dict[str, tuple[int, int]] = {}  # inode and time of writing
+        self._looked: dict[str, _Looked] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Give the last lines of lnd's log, and of what it printed when it had none."""
@@ -47,25 +56,32 @@ class LocalHomes:
         return _last(file, _MOST_BACKUP) or None
 
     def look(self, node: Node) -> Found:
-        """Say what is new: three stats where nothing is, 18 µs."""
-        _keep_small(self._layout.output(node))
-        lnd_home, chain = self._layout.home(node), self._chain(node)
-        log = self._logs.get(node.id)
-        if log is None:
-            file = home.log_file(lnd_home, chain)
-            log = self._logs[node.id] = Tail(file, from_start=not file.exists())
-        complaints = tuple(log.look())
-        file = home.channel_backup(lnd_home, chain)
+        """Say what is new: three stats where nothing is, 5 µs."""
+        looked = self._looked.get(node.id)
+        if looked is None:
+            looked = self._looked[node.id] = self._first_look(node)
+        _keep_small(looked.output)
+        complaints = tuple(looked.log.look())
         try:
-            there = file.lstat()
+            there = os.lstat(looked.backup)
         except OSError:
             return Found(complaints=complaints) if complaints else NOTHING_NEW
         mark = (there.st_ino, there.st_mtime_ns)
-        if self._backups.get(node.id) == mark:
+        if looked.mark == mark:
             return Found(complaints=complaints) if complaints else NOTHING_NEW
-        self._backups[node.id] = mark
+        looked.mark = mark
         return Found(
-            channel_backup=_last(file, _MOST_BACKUP) or None, complaints=complaints
+            channel_backup=_last(Path(looked.backup), _MOST_BACKUP) or None,
+            complaints=complaints,
+        )
+
+    def _first_look(self, node: Node) -> _Looked:
+        lnd_home, chain = self._layout.home(node), self._chain(node)
+        log = home.log_file(lnd_home, chain)
+        return _Looked(
+            log=Tail(log, from_start=not log.exists()),
+            output=str(self._layout.output(node)),
+            backup=str(home.channel_backup(lnd_home, chain)),
         )
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
@@ -82,7 +98,7 @@ class LocalHomes:
             memory=int(fields[21]) * _PAGE,
             cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS,
             disk=size,
-            height=log.height if (log := self._logs.get(node.id)) else 0,
+            height=it.log.height if (it := self._looked.get(node.id)) else 0,
         )
 
     def _chain(self, node: Node) -> Chain:
@@ -94,7 +110,7 @@ def _figures(node: Node) -> list[bytes]:
     return processes.figures(Identity.read(node.process)) if node.has_process else []
 
 
-def _keep_small(output: Path) -> None:
+def _keep_small(output: str) -> None:
     """Empty what an lnd that runs has printed, once it is too much.
 
     It prints a line for each caller whose TLS handshake fails, and whoever may call it

@@ -17,7 +17,7 @@ from leyden.values import Struct
 
 log = logs.get()
 
-# Nobody else waits for longer than these few take: 15 µs each.
+# Nobody else waits for longer than these few take: 5 µs each.
 _AT_A_TIME: Final = 50
 # A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
 # may leave some is not worth a walk through every folder more often.
