@@ -166,4 +166,5 @@ async def test_what_was_never_held_is_not_let_go(db: Database) -> None:
     with pytest.raises(Violated, match="never held"):
         async with db.transaction() as tx:
             await tx.ledger.post([release], at=NOW)
+            await tx.ledger.carry([release])
     assert await db.reader.ledger.sums() == {}

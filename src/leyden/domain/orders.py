@@ -152,10 +152,14 @@ class Order(Struct, frozen=True, kw_only=True):
         return Sats(self.total_fee - self.credit_used - self.charged)
 
 
-def advance(order: Order, event: Event) -> Order:
-    """Return the order one move further, or refuse. Nothing else sets a status."""
+def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
+    """Return the order one move further, with what else changes by it, or refuse.
+
+    Nothing else sets a status.
+    """
     try:
-        return order.but(status=MOVES[order.status, event])
+        changes["status"] = MOVES[order.status, event]
     except KeyError:
         message = f"an order that is {order.status} cannot be {event}"
         raise NotAllowed(message) from None
+    return order.but(**changes)

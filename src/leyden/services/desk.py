@@ -10,9 +10,10 @@ each sees what the one before it did. Then it is all written at once.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any, TypeVar
 
 from leyden import logs
 from leyden.domain import ledger
@@ -27,7 +28,12 @@ from leyden.values import Struct, field
 
 log = logs.get()
 
+Part = TypeVar("Part")
+Step = Callable[[], Coroutine[Any, Any, None]]
+
 _MANY = 64
+# So many are written while the next are decided about: as many as one statement takes.
+_AT_ONCE = 512
 
 
 class Desk(Struct, kw_only=True):
@@ -43,6 +49,7 @@ class Desk(Struct, kw_only=True):
     _moves: list[tuple[str, Status, Status]] = field(default_factory=list)
     _leases: list[tuple[str, Lease]] = field(default_factory=list)
     _tasks: dict[tuple[str, datetime], dict[str, None]] = field(default_factory=dict)
+    _moves_taken: int = 0
 
     @classmethod
     async def laid(
@@ -160,38 +167,69 @@ class Desk(Struct, kw_only=True):
 
     # Writing.
 
-    async def written(self, tx: Nouns, *also: Callable[[], Awaitable[None]]) -> None:
+    async def work(
+        self,
+        tx: Nouns,
+        parts: Sequence[Part],
+        decide: Callable[[Part], None],
+        *also: Step,
+    ) -> None:
+        """Decide about each of these and write all of it, as `written` does.
+
+        Of many the first are written while the next are decided about.
+        """
+        if len(parts) < _MANY:
+            for part in parts:
+                decide(part)
+            await self.written(tx, *also)
+            return
+        writing: list[asyncio.Task[None]] = []
+        try:
+            for begun in range(0, len(parts), _AT_ONCE):
+                for part in parts[begun : begun + _AT_ONCE]:
+                    decide(part)
+                writing += [asyncio.create_task(step()) for step in self._steps(tx)]
+                await asyncio.sleep(0)  # off to the database with them
+            writing += [asyncio.create_task(step()) for step in also]
+        finally:
+            # Whatever happens, none of them may write on when the transaction ends.
+            written = await asyncio.gather(*writing, return_exceptions=True)
+        for failed in written:
+            if failed is not None:
+                raise failed
+        self._tell()
+
+    async def written(self, tx: Nouns, *also: Step) -> None:
         """Write all that was decided, and do this; Stale when something has moved."""
-        changed = self._orders_before.items()
-        new = [each for each, before in self._outputs_before.items() if before is None]
-        known = [
-            (before, self._outputs[each])
-            for each, before in self._outputs_before.items()
-            if before is not None
-        ]
-        steps: list[Callable[[], Awaitable[None]]] = [
-            lambda: tx.orders.save(
-                [(before, self._orders[id_]) for id_, before in changed]
+        for step in (*self._steps(tx), *also):
+            await step()
+        self._tell()
+
+    def _steps(self, tx: Nouns) -> list[Step]:
+        """Give what writes all that was decided since it was last asked for."""
+        saved = [(was, self._orders[id_]) for id_, was in self._orders_before.items()]
+        outputs = [(was, self._outputs[at]) for at, was in self._outputs_before.items()]
+        entries, leases, tasks = self._entries, self._leases, self._tasks
+        moves = self._moves[self._moves_taken :]
+        self._moves_taken = len(self._moves)
+        self._orders_before, self._outputs_before = {}, {}
+        self._entries, self._leases, self._tasks = [], [], {}
+        return [
+            partial(tx.orders.save, saved),
+            partial(tx.outputs.add, [new for was, new in outputs if was is None]),
+            partial(
+                tx.outputs.save, [(was, new) for was, new in outputs if was is not None]
             ),
-            lambda: tx.outputs.add([self._outputs[each] for each in new]),
-            lambda: tx.outputs.save(known),
-            lambda: tx.moves.add(self._moves, at=self.now),
-            lambda: tx.leases.add(self._leases, at=self.now),
-            lambda: tx.ledger.post(self._entries, at=self.now),
+            partial(tx.moves.add, moves, at=self.now),
+            partial(tx.leases.add, leases, at=self.now),
+            partial(tx.ledger.post, entries, at=self.now),
+            partial(tx.ledger.carry, entries),
             *(
                 partial(tx.tasks.put_many, kind, list(keys), due=due)
-                for (kind, due), keys in self._tasks.items()
+                for (kind, due), keys in tasks.items()
             ),
-            *also,
         ]
-        if len(self._moves) < _MANY:
-            for step in steps:
-                await step()
-        else:
-            # While the database writes one, the next is made ready for it.
-            written = (step() for step in steps)
-            for failed in await asyncio.gather(*written, return_exceptions=True):
-                if failed is not None:
-                    raise failed
-        for order_id, before_status, after in self._moves:
-            log.info("order moved", order=order_id, before=before_status, after=after)
+
+    def _tell(self) -> None:
+        for order_id, before, after in self._moves:
+            log.info("order moved", order=order_id, before=before, after=after)

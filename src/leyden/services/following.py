@@ -153,8 +153,8 @@ def _moved(desk: Desk, order: Order, progress: Progress) -> None:
     if progress.state is TicketState.OFFERED:
         return
     if order.status is Status.CREATED:
-        submitted = advance(order, Event.REGISTERED)
-        order = desk.move(submitted.but(order_nonce=progress.order_nonce))
+        nonce = progress.order_nonce
+        order = desk.move(advance(order, Event.REGISTERED, order_nonce=nonce))
     if progress.state is TicketState.FILLED:
         _fill(desk, order, progress)
 

@@ -18,7 +18,7 @@ def if_all_is_held(desk: Desk, order: Order) -> Order:
         return order
     if desk.holds(order) < order.total_fee:
         return order
-    paid = advance(order, Event.PAID).but(paid_at=desk.now, offered=True)
+    paid = advance(order, Event.PAID, paid_at=desk.now, offered=True)
     desk.put(TICKET, order.id)
     if order.invoice is InvoiceState.OPEN:
         # Paid another way: nobody shall pay it again over Lightning.
@@ -82,7 +82,9 @@ def end(desk: Desk, order: Order, event: Event) -> Order:
     if order.offered:
         desk.put(WITHDRAWAL, order.id)
     return desk.move(
-        advance(order, event).but(
+        advance(
+            order,
+            event,
             credit_refund=Sats(order.credit_refund + ledger.credited(entries)),
             # Handed back, it was never paid.
             paid_at=None if order.promised else order.paid_at,
@@ -94,4 +96,4 @@ def end(desk: Desk, order: Order, event: Event) -> Order:
 def reopen(desk: Desk, order: Order) -> Order:
     """Wait for the payment again: the chain took it back before there was a ticket."""
     desk.put(EXPIRY, order.id, due=max(desk.now, order.expires))
-    return desk.move(advance(order, Event.REVERSED).but(paid_at=None))
+    return desk.move(advance(order, Event.REVERSED, paid_at=None))

@@ -7,6 +7,7 @@ owes us for money the chain took back repays that first.
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from operator import itemgetter
 
 from leyden import logs
 from leyden.domain.orders import Status
@@ -79,12 +80,17 @@ async def _book(
                 now=now,
                 with_outputs=any(isinstance(each, Output) for _, each in news),
             )
-            for order_id, sighting in news:
+
+            def decide(each: tuple[str, Sighting]) -> None:
+                order_id, sighting = each
                 if isinstance(sighting, Invoice):
                     invoices.seen(desk, desk.order(order_id), sighting)
                 else:
                     outputs.seen(desk, desk.order(order_id), sighting, shop.rules)
-            await desk.written(tx)
+
+            # Side by side in the database, so that few of its pages change at a time;
+            # what is told of one order keeps its order.
+            await desk.work(tx, sorted(news, key=itemgetter(0)), decide)
         shop.paid.keep(desk.paid())
 
     await until_not_stale(book)

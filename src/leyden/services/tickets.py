@@ -93,7 +93,8 @@ class TicketMaker:
         known = {each.order.id: each.order for each in made}
         async with self._shop.database.transaction() as tx:
             desk = await Desk.laid(tx, known, now=self._shop.clock(), known=known)
-            for each in made:
+
+            def decide(each: _Made) -> None:
                 order = desk.order(each.order.id)
                 if order.status is Status.CREATING:
                     if order.promised != each.order.promised:
@@ -101,9 +102,11 @@ class TicketMaker:
                     _keep(desk, order, each)
                 elif order.status in ENDED:
                     desk.put(WITHDRAWAL, order.id)
+
             # Ending them proves that they are all still ours: else nothing is written.
-            dues = [each.due for each in made]
-            await desk.written(tx, partial(end_together, tx, dues))
+            ending = partial(end_together, tx, [each.due for each in made])
+            in_order = sorted(made, key=lambda each: each.order.id)
+            await desk.work(tx, in_order, decide, ending)
 
 
 async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
@@ -133,10 +136,7 @@ def _keep(desk: Desk, order: Order, made: _Made) -> None:
         key=f"ticketed:{order.id}:surplus",
     )
     desk.move(
-        advance(order, Event.TICKETED).but(
-            sealed_ticket=made.sealed,
-            ticket_ref=made.ref,
-        )
+        advance(order, Event.TICKETED, sealed_ticket=made.sealed, ticket_ref=made.ref)
     )
 
 

@@ -57,12 +57,15 @@ class Ledger:
         return True
 
     async def post(self, written: Sequence[Entry], *, at: datetime) -> None:
-        """Write entries that cannot be there yet, all at once, and their balances.
+        """Write entries that cannot be there yet, all at once; `carry` goes with it."""
+        now = to_us(at)
+        await self._run.many(sql.POST, [_row(entry, now) for entry in written])
+
+    async def carry(self, written: Sequence[Entry]) -> None:
+        """Change the balances that posted entries touch, all at once.
 
         Of what they take from a `held` place the caller has locked the order.
         """
-        now = to_us(at)
-        await self._run.many(sql.POST, [_row(entry, now) for entry in written])
         changes: Counter[str] = Counter()
         for entry in written:
             changes[entry.source] -= entry.sats

@@ -16,7 +16,7 @@ from leyden.storage.order_rows import (
     payment_of,
     ticket_of,
 )
-from leyden.storage.statements import Run, Statement, Value
+from leyden.storage.statements import Run, Value
 from leyden.storage.words import written_words
 from leyden.storage.written import orders as sql
 
@@ -111,22 +111,28 @@ class Orders:
 
     async def save(self, moved: Sequence[tuple[Order, Order]]) -> None:
         """Write what changed of each; Stale when one has moved since it was read."""
-        saved: dict[Statement, list[dict[str, Value]]] = {}
+        payments: list[dict[str, Value]] = []
+        tickets: list[dict[str, Value]] = []
+        both: list[dict[str, Value]] = []
         for before, after in moved:
-            row: dict[str, Value] = {
-                "order_id": before.id,
-                "was": str(before.status),
-                "status": str(after.status),
-            }
             if is_same_ticket(before, after):
-                saved.setdefault(sql.SAVE_PAYMENT, []).append(row | payment_of(after))
+                row = payment_of(after)
+                payments.append(row)
             elif is_same_payment(before, after):
-                saved.setdefault(sql.SAVE_TICKET, []).append(row | ticket_of(after))
+                row = ticket_of(after)
+                tickets.append(row)
             else:
-                both = row | payment_of(after) | ticket_of(after)
-                saved.setdefault(sql.SAVE_BOTH, []).append(both)
+                row = payment_of(after) | ticket_of(after)
+                both.append(row)
+            row["order_id"] = before.id
+            row["was"] = str(before.status)
+            row["status"] = str(after.status)
         touched = 0
-        for statement, rows in saved.items():
+        for statement, rows in (
+            (sql.SAVE_PAYMENT, payments),
+            (sql.SAVE_TICKET, tickets),
+            (sql.SAVE_BOTH, both),
+        ):
             touched += await self._run.many(statement, rows)
         if touched != len(moved):
             raise Stale("an order has moved meanwhile")

@@ -63,6 +63,7 @@ class Tasks:
         rows = await self._run(
             sql.CLAIM, kind=kind, now=to_us(now), until=to_us(until), most=most
         )
+        dues = {row[-1]: from_us(row[-1]) for row in rows}  # most are put together
         claims = [
             Claim(
                 kind=kind,
@@ -70,7 +71,7 @@ class Tasks:
                 fence=fence,
                 asked=asked,
                 attempts=attempts,
-                due=from_us(due),
+                due=dues[due],
             )
             for kind, key, fence, asked, attempts, due in rows
         ]
