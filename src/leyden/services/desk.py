@@ -70,11 +70,9 @@ class Desk(Struct, kw_only=True):
         orders = await tx.orders.lock_many(new) if new else []
         if known:
             orders += await tx.orders.lock_again(known)
-        places = {ledger.held(order.id): None for order in orders}
-        for order in orders:
-            places[ledger.credit(order.organization_id)] = None
-            places[ledger.receivable(order.organization_id)] = None
-            places[ledger.owed(order.organization_id)] = None
+        places = [ledger.held(order.id) for order in orders]
+        for whose in {order.organization_id: None for order in orders}:
+            places += ledger.credit(whose), ledger.receivable(whose), ledger.owed(whose)
         desk = cls(
             now=now,
             _orders={order.id: order for order in orders},
