@@ -179,6 +179,16 @@ async def test_lightning_to_the_sat(rails: Rails) -> None:
     assert await rails.place(ledger.RECEIVED) == -PRICE
 
 
+async def test_lightning_in_parts(rails: Rails) -> None:
+    order = await rails.order()
+    rails.world.begin_to_pay(request_of(order), at_a_time=5_000)
+    await rails.until(order, Status.CREATED)
+    parts = await rails.world.parts(request_of(order))
+    assert (len(parts), sum(parts)) == (4, PRICE)
+    assert await rails.credit() == 0
+    assert await rails.place(ledger.RECEIVED) == -PRICE
+
+
 async def test_more_than_was_due_over_lightning_is_credit(rails: Rails) -> None:
     order = await rails.order()
     rails.world.begin_to_pay(request_of(order), PRICE + 837)
@@ -318,6 +328,23 @@ async def test_a_reorganisation_that_brings_the_payment_again_changes_nothing(
     await rails.until_seen(order, PRICE)
     await rails.until_booked(PRICE)
     assert (await rails.get(order)).status is Status.CREATED
+
+
+async def test_a_reorganisation_before_the_ticket_waits_for_the_payment_again(
+    rails: Rails,
+) -> None:
+    order = await rails.order()
+    rails.market.away = True
+    await rails.world.send(order.onchain_address, PRICE)
+    await rails.world.mine(1)
+    await rails.until(order, Status.CREATING)
+    await rails.world.undo(1)
+    await rails.until(order, Status.WAITING_PAYMENT)
+    await rails.until_booked(0)
+    rails.market.away = False
+    await rails.world.mine(2)
+    await rails.until(order, Status.CREATED)
+    assert await rails.place(ledger.RECEIVED) == -PRICE
 
 
 async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(

@@ -237,12 +237,20 @@ class LndWorld:
 
         await until(is_held)
 
-    def begin_to_pay(self, request: PaymentRequest, sats: int | None = None) -> None:
-        """Begin to pay over Lightning; `kept` tells how it went."""
-        paying = asyncio.create_task(self._pay(request, sats))
+    def begin_to_pay(
+        self,
+        request: PaymentRequest,
+        sats: int | None = None,
+        *,
+        at_a_time: int | None = None,
+    ) -> None:
+        """Begin to pay over Lightning, perhaps in parts; `kept` tells how it went."""
+        paying = asyncio.create_task(self._pay(request, sats, at_a_time))
         self._paying[request.payment_hash] = paying
 
-    async def _pay(self, request: PaymentRequest, sats: int | None) -> dict[str, Any]:
+    async def _pay(
+        self, request: PaymentRequest, sats: int | None, at_a_time: int | None
+    ) -> dict[str, Any]:
         body: dict[str, object] = {
             "payment_request": request.lightning_invoice,
             "timeout_seconds": 60,
@@ -265,6 +273,9 @@ class LndWorld:
                 "fee_limit_sat": "1000",
                 "no_inflight_updates": True,
             }
+        if at_a_time is not None:
+            parts = {"max_parts": 16, "max_shard_size_msat": str(1_000 * at_a_time)}
+            body = {**body, **parts}
         while True:
             sent = self._customer.stream("POST", "/v2/router/send", body)
             async with aclosing(sent):
@@ -274,6 +285,11 @@ class LndWorld:
             if told.get("failure_reason") != "FAILURE_REASON_INSUFFICIENT_BALANCE":
                 return told
             await asyncio.sleep(0.5)
+
+    async def parts(self, request: PaymentRequest) -> list[int]:
+        """Tell in which parts it was paid."""
+        told = await self._paying[request.payment_hash]
+        return [int(each["route"]["total_amt_msat"]) // 1_000 for each in told["htlcs"]]
 
     async def kept(self, request: PaymentRequest) -> bool:
         told = await self._paying[request.payment_hash]
