@@ -384,7 +384,7 @@ GUARDS = (
     Guard(
         "what lnd prints of its callers is kept small",
         "runtimes/local_homes.py",
-        "        _keep_small(self._layout.output(node))\n",
+        "        _keep_small(looked.output)\n",
         "",
         "tests/runtimes/test_local.py",
         "fill_no_disk",

@@ -504,6 +504,14 @@ _OF_MONEY = (
         "tests/storage/test_constraints.py",
     ),
     Guard(
+        "who decides about an order has locked it (FOR UPDATE)",
+        "storage/sql/orders.py",
+        "    .order_by(orders.c.id)\n    .with_for_update()\n)\n# What may change",
+        "    .order_by(orders.c.id)\n)\n# What may change",
+        "tests/storage/test_orders.py",
+        "postgres and waits_for",
+    ),
+    Guard(
         "who makes an order twice at once is told of the one there is",
         "services/orders.py",
         "        if not await tx.orders.add(order):\n"

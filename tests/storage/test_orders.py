@@ -214,3 +214,24 @@ async def test_an_output_is_kept_and_changed_once(db: Database) -> None:
     with pytest.raises(Stale):
         async with db.transaction() as tx:
             await tx.outputs.save([(seen, booked)])
+
+
+async def test_who_locks_an_order_waits_for_whoever_has_it(db: Database) -> None:
+    order = an_order()
+    assert await add(db, order)
+    locked = asyncio.Event()
+
+    async def next_one() -> Order:
+        await locked.wait()
+        async with db.transaction() as tx:
+            (found,) = await tx.orders.lock_many([order.id])
+            return found
+
+    waiting = asyncio.create_task(next_one())
+    async with db.transaction() as tx:
+        await tx.orders.lock_many([order.id])
+        locked.set()
+        done, _ = await asyncio.wait([waiting], timeout=0.3)
+        assert not done
+        await tx.orders.save([(order, order.but(accepted=Sats(700)))])
+    assert (await waiting).accepted == 700
