@@ -329,6 +329,20 @@ _OF_MONEY = (
         "tests/services/test_settlement.py",
     ),
     Guard(
+        "of a batch nothing is written on when it has failed",
+        "services/desk.py",
+        "written = await asyncio.gather(*writing, return_exceptions=True)",
+        "written = []",
+        "tests/services/test_desk.py",
+    ),
+    Guard(
+        "what many steps of a batch could not write is heard of",
+        "services/desk.py",
+        "            if failed is not None:\n                raise failed",
+        "            pass",
+        "tests/services/test_desk.py",
+    ),
+    Guard(
         "a correction's key is for one correction",
         "services/corrections.py",
         "    if whole != correction:\n",
