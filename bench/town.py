@@ -83,10 +83,16 @@ class Caller:
             self._streams = None
 
 
-async def answering(caller: Caller, *, every_s: float = LOOK_EVERY_S) -> None:
-    """Look at an lnd every millisecond until it says that it waits for its wallet."""
+async def answering(
+    caller: Caller, *, every_s: float = LOOK_EVERY_S, shut_every_s: float | None = None
+) -> None:
+    """Look at an lnd every millisecond until it says that it waits for its wallet.
+
+    A door that is still shut may be tried less often.
+    """
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
+        pause_s = every_s
         try:
             async with asyncio.timeout(5):
                 status, told = await caller.call("GET", "/v1/state")
@@ -94,7 +100,8 @@ async def answering(caller: Caller, *, every_s: float = LOOK_EVERY_S) -> None:
                 return
         except (OSError, EOFError, TimeoutError):
             caller.close()
-        await asyncio.sleep(every_s)
+            pause_s = shut_every_s or every_s
+        await asyncio.sleep(pause_s)
     raise TimeoutError("it never answered")
 
 
