@@ -52,9 +52,9 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
         log.warning("nodes are not fenced in: they reach what we reach", why=why)
         return seats
     with _one_at_a_time():
-        nftables.clear_away()
-        seats = _block(given, seats)
-        nftables.put_up(fence(given, seats, grounds))
+        known = nftables.clear_away()
+        seats = _block(given, seats, known)
+        nftables.put_up(fence(given, seats, grounds), known)
     _keep(given.home_path, seats)
     log.info("nodes are fenced in", users=block_of(seats))
     return seats
@@ -105,12 +105,12 @@ def _hindrance(given: Settings, seats: Seats) -> str:
     return nftables.trouble()
 
 
-def _block(given: Settings, seats: Seats) -> Seats:
+def _block(given: Settings, seats: Seats, known: nftables.Fences) -> Seats:
     """Take the users that are set, else those from before, else the first free ones."""
     if given.nodes_first_uid:
         return seats
-    ours, known = table_of(given.home_path), nftables.fences()
-    taken = [block for table, block in known.items() if table != ours]
+    ours = table_of(given.home_path)
+    taken = [fenced.users for table, fenced in known.items() if table != ours]
     step = max(_BLOCK, seats.network.num_addresses)
     start = -(-(seats.first_uid or 0) // step) * step
     candidates = [start + number * step for number in range(_MOST_BLOCKS)]

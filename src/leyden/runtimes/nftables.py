@@ -4,7 +4,6 @@ import contextlib
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,14 +26,16 @@ def trouble() -> str:
     return ""
 
 
-def put_up(fence: Fence) -> None:
+def put_up(fence: Fence, known: "Fences | None" = None) -> None:
     """Put the fence up, or in place of the one before, in one step; no gap between.
 
     Refused when another installation has fenced some of the same users: the two would
-    hold each other's nodes to rules that do not fit them.
+    hold each other's nodes to rules that do not fit them. Who has just looked says what
+    is known: each look costs a start some milliseconds.
     """
     first, last = fence.users
-    for table, (low, high) in fences().items():
+    for table, fenced in (fences() if known is None else known).items():
+        low, high = fenced.users
         if table != fence.table and low <= last and first <= high:
             raise SetupError(
                 f"nodes_first_uid: users {low}-{high} are those of another "
@@ -45,16 +46,20 @@ def put_up(fence: Fence) -> None:
     _run("-f", "-", given=fence.rules())
 
 
-def clear_away() -> None:
-    """Take down fences around nobody: of homes that are gone, whose users run nothing.
+def clear_away() -> "Fences":
+    """Take down fences around nobody, of homes that are gone; give those that stay.
 
     A home that was removed without `leyden down --nodes` leaves its fence behind; it
     would keep its users from everybody else for ever.
     """
-    for table in _tables():
-        fenced = _fenced(table)
-        if fenced is not None and not fenced.home.exists() and not fenced.is_used():
-            _run("delete", "table", "inet", table)
+    stay = {}
+    for table, fenced in fences().items():
+        if fenced.home.exists() or fenced.is_used():
+            stay[table] = fenced
+        else:
+            with contextlib.suppress(SetupError):  # taken down this very moment
+                _run("delete", "table", "inet", table)
+    return stay
 
 
 def stands(fence: Fence) -> bool:
@@ -64,29 +69,18 @@ def stands(fence: Fence) -> bool:
 
 def take_down(home: Path) -> bool:
     """Take the fence of an installation down; tell whether there was one."""
-    if trouble() or table_of(home) not in _tables():
+    if trouble():
         return False
-    _run("delete", "table", "inet", table_of(home))
+    try:
+        _run("delete", "table", "inet", table_of(home))
+    except SetupError:  # there is none
+        return False
     return True
 
 
-def fences() -> dict[str, tuple[int, int]]:
-    """Give the fences of all installations here: their tables, whom they hold in."""
-    found = {}
-    for table in _tables():
-        if (fenced := _fenced(table)) is not None:
-            found[table] = fenced.users
-    return found
+class Fenced(Struct, frozen=True):
+    """What a fence that stands says of itself."""
 
-
-def _tables() -> Iterator[str]:
-    for each in _listed("list", "tables", "inet"):
-        name = each.get("table", {}).get("name", "")
-        if name.startswith(PREFIX):
-            yield name
-
-
-class _Fenced(Struct, frozen=True):
     users: tuple[int, int]
     home: Path
 
@@ -100,18 +94,24 @@ class _Fenced(Struct, frozen=True):
         return False
 
 
-def _fenced(table: str) -> _Fenced | None:
-    try:
-        listed = _listed("list", "chain", "inet", table, CHAIN)
-    except SetupError:  # taken down this very moment
-        return None
-    for each in listed:
-        for expression in each.get("rule", {}).get("expr", []):
+Fences = dict[str, Fenced]  # by their tables
+
+
+def fences() -> Fences:
+    """Give the fences of all installations here."""
+    found: Fences = {}
+    for each in _listed("--terse", "list", "ruleset", "inet"):
+        rule = each.get("rule", {})
+        if rule.get("chain") != CHAIN or not rule["table"].startswith(PREFIX):
+            continue
+        for expression in rule["expr"]:
             match = expression.get("match", {})
             if match.get("left") == {"meta": {"key": "skuid"}}:
                 low, high = match["right"]["range"]
-                return _Fenced((low, high), Path(each["rule"].get("comment", "/")))
-    return None
+                found[rule["table"]] = Fenced(
+                    (low, high), Path(rule.get("comment", "/"))
+                )
+    return found
 
 
 def _listed(*words: str) -> list[dict[str, Any]]:
