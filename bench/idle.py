@@ -56,6 +56,8 @@ _TOGETHER = 250
 class StandIn(asyncio.Protocol):
     """An lnd that has said where it stands, and has nothing to add."""
 
+    listeners = 0  # streams that were asked for, of all
+    wanted = 0
     _LINE = b'{"result":{"state":"NON_EXISTING"}}\n'
     _BODY = b'{"state":"NON_EXISTING"}'
     _HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -71,14 +73,19 @@ class StandIn(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer."""
-        answer = self.STREAM if b"/subscribe" in data else self.UNARY
+        asked = b"/subscribe" in data
+        answer = self.STREAM if asked else self.UNARY
         self._transport.write(answer)  # type: ignore[attr-defined]
+        StandIn.listeners += asked
+        if asked and StandIn.listeners == StandIn.wanted:
+            print("all are listened to", flush=True)
 
 
 async def stand_in(folder: str, hosts: Sequence[str]) -> None:
     """Be an lnd at each of these addresses."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/tls.cert", f"{folder}/tls.key")
+    StandIn.wanted = len(hosts)
     loop = asyncio.get_running_loop()
     for host in hosts:
         await loop.create_server(StandIn, host, PORT, ssl=context, backlog=8)
@@ -167,9 +174,13 @@ class Crowd:
         process = f"{sleeper.pid} {sleeper.started} {sleeper.exe}"
         return replace(node, process=process, launched=1, launched_at=now)
 
-    def open_files(self) -> int:
-        """Count the server's listening sockets and connections."""
-        return sum(1 for _ in Path(f"/proc/{self.server.pid}/fd").iterdir())
+    def wait_until_heard(self) -> None:
+        """Wait until each has told its listener where it stands.
+
+        That they are connected says little: thousands of handshakes take a while.
+        """
+        if self.server.stdout is None or not self.server.stdout.readline():
+            raise RuntimeError("the stand-ins have gone")
 
     async def leave(self) -> None:
         """End them all."""
@@ -220,9 +231,9 @@ async def main(many: int, seconds: float) -> int:
             began = time.monotonic()
             await at.serve()
             report.note(f"answering after {time.monotonic() - began:.1f} s")
-            await _streams(crowd, many)
+            await asyncio.to_thread(crowd.wait_until_heard)
             report.note(f"all adopted after {time.monotonic() - began:.1f} s")
-            await asyncio.sleep(15)  # one round of housekeeping
+            await asyncio.sleep(15)  # a first round of housekeeping, and of figures
             ours, theirs = at.process.pid, crowd.server.pid
             used, its = cpu_seconds(ours), cpu_seconds(theirs)
             await asyncio.sleep(seconds)
@@ -264,14 +275,6 @@ def _open_enough(many: int) -> None:
             f"so many nodes need {needed} open files, not {hard}: raise that with "
             f"`ulimit -Hn`, or measure {(hard - 200) // 2} nodes"
         )
-
-
-async def _streams(crowd: Crowd, many: int) -> None:
-    """Wait until every stand-in has its listener."""
-    while True:
-        if crowd.open_files() >= 2 * many:
-            return
-        await asyncio.sleep(0.05)
 
 
 if __name__ == "__main__":
