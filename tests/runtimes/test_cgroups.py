@@ -277,6 +277,11 @@ def test_the_one_tree_of_version_2_is_written_as_the_kernel_reads_it(
     assert cgroups.let_go("node")
 
 
+def test_a_machine_without_the_controller_of_memory_has_none(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu io pids")
+    assert "has no groups" in Cgroups(tmp_path, mount=tmp_path).trouble()
+
+
 def test_where_there_are_none_they_may_not_be_required(tmp_path: Path) -> None:
     nowhere = Cgroups(tmp_path, mount=tmp_path / "no such mount")
     assert "has no groups" in nowhere.trouble()
