@@ -9,7 +9,7 @@ from leyden.app import seating
 from leyden.domain.nodes import Type
 from leyden.errors import SetupError
 from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.seats import MIB
+from leyden.runtimes.seats import MIB, SHARES
 from leyden.settings import Settings
 
 
@@ -20,6 +20,10 @@ def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:
     assert shares[Type.STANDARD].weight == 100
     assert shares[Type.PROFESSIONAL].weight == 900
     assert shares[Type.PROFESSIONAL].open_files > shares[Type.STANDARD].open_files
+
+
+def test_the_usual_share_is_the_same_wherever_it_is_written(tmp_path: Path) -> None:
+    assert seating.seats(Settings(), tmp_path / "nodes").shares == SHARES
 
 
 def test_where_shares_must_be_held_nothing_starts_without(

@@ -158,7 +158,7 @@ def test_a_stranger_with_the_same_pid_is_not_held(cgroups: Cgroups) -> None:
 def test_nothing_is_left_of_them(cgroups: Cgroups) -> None:
     program = Program(ASKED)
     cgroups.hold("node", program.identity, SHARE)
-    folders = [tree.ours for tree in cgroups._trees()]
+    folders = [tree.ours for tree in cgroups._trees]
     cgroups.take_down()
     assert is_held(program.identity, "node"), "somebody is in there"
     program.end()
@@ -181,7 +181,7 @@ async def test_a_node_is_held_from_its_start_to_its_end(
 ) -> None:
     node = await start(hands, node)
     await until(lambda: is_held(hands.identity(node), node.id))
-    groups = [tree.ours / node.id for tree in cgroups._trees()]
+    groups = [tree.ours / node.id for tree in cgroups._trees]
     hands.begin_anew()
     await hands.runtime.observe(node)
     assert is_held(hands.identity(node), node.id)
@@ -260,7 +260,7 @@ def test_the_one_tree_of_version_2_is_written_as_the_kernel_reads_it(
     cgroups = Cgroups(tmp_path, mount=mount)
     cgroups.prepare()
     assert enabled.read_text() == "+cpu +memory +pids"
-    (tree,) = cgroups._trees()
+    (tree,) = cgroups._trees
     # What the kernel puts into each new folder.
     (tree.ours / "cgroup.subtree_control").write_text("cpu memory pids")
     group = tree.ours / "node"

@@ -56,26 +56,36 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
 
 
 def _fence(given: Settings) -> Finding:
-    why = "only root can do so" if os.geteuid() else nftables.trouble()
-    if given.nodes_fence == "off":
-        why = "the setting nodes_fence is off"
-    return Finding(
-        what="nodes are kept from each other and from private networks by nftables",
-        well=not why,
-        needed=given.nodes_fence == "required",
-        mend=f"{why}; as root: apt-get install nftables",
+    return _where_it_can(
+        "nodes are kept from each other and from private networks by nftables",
+        setting="nodes_fence",
+        wanted=given.nodes_fence,
+        why="only root can do so" if os.geteuid() else nftables.trouble(),
+        mend="as root: apt-get install nftables",
     )
 
 
 def _cgroups(given: Settings) -> Finding:
-    why = Cgroups(given.home_path).trouble()
-    if given.nodes_cgroups == "off":
-        why = "the setting nodes_cgroups is off"
+    return _where_it_can(
+        "the kernel holds each node to its share of memory and processor",
+        setting="nodes_cgroups",
+        wanted=given.nodes_cgroups,
+        why=Cgroups(given.home_path).trouble(),
+        mend="it takes root, and a machine that lets it make control groups",
+    )
+
+
+def _where_it_can(
+    what: str, *, setting: str, wanted: str, why: str, mend: str
+) -> Finding:
+    """Tell of something that is done in any case, where it can be, or not at all."""
+    if wanted == "off":
+        why = f"the setting {setting} is off"
     return Finding(
-        what="the kernel holds each node to its share of memory and processor",
+        what=what,
         well=not why,
-        needed=given.nodes_cgroups == "required",
-        mend=f"{why}; it takes root, and a machine that lets it make control groups",
+        needed=wanted == "required",
+        mend=f"{why}; {mend}",
     )
 
 

@@ -12,6 +12,7 @@ in a container that may not make any.
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from leyden import logs
 from leyden.errors import SetupError
 from leyden.processes import Identity, alive
 from leyden.runtimes.fence import table_of
-from leyden.runtimes.seats import Share
+from leyden.runtimes.seats import USUAL_WEIGHT, Share
 from leyden.values import Struct
 
 MOUNT: Final = Path("/sys/fs/cgroup")
@@ -28,6 +29,7 @@ _ENABLED: Final = "cgroup.subtree_control"
 _MEMBERS: Final = "cgroup.procs"
 # Go has a thread for each call that blocks. lnd comes to some dozens.
 _MOST_THREADS: Final = 1_024
+_USUAL_OF_V1: Final = 1_024  # which is what version 2 calls USUAL_WEIGHT
 
 log = logs.get()
 
@@ -49,7 +51,7 @@ class Cgroups:
 
     def trouble(self) -> str:
         """Say why there cannot be any here; "" when there can."""
-        if not (trees := self._trees()):
+        if not (trees := self._trees):
             return f"{self._mount} has no groups for processor, memory and threads"
         for tree in trees:
             if not os.access(tree.ours.parent, os.W_OK):
@@ -61,7 +63,7 @@ class Cgroups:
         if why := self.trouble():
             raise SetupError(why)
         try:
-            for tree in self._trees():
+            for tree in self._trees:
                 _open(tree)
         except OSError as error:
             raise SetupError(f"{error.filename}: {error.strerror}") from None
@@ -72,11 +74,10 @@ class Cgroups:
         It waits for all processors to notice, ten milliseconds say, in which nobody
         can start a thread: that is better done when lnd is not just starting.
         """
-        trees = self._trees()
-        if self._is_held(node_id, process, len(trees)):
+        if self._is_held(node_id, process):
             return
         try:
-            for tree in trees:
+            for tree in self._trees:
                 _open(tree)
                 group = tree.ours / node_id
                 group.mkdir(exist_ok=True)
@@ -98,7 +99,7 @@ class Cgroups:
         A group that somebody is in stays.
         """
         short = False
-        for tree in self._trees():
+        for tree in self._trees:
             group = tree.ours / node_id
             short = short or (bool(tree.ended) and _ended(group / tree.ended))
             with contextlib.suppress(OSError):
@@ -107,7 +108,7 @@ class Cgroups:
 
     def take_down(self) -> None:
         """Remove all groups that nobody is in."""
-        for tree in self._trees():
+        for tree in self._trees:
             with contextlib.suppress(OSError):
                 for group in tree.ours.iterdir():
                     if group.is_dir():
@@ -115,7 +116,9 @@ class Cgroups:
                             group.rmdir()
                 tree.ours.rmdir()
 
+    @cached_property
     def _trees(self) -> list[_Tree]:
+        """Where our groups are; that stays as it is for as long as the machine runs."""
         if (whole := self._mount / "cgroup.controllers").exists():
             if _CONTROLLERS - {*whole.read_text().split()}:
                 return []  # some machines are started without that of memory
@@ -137,13 +140,13 @@ class Cgroups:
             found.append(_Tree(ours, of, ended))
         return found
 
-    def _is_held(self, node_id: str, process: Identity, times: int) -> bool:
+    def _is_held(self, node_id: str, process: Identity) -> bool:
         try:
             lines = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
         except OSError:
             return False
         end = f"/{self._name}/{node_id}"
-        return sum(line.endswith(end) for line in lines) == times
+        return sum(line.endswith(end) for line in lines) == len(self._trees)
 
 
 def _open(tree: _Tree) -> None:
@@ -176,7 +179,7 @@ def _memory_of_v1(share: Share) -> Mapping[str, int]:
 
 
 def _cpu_of_v1(share: Share) -> Mapping[str, int]:
-    return {"cpu.shares": share.weight * 1_024 // 100}  # the usual one, of both
+    return {"cpu.shares": share.weight * _USUAL_OF_V1 // USUAL_WEIGHT}
 
 
 def _pids(_: Share) -> Mapping[str, int]:

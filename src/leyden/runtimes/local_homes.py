@@ -114,7 +114,8 @@ def _keep_small(output: str) -> None:
     """Empty what an lnd that runs has printed, once it is too much.
 
     It prints a line for each caller whose TLS handshake fails, and whoever may call it
-    can do that thousands of times a second.
+    can do that thousands of times a second. It is not moved away as our own logs are:
+    on a disk that is full there is no room for a copy.
     """
     with suppress(OSError):  # it has printed nothing yet, or the disk is read-only
         if os.stat(output).st_size > MOST_OUTPUT:  # noqa: PTH116  half as long

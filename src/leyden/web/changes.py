@@ -22,6 +22,7 @@ Look = Callable[[], Awaitable[Hashable]]
 _LOOK_EVERY_S: Final = 0.5  # reading the stamps of 100 nodes takes 0.2 ms
 _SIGN_OF_LIFE: Final = 30  # looks
 _LOOKS: Final = 7_200  # then the browser asks anew, with a session that may have ended
+_NOTHING_YET: Final = object()
 _CHANGED: Final = b"event: changed\ndata: 1\n\n"
 
 
@@ -85,7 +86,8 @@ class _Stream(Response):
 
     async def _lines(self) -> AsyncIterator[bytes]:
         yield b"retry: 2000\n\n"
-        found, present = None, ""
+        found: Hashable = _NOTHING_YET
+        present = ""
         for number in range(_LOOKS):
             before = found
             try:
@@ -93,7 +95,7 @@ class _Stream(Response):
             except LeydenError:  # gone, or away: the page says so when it fetches
                 yield _CHANGED
                 return
-            if found is not before or number == 0:
+            if found is not before:
                 present = mark(found)
             if present != self._seen:
                 self._seen = present
