@@ -103,7 +103,7 @@ def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
     for key, why in (
         (odd, "elliptic"),
         (bitcoins, "P-256"),
-        (short, "2048 to 8192 bits"),
+        (short, "2048 to 4096 bits"),
         (locked, "password"),
         (b"", "not a PEM key"),
     ):

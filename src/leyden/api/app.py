@@ -84,7 +84,9 @@ class Api:
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
-            raw, given["body"] = await reading.read(receive, operation, content_type)
+            raw, given["body"] = await reading.read(
+                receive, operation, content_type, owner=principal.organization_id
+            )
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
             if not known.holds(self._platform.database.edition(), now):

@@ -33,6 +33,7 @@ from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
 from leyden.services.platform import Platform
 from leyden.services.starts import Starts
+from leyden.services.uploads import Uploads
 from leyden.services.watching import Watching, adopt
 from leyden.settings import Settings
 
@@ -181,6 +182,7 @@ def _fleet(
             issued=bool(given.acme_directory),
         ),
         roots=Roots(given.acme_authorities),
+        uploads=Uploads(given.uploads_per_minute),
     )
 
 

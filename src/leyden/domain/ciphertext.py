@@ -35,7 +35,7 @@ _BLANKED = bytes(range(0x80)) + b" " * 0x80  # what is not ASCII parts words
 def check_backup(value: object, *, kind: str, limit: int) -> None:
     """Let ciphertext pass, or say why the value is none; `kind` is the field's name."""
     encrypted = False
-    for layer in _layers(_checked(value, kind, limit), kind):
+    for layer in _layers(check_size(value, kind=kind, limit=limit), kind):
         if _is_readable(layer.content, kind):
             raise Malformed(
                 f"{kind}: must be encrypted before it is sent; what was sent can be "
@@ -49,7 +49,8 @@ def check_backup(value: object, *, kind: str, limit: int) -> None:
         )
 
 
-def _checked(value: object, kind: str, limit: int) -> str:
+def check_size(value: object, *, kind: str, limit: int) -> str:
+    """Return the value if it is a text of a size that may be, or raise Malformed."""
     if not isinstance(value, str):
         raise Malformed(f"{kind}: must be a string")
     try:

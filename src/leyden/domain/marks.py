@@ -8,7 +8,19 @@ import unicodedata
 from itertools import groupby
 from typing import Final
 
+_WRITTEN_AS: Final = 4
 MOST_MARKS: Final = 30  # on one letter, as Unicode's Stream-Safe Text Format has it
+
+
+def composed(text: str, *, most: int) -> str | None:
+    """Return the text composed (NFC) and trimmed, None if it has more characters.
+
+    One letter can be written as four, so no more than that is ever composed.
+    """
+    if len(text) > _WRITTEN_AS * most:
+        return None
+    found = unicodedata.normalize("NFC", text).strip()
+    return found if len(found) <= most else None
 
 
 def with_few_marks(text: str) -> str:

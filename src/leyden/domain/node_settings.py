@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
+from leyden.domain.marks import composed
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
 from leyden.values import Struct, asdict, fields, hiding, replace
@@ -227,9 +228,9 @@ class _Reader:
 
 
 def _alias(text: str) -> str:
-    if any(unicodedata.category(character) in _UNSHOWABLE for character in text):
+    alias = composed(text, most=_LONGEST_ALIAS) or ""
+    if alias and any(unicodedata.category(each) in _UNSHOWABLE for each in text):
         raise Malformed("alias: must not hold control, format or line characters")
-    alias = unicodedata.normalize("NFC", text).strip()
     if not 1 <= len(alias.encode()) <= _LONGEST_ALIAS:
         raise Malformed(f"alias: must have 1 to {_LONGEST_ALIAS} bytes of UTF-8")
     if alias.startswith('"'):  # lnd would take it for the start of a quoted value

@@ -13,6 +13,7 @@ from leyden.gateway.roots import Roots
 from leyden.runtimes.base import Homes, Runtime
 from leyden.services.roll import Roll
 from leyden.services.starts import Starts
+from leyden.services.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -57,6 +58,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     rules: Rules = field(default_factory=Rules)
     roots: Roots = field(default_factory=Roots)
     roll: Roll = field(default_factory=Roll)
+    uploads: Uploads = field(default_factory=Uploads)
 
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.

@@ -19,12 +19,16 @@ class RateLimit:
         self._per_second = per_minute / 60
         self._buckets: dict[str, tuple[float, float]] = {}  # (tokens, at)
 
-    def take(self, who: str, *, at_s: float) -> None:
-        """Count one more; TooMany, with the time to wait, when there were too many."""
+    def take(self, who: str, *, at_s: float, number: int = 1) -> None:
+        """Count one more; TooMany, with the time to wait, when there were too many.
+
+        Several count together, at most a minute's worth: a full bucket lets them pass.
+        """
+        cost = max(1.0, min(number, self._most))
         tokens = self._left(who, at_s)
-        if tokens < 1:
-            raise TooMany(retry_after_s=self._wait_s(tokens))
-        self._keep(who, tokens - 1, at_s)
+        if tokens < cost:
+            raise TooMany(retry_after_s=self._wait_s(tokens - cost + 1))
+        self._keep(who, tokens - cost, at_s)
 
     def check(self, who: str, *, at_s: float) -> None:
         """Refuse as `take` would, without counting."""

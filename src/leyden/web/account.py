@@ -8,7 +8,7 @@ from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import Refused
 from leyden.services import passkeys, person
-from leyden.web.node import picture
+from leyden.web.pictures import secret_qr
 from leyden.web.visits import Visit, go
 
 Again = Callable[[Visit, Refused], Awaitable[Response]]
@@ -59,9 +59,8 @@ async def offer_authenticator(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return visit.render(
-        "account/authenticator.html", words=words, qr=picture(address), wrong=""
-    )
+    drawn = await secret_qr(visit, address)
+    return visit.render("account/authenticator.html", words=words, qr=drawn, wrong="")
 
 
 async def confirm_authenticator(visit: Visit) -> Response:
