@@ -77,8 +77,6 @@ def _check_rsa(key: rsa.RSAPrivateKey) -> None:
     numbers = key.private_numbers()
     p, q, d = numbers.p, numbers.q, numbers.d
     n, e = numbers.public_numbers.n, numbers.public_numbers.e
-    if n.bit_length() not in RSA_BITS:
-        raise Malformed(_NOT_USABLE)
     fits = (
         1 < p < n
         and 1 < q < n
