@@ -217,7 +217,7 @@ async def _send(courier: Courier, event: KeptEvent) -> Delivery:
     begun = courier.clock()
     receiver = await courier.database.reader.receivers.get(event.node_id)
     signing = open_secrets(courier, receiver, now=begun)
-    async with courier.sender.open(receiver.url) as line:
+    async with courier.sender.open(receiver.url, receiver.organization_id) as line:
         answer = await tell(line, signing, event, now=begun)
     async with courier.database.transaction() as tx:
         await record(courier, tx, receiver, event, answer, at=begun)

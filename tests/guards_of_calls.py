@@ -1,0 +1,28 @@
+"""Guards of what calls out for an organization, and of what it may make us call."""
+
+from tests.guards import Guard
+
+GUARDS = (
+    Guard(
+        "an organization has so many look-ups under way",
+        "webhooks/names.py",
+        "async with share, asyncio.timeout(self._longest_s):",
+        "async with asyncio.timeout(self._longest_s):",
+        "tests/webhooks/test_names.py",
+    ),
+    Guard(
+        "a name without an answer is given up",
+        "webhooks/names.py",
+        "async with share, asyncio.timeout(self._longest_s):",
+        "async with share, asyncio.timeout(None):",
+        "tests/webhooks/test_names.py",
+        "fails_in_time",
+    ),
+    Guard(
+        "an organization leaves room for others' deliveries",
+        "services/concurrency.py",
+        "if self._under_way[organization_id] >= self._room:",
+        "if not self._room:",
+        "tests/services/test_concurrency.py tests/services/test_webhooks_arrive.py",
+    ),
+)
