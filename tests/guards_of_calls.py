@@ -25,4 +25,25 @@ GUARDS = (
         "if not self._room:",
         "tests/services/test_concurrency.py tests/services/test_webhooks_arrive.py",
     ),
+    Guard(
+        "an event is sent again by hand so often",
+        "services/webhooks.py",
+        "node_id, event_id)\n    _count(courier, node)\n",
+        "node_id, event_id)\n",
+        "tests/api/test_webhooks.py",
+    ),
+    Guard(
+        "a webhook is tested so often",
+        "services/webhooks.py",
+        "_count(courier, node)\n    now = courier.clock()",
+        "now = courier.clock()",
+        "tests/api/test_webhooks.py",
+    ),
+    Guard(
+        "many names of one receiver are counted together",
+        "services/by_hand.py",
+        "_HOSTS = 3",
+        "_HOSTS = 1_000",
+        "tests/services/test_webhooks.py",
+    ),
 )

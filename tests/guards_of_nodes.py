@@ -249,7 +249,8 @@ GUARDS = (
         "a webhook is sent to the address that was checked",
         "webhooks/sender.py",
         "addresses = await self._egress.addresses(endpoint, organization_id)",
-        "await self._egress.addresses(endpoint, organization_id); addresses = [endpoint.host]",
+        "await self._egress.addresses(endpoint, organization_id); "
+        "addresses = [endpoint.host]",
         "tests/webhooks/test_sender.py",
     ),
     Guard(

@@ -162,6 +162,35 @@ async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> 
     assert attempt["error"] == "the certificate does not verify: self-signed"
 
 
+async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(
+    alice: Caller, bob: Caller, post: Post, node: Node
+) -> None:
+    await post.announce(node, "stopped")
+    await post.run()
+    page = (await alice.get(f"{at(node)}/deliveries")).json()
+    (delivery,) = page["deliveries"]
+    again = f"{at(node)}/deliveries/{delivery['delivery_id']}/redeliver"
+    statuses = [
+        (await alice.post(path, {})).status
+        for _ in range(30)
+        for path in (f"{at(node)}/test", again)
+    ]
+    assert statuses == [200] * 10 + [429] * 50
+    assert len(post.told) == 11
+    before = (await alice.get(f"{at(node)}/deliveries")).body
+
+    refused = await bob.post(again, {})  # of the same organization
+    assert refused.status == 429
+    assert refused.headers["retry-after"] == "6"
+    assert "webhook: at most 10 tests" in refused.json()["message"]
+    assert (await alice.get(f"{at(node)}/deliveries")).body == before
+
+    post.now += timedelta(seconds=6)
+    assert (await alice.post(again, {})).status == 200
+    assert (await alice.post(again, {})).status == 429
+    assert len(post.told) == 12
+
+
 async def test_a_node_without_a_webhook_is_told_so(alice: Caller, post: Post) -> None:
     mine = replace(a_node(), organization_id=alice.organization_id)
     node = await post.house(mine, url="")

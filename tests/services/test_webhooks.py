@@ -10,8 +10,9 @@ from standardwebhooks import Webhook
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
-from leyden.errors import Conflict, NotFound, Stale
+from leyden.errors import Conflict, NotFound, Stale, TooMany
 from leyden.services import webhooks
+from leyden.services.by_hand import ByHand
 from leyden.services.courier import FORGETTING, WEBHOOKS, forget_old
 from leyden.services.verify import verify
 from leyden.storage.database import Database
@@ -393,6 +394,37 @@ async def test_a_test_tells_the_present_state_and_is_not_tried_again(
     assert tried.event.state == "failed"
     await post.pass_time(days=1)
     assert post.told == ["running"]
+
+
+async def test_many_names_of_one_receiver_are_counted_together(post: Post) -> None:
+    nodes = [
+        await post.house(
+            a_node(
+                id=f"{number:08d}-7a44-4c39-9a0e-0c1f2b7d9e55N",
+                name=f"pier {number}",
+                slot=300 + number,
+                api_endpoint=f"pier-{number}.localhost",
+            ),
+            url=f"https://{number}.hooks.harbour.test/",
+        )
+        for number in range(31)
+    ]
+    for node in nodes[:30]:
+        await webhooks.test(post.courier, "harbour", node.id)
+    with pytest.raises(TooMany, match="try again in 2 s") as refusal:
+        await webhooks.test(post.courier, "harbour", nodes[30].id)
+    assert refusal.value.retry_after_s == 2
+    assert await post.deliveries(nodes[30]) == []
+    assert len(post.told) == 30
+
+
+def test_two_organizations_are_counted_each_for_itself() -> None:
+    by_hand = ByHand(1)
+    by_hand.take("harbour", URL, at_s=0)
+    by_hand.take("reef", URL, at_s=0)
+    for spelled in (URL, URL.replace("hooks", "HOOKS"), URL.replace(".test", ".test.")):
+        with pytest.raises(TooMany):
+            by_hand.take("harbour", spelled, at_s=0)
 
 
 async def test_who_has_no_webhook_cannot_test_it(post: Post) -> None:

@@ -24,6 +24,7 @@ from leyden.domain.deliveries import (
 )
 from leyden.domain.times import Clock
 from leyden.domain.webhooks import proof
+from leyden.services.by_hand import ByHand
 from leyden.services.concurrency import Concurrency
 from leyden.services.due import Due
 from leyden.services.outfitting import webhook_secret_purpose
@@ -73,6 +74,7 @@ class Courier(Struct, frozen=True, kw_only=True):
     luck: Callable[[], float] = random.random
     rules: Rules = field(default_factory=Rules)
     concurrency: Concurrency = field(default_factory=lambda: Concurrency(AT_ONCE))
+    by_hand: ByHand = field(default_factory=ByHand)
 
 
 async def deliver(courier: Courier, due: Due) -> None:

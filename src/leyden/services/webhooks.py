@@ -129,19 +129,23 @@ async def redeliver(
 ) -> Delivery:
     """Send an event once more, now, whatever became of it; give it with its attempts.
 
-    It keeps its id, so that a receiver which has it already can tell.
+    It keeps its id, so that a receiver which has it already can tell. TooMany, and
+    nothing is done, where there were too many lately.
     """
-    await _with_webhook(courier, organization_id, node_id)
+    node = await _with_webhook(courier, organization_id, node_id)
     event = await courier.database.reader.webhooks.get(node_id, event_id)
+    _count(courier, node)
     return await _send(courier, event)
 
 
 async def test(courier: Courier, organization_id: str, node_id: str) -> Delivery:
     """Tell the receiver the node's present status, now; give what it answered.
 
-    A receiver that was paused and takes it is sent what waited, too.
+    A receiver that was paused and takes it is sent what waited, too. TooMany, and
+    nothing is kept, where there were too many lately.
     """
     node = await _with_webhook(courier, organization_id, node_id)
+    _count(courier, node)
     now = courier.clock()
     event_id = _new_id(now)
     told = StatusChanged(node.status)
@@ -211,6 +215,11 @@ async def _with_webhook(courier: Courier, organization_id: str, node_id: str) ->
     if not node.settings.webhook:
         raise Conflict("the node has no webhook; give it one in its settings")
     return node
+
+
+def _count(courier: Courier, node: Node) -> None:
+    at_s = courier.clock().timestamp()
+    courier.by_hand.take(node.organization_id, node.settings.webhook, at_s=at_s)
 
 
 async def _send(courier: Courier, event: KeptEvent) -> Delivery:
