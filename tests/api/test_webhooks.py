@@ -157,9 +157,22 @@ async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> 
     assert tried.status == 200
     assert tried.json()["test"] is True
     assert tried.json()["status"] == "failed"
-    assert tried.json()["event"]["details"] == {"status": "running"}
+    assert tried.json()["event"]["details"] == {"status": "stopped"}
     (attempt,) = tried.json()["attempts"]
     assert attempt["error"] == "the certificate does not verify: self-signed"
+
+
+async def test_the_status_of_a_test_can_be_chosen(
+    alice: Caller, post: Post, node: Node
+) -> None:
+    for status in ("waiting_unlock", "waiting_init", "stopped"):
+        tried = await alice.post(f"{at(node)}/test", {"status": status})
+        assert tried.json()["event"]["details"] == {"status": status}
+    for body in ({"status": "running"}, {"status": 1}, {"state": "stopped"}):
+        refused = await alice.post(f"{at(node)}/test", body)
+        assert refused.status == 400
+        assert "stat" in refused.json()["message"]
+    assert len(post.told) == 3
 
 
 async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(

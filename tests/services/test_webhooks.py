@@ -9,8 +9,8 @@ from standardwebhooks import Webhook
 
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
-from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
-from leyden.errors import Conflict, NotFound, Stale, TooMany
+from leyden.domain.webhooks import ANNOUNCED, BlocksOutOfOrder, UpdateAvailable
+from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.services import webhooks
 from leyden.services.by_hand import ByHand
 from leyden.services.courier import FORGETTING, WEBHOOKS, forget_old
@@ -312,7 +312,7 @@ async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
     tried = await webhooks.test(post.courier, "harbour", node.id)
     assert tried.event.state == "delivered"
     await post.run()
-    assert post.told == ["provisioning", "v0.21.2-beta", "waiting_unlock"]
+    assert post.told == ["stopped", "v0.21.2-beta", "waiting_unlock"]
     receiver = await post.database.reader.receivers.get(node.id)
     assert (receiver.pause, receiver.failing_since) == (None, None)
 
@@ -329,7 +329,7 @@ async def test_after_a_long_pause_old_news_is_not_told(post: Post) -> None:
     post.answers(200)
     await webhooks.test(post.courier, "harbour", node.id)
     await post.run()
-    assert post.told == ["provisioning", "waiting_unlock"]
+    assert post.told == ["stopped", "waiting_unlock"]
 
 
 async def test_another_url_begins_anew(post: Post) -> None:
@@ -384,16 +384,35 @@ async def test_any_event_can_be_sent_again_by_hand(post: Post) -> None:
     assert len(post.told) == 4, "a failure by hand is not tried again by itself"
 
 
-async def test_a_test_tells_the_present_state_and_is_not_tried_again(
-    post: Post,
-) -> None:
+async def test_a_test_tells_what_is_asked_and_is_not_tried_again(post: Post) -> None:
     node = await post.house(a_node(Status.RUNNING))
     post.answers(500)
-    tried = await webhooks.test(post.courier, "harbour", node.id)
+    tried = await webhooks.test(
+        post.courier, "harbour", node.id, status="waiting_unlock"
+    )
     assert tried.event.test
     assert tried.event.state == "failed"
     await post.pass_time(days=1)
-    assert post.told == ["running"]
+    assert post.told == ["waiting_unlock"]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (status, str(status) if str(status) in ANNOUNCED else "stopped")
+        for status in Status
+        if status is not Status.DELETING
+    ],
+)
+async def test_a_test_never_tells_what_receivers_do_not_know(
+    post: Post, status: Status, told: str
+) -> None:
+    node = await post.house(a_node(status))
+    await webhooks.test(post.courier, "harbour", node.id)
+    assert post.told == [told]
+    with pytest.raises(Malformed, match="status: must be one of stopped, wai"):
+        await webhooks.test(post.courier, "harbour", node.id, status="running")
+    assert post.told == [told]
 
 
 async def test_many_names_of_one_receiver_are_counted_together(post: Post) -> None:

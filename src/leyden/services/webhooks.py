@@ -13,6 +13,7 @@ from leyden.domain.webhooks import (
     Event,
     StatusChanged,
     body,
+    tested,
     told_once,
     type_of,
 )
@@ -138,17 +139,24 @@ async def redeliver(
     return await _send(courier, event)
 
 
-async def test(courier: Courier, organization_id: str, node_id: str) -> Delivery:
-    """Tell the receiver the node's present status, now; give what it answered.
+async def test(
+    courier: Courier,
+    organization_id: str,
+    node_id: str,
+    *,
+    status: str | None = None,  # noqa: PT028  this is no test of ours
+) -> Delivery:
+    """Send the receiver a status, now, and return what it answered.
 
+    It is the one that is asked for, else the node's own where that is announced at all.
     A receiver that was paused and takes it is sent what waited, too. TooMany, and
     nothing is kept, where there were too many lately.
     """
     node = await _with_webhook(courier, organization_id, node_id)
+    told = tested(node.status, status)
     _count(courier, node)
     now = courier.clock()
     event_id = _new_id(now)
-    told = StatusChanged(node.status)
     async with courier.database.transaction() as tx:
         await tx.webhooks.add(
             event_id,

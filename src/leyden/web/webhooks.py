@@ -35,7 +35,7 @@ async def readdress(visit: Visit) -> Response:
 
 
 async def test(visit: Visit) -> Response:
-    """Tell the receiver the node's present status, now."""
+    """Send the receiver a status, now."""
     try:
         await webhooks.test(_courier(visit), *which(visit))
     except Refused as error:
