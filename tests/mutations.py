@@ -557,7 +557,7 @@ _OF_MONEY = (
     Guard(
         "while the first is under way nobody else begins",
         "api/idempotency.py",
-        "if (alive and saved.started > now - _ABANDONED) or (",
+        "if _is_under_way(platform, mine, saved, now) or (",
         "if (",
         "tests/api/flow/test_one_key.py",
     ),
