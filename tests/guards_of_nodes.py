@@ -248,14 +248,15 @@ GUARDS = (
     Guard(
         "a webhook is sent to the address that was checked",
         "webhooks/sender.py",
-        "addresses = await self._egress.addresses(endpoint)",
-        "await self._egress.addresses(endpoint); addresses = [endpoint.host]",
+        "addresses = await self._egress.addresses(endpoint, organization_id)",
+        "await self._egress.addresses(endpoint, organization_id); "
+        "addresses = [endpoint.host]",
         "tests/webhooks/test_sender.py",
     ),
     Guard(
         "a URL is checked again at each try",
         "webhooks/sender.py",
-        "addresses = await self._egress.addresses(endpoint)",
+        "addresses = await self._egress.addresses(endpoint, organization_id)",
         "addresses = [endpoint.host]",
         "tests/webhooks/test_sender.py",
     ),

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from tests import (
+    guards_of_calls,
     guards_of_names,
     guards_of_nodes,
     guards_of_people,
@@ -562,7 +563,7 @@ _OF_MONEY = (
     Guard(
         "while the first is under way nobody else begins",
         "api/idempotency.py",
-        "if (alive and saved.started > now - _ABANDONED) or (",
+        "if _is_under_way(platform, mine, saved, now) or (",
         "if (",
         "tests/api/flow/test_one_key.py",
     ),
@@ -598,6 +599,7 @@ GUARDS = (
     *guards_of_names.GUARDS,
     *guards_of_people.GUARDS,
     *guards_of_uploads.GUARDS,
+    *guards_of_calls.GUARDS,
 )
 
 

@@ -70,7 +70,7 @@ def lanes(platform: Platform) -> list[Lane]:
     if platform.courier is not None:
         deliver = partial(courier.deliver, platform.courier)
         forget = partial(courier.forget_old, platform.courier)
-        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=1_024))
+        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=courier.AT_ONCE))
         found.append(Lane(kind=courier.FORGETTING, run=forget, at_once=1))
     if platform.shop is not None:
         found += shop_lanes(platform.shop)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from leyden.domain.addresses import Network
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import SetupError
+from leyden.services.by_hand import ByHand
 from leyden.services.courier import Courier, Rules
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -40,6 +41,7 @@ def courier_of(platform: Platform, names: Names) -> Courier:
             deadline_s=given.webhook_deadline_s,
         ),
         clock=platform.clock,
+        by_hand=ByHand(given.webhook_tests_per_minute),
         rules=Rules(
             retries=_waits(given.webhook_retries_s),
             patience=timedelta(seconds=given.webhook_patience_s),

@@ -262,6 +262,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a webhook secret that was replaced signs beside the new one."""
     webhooks_kept_s: Seconds = 2_592_000
     """How long webhooks are kept to be looked at and sent again."""
+    webhook_tests_per_minute: Count = 10
+    """Tests and redeliveries of webhooks a minute, for one host and organization."""
 
     # Limits
     requests_per_minute: Count = 600

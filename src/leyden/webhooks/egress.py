@@ -14,7 +14,8 @@ from leyden.domain.addresses import Address, Network, is_public, plain
 from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
 
-LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
+# Whose look-up it is comes last: everybody has a share of their own.
+LookUp = Callable[[str, int, str], Awaitable[Sequence[str]]]
 
 
 class Egress:
@@ -47,14 +48,14 @@ class Egress:
             address in network for network in self._exceptions
         )
 
-    async def addresses(self, endpoint: Endpoint) -> list[str]:
-        """Give the addresses to connect to, as numbers: what was checked is called.
+    async def addresses(self, endpoint: Endpoint, organization_id: str) -> list[str]:
+        """Return the addresses to connect to, as numbers: what was checked is called.
 
         One address that may not be called spoils them all: an honest name has none.
         The refusal does not tell the address, which may be a secret of this network.
         """
         found = (
-            await self._look_up(endpoint.host, endpoint.port)
+            await self._look_up(endpoint.host, endpoint.port, organization_id)
             if endpoint.is_name
             else [endpoint.host]
         )
