@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import guards_of_names, guards_of_nodes, guards_of_people
+from tests import guards_of_machines, guards_of_names, guards_of_nodes, guards_of_people
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -592,6 +592,7 @@ GUARDS = (
     *guards_of_nodes.GUARDS,
     *guards_of_names.GUARDS,
     *guards_of_people.GUARDS,
+    *guards_of_machines.GUARDS,
 )
 
 
