@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests import (
     guards_of_calls,
+    guards_of_machines,
     guards_of_names,
     guards_of_nodes,
     guards_of_people,
@@ -600,6 +601,7 @@ GUARDS = (
     *guards_of_people.GUARDS,
     *guards_of_uploads.GUARDS,
     *guards_of_calls.GUARDS,
+    *guards_of_machines.GUARDS,
 )
 
 

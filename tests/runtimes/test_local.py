@@ -19,6 +19,7 @@ from leyden import processes
 from leyden.domain.nodes import Node, Type
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
+from leyden.lnd.tail import BEGINNING
 from leyden.runtimes.base import NOTHING_NEW, Usage
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
@@ -336,11 +337,11 @@ async def test_callers_whose_tls_fails_fill_no_disk(
         await until(lambda: output.stat().st_size > before)
 
     await call_without_tls()
-    homes.look(node)
+    homes.look(node, BEGINNING)
     assert b"TLS handshake error" in output.read_bytes(), "a little stays to be read"
     with output.open("ab") as already:
         already.write(b"as if there had been ten thousand\n" * 40_000)
-    homes.look(node)
+    homes.look(node, BEGINNING)
     assert output.stat().st_size == 0
     await call_without_tls()
     assert output.read_bytes().count(b"\n") == 1, "it goes on at the beginning"
@@ -352,4 +353,4 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     tmp_path: Path, node: Node
 ) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert LocalHomes(hands.layout).look(node) == NOTHING_NEW
+    assert LocalHomes(hands.layout).look(node, BEGINNING) == NOTHING_NEW

@@ -16,6 +16,7 @@ from leyden.app.courier import networks, words
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Network, plain
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.lnd.chains import Backend, Bitcoind, Neutrino
 from leyden.runtimes import nftables
 from leyden.runtimes.fence import Fence, Opening, block_of, table_of
@@ -223,9 +224,7 @@ def _kept(home: Path) -> int | None:
 
 def _keep(home: Path, seats: Seats) -> None:
     if _kept(home) != seats.first_uid:
-        draft = home / f".{_KEPT}.new"
-        draft.write_text(f"{seats.first_uid}\n")
-        draft.replace(home / _KEPT)
+        write_private(home / _KEPT, f"{seats.first_uid}\n")
 
 
 @contextmanager

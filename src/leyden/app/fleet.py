@@ -1,11 +1,9 @@
 """Wiring what runs nodes: from settings to a fleet and what looks after it."""
 
 import asyncio
-import hashlib
 import os
-import shutil
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -13,11 +11,8 @@ from pathlib import Path
 from leyden import __version__, logs
 from leyden.app import doors, fencing, origins, seating
 from leyden.app.courier import allowed, words
-from leyden.daemons import build as builds
-from leyden.daemons.catalogue import Program
-from leyden.daemons.progress import Progress, quiet
+from leyden.app.programs import Binary, within_reach
 from leyden.domain.nodes import Network
-from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
 from leyden.gateway.certificates import Authority, found_or_created
 from leyden.gateway.local import LocalGateway
@@ -37,54 +32,12 @@ from leyden.services.uploads import Uploads
 from leyden.services.watching import Watching, adopt
 from leyden.settings import Settings
 
-Binary = Callable[[Version], Awaitable[Path]]
-
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2
 
 _AGAIN_S = 1.0
 
 log = logs.get()
-
-
-def lnds(
-    cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
-) -> Binary:
-    """Give the operator's own lnd of a version, or the cache's, built if need be."""
-    known: dict[Version, Path] = {}
-
-    async def binary(wanted: Version) -> Path:
-        # Working out where it is takes a millisecond of each start.
-        if (there := known.get(wanted)) is None or not os.access(there, os.X_OK):
-            there = known[wanted] = await builds.binary(
-                "lnd", str(wanted), cache=cache, own=own, progress=progress
-            )
-        return there
-
-    return binary
-
-
-def _within_reach(binary: Binary, folder: Path) -> Binary:
-    """Give copies that any user may run; the cache may lie in a closed home folder."""
-
-    async def copied(wanted: Version) -> Path:
-        program = await binary(wanted)
-        digest = hashlib.sha256(str(program).encode()).hexdigest()[:12]
-        copy = folder / f"{program.name}-{wanted}-{digest}"
-        if not copy.exists():
-            await asyncio.to_thread(_copy, program, copy)
-        return copy
-
-    return copied
-
-
-def _copy(program: Path, to: Path) -> None:
-    to.parent.mkdir(exist_ok=True)
-    to.parent.chmod(0o711)
-    draft = to.with_name(f".{to.name}.{os.getpid()}")
-    shutil.copyfile(program, draft)
-    draft.chmod(0o755)
-    draft.replace(to)
 
 
 def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
@@ -145,7 +98,7 @@ def _fleet(
     root = given.home_path / "nodes"
     seats = fencing.seated(given, seating.seats(given, root), grounds)
     if seats.first_uid is not None:
-        binary = _within_reach(binary, given.home_path / "programs")
+        binary = within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
     folder = given.home_path / "authority"
     authority = found_or_created(folder, now=platform.clock())

@@ -15,9 +15,10 @@ from leyden.api.public import Public
 from leyden.api.server import bind, serving, tls
 from leyden.app import certificates, doors
 from leyden.app.courier import courier_of, words
-from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
+from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import Front, proxies
 from leyden.app.pages import Pages
+from leyden.app.programs import Binary, lnds
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.daemons.build import default_cache
 from leyden.daemons.own import own as owned

@@ -1,13 +1,13 @@
 """The gateway of one machine: Envoy beside us, told by a file."""
 
 import asyncio
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from leyden import logs
 from leyden.errors import Away, SetupError
+from leyden.files import write_private
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import ROUTES, Bootstrap
@@ -116,12 +116,8 @@ class LocalGateway:
 
     def _write(self, document: Document) -> None:
         """Put the file in place whole: Envoy looks when a file is moved in."""
-        fresh = self._folder / f".{ROUTES}.new"
         try:
-            with open(  # noqa: PTH123  os.open below is what sets the mode
-                os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
-            ) as file:
-                file.write(document.content)
-            fresh.replace(self._folder / ROUTES)
+            # Written anew at each start: no node waits for a disk to keep it.
+            write_private(self._folder / ROUTES, document.content, lasting=False)
         except OSError as error:
             raise SetupError(f"{self._folder}: {error.strerror}") from None

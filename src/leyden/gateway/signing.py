@@ -3,8 +3,6 @@
 Apart from it because of what it imports, which is a tenth of a start.
 """
 
-import contextlib
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.errors import SetupError
+from leyden.files import write_private, write_whole
 from leyden.lnd.home import Tls
 from leyden.values import Struct, hiding
 
@@ -134,8 +133,8 @@ def create(folder: Path, now: datetime) -> None:
         until=now + ROOT_LIFE,
         extensions=(x509.BasicConstraints(ca=True, path_length=1),),
     )
-    _write(folder / "root.key", _key_pem(key), mode=0o600)
-    _write(folder / "root.pem", _pem(root), mode=0o644)
+    write_private(folder / "root.key", _key_pem(key))
+    write_whole(folder / "root.pem", _pem(root), mode=0o644)
     _write_intermediate(folder, root, key, now)
 
 
@@ -155,7 +154,7 @@ def _write_intermediate(
         until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
         extensions=(x509.BasicConstraints(ca=True, path_length=0),),
     )
-    _write(folder / "intermediate.pem", _pem(certificate) + _key_pem(key), mode=0o600)
+    write_private(folder / "intermediate.pem", _pem(certificate) + _key_pem(key))
 
 
 def _sign(
@@ -217,17 +216,3 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def _write(path: Path, content: bytes, *, mode: int) -> None:
-    """Put the file in place whole and lasting, with its mode from its first byte."""
-    fresh = path.with_name(f".{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with os.fdopen(os.open(fresh, flags, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)  # whatever the umask: the root is for everybody
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

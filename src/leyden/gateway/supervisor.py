@@ -24,6 +24,7 @@ from typing import Final
 
 from leyden import logs, processes
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.envoy import CAPS
@@ -139,9 +140,9 @@ class Supervisor:
             old.unlink()
         with contextlib.suppress(FileNotFoundError):
             (self._folder / ADMIN).unlink()
-        (self._folder / CAPS).write_bytes(self._caps)
-        self._bootstrap_path.touch(mode=0o600)
-        self._bootstrap_path.write_bytes(self._bootstrap)  # it may hold a token
+        write_private(self._folder / CAPS, self._caps, lasting=False)
+        # It may hold a token.
+        write_private(self._bootstrap_path, self._bootstrap, lasting=False)
 
     async def _ready(self, envoy: processes.Identity) -> None:
         async with asyncio.timeout(_READY_S):

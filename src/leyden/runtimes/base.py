@@ -11,6 +11,7 @@ from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.lnd.home import Tls
+from leyden.lnd.tail import News, Place
 from leyden.values import Struct, hiding
 
 Tell = Callable[[str, Observation], None]
@@ -69,7 +70,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """What is new in a node's folder since the last look."""
 
     channel_backup: bytes | None = None  # None: it is the one from before
-    complaints: tuple[str, ...] = ()  # lnd's own lines about blocks out of order
+    log: News | None = None  # what its log says; None: nothing new
 
 
 NOTHING_NEW = Found()
@@ -95,8 +96,16 @@ class Homes(Protocol):
         """Give lnd's own backup of its channels, if it has written one."""
         ...
 
-    def look(self, node: Node) -> Found:
-        """Say what is new; cheap enough to be asked of every node all the time."""
+    def look(self, node: Node, place: Place) -> Found:
+        """Say what is new; cheap enough to be asked of every node all the time.
+
+        The log is read on from this place. When it went on for long without us it is
+        not read, but said to be behind, for `catch_up`.
+        """
+        ...
+
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read on in the log of a node, however much there is."""
         ...
 
     async def sweep(self, node: Node) -> tuple[str, ...]:

@@ -125,6 +125,7 @@ async def _remove(fleet: Fleet, work: Due, node: Node) -> None:
         await tx.backups.forget(node.id)
         await tx.replaced_backups.forget(node.id)
         await tx.issued.forget(node.api_endpoint)
+        await tx.log_places.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)

@@ -17,6 +17,7 @@ from leyden.storage.issued import IssuedCertificates
 from leyden.storage.keys import Keys
 from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
+from leyden.storage.log_places import LogPlaces
 from leyden.storage.moves import Moves
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
@@ -73,6 +74,7 @@ class Nouns:
     keys = _noun(Keys)
     leases = _noun(Leases)
     ledger = _noun(Ledger)
+    log_places = _noun(LogPlaces)
     moves = _noun(Moves)
     nodes = _noun(Nodes)
     orders = _noun(Orders)

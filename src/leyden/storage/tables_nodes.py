@@ -103,6 +103,18 @@ commands = Table(
     Index("ix_node_command_node_id", "node_id", "id"),
 )
 
+# How far the log of a node's lnd was read; lnd/tail.py says what makes a place.
+log_places = Table(
+    "node_log_place",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("inode", BigInteger, nullable=False),
+    Column("byte", BigInteger, nullable=False),  # -1: the end, wherever that is
+    Column("head", LargeBinary, nullable=False),
+    Column("rotated", Integer, nullable=False),
+    Column("edition", Integer, nullable=False),
+)
+
 seeds = Table(
     "node_seed",
     metadata,
