@@ -21,6 +21,8 @@ from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 
+pytest_plugins = ("tests.supervision", "tests.asking_again")
+
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 # On a busy machine an example may take seconds; pytest-timeout ends what hangs.

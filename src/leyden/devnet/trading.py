@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leyden.devnet import access, auctioneer, trader, wallet
-from leyden.errors import Away, Conflict, SetupError
+from leyden.errors import Away, Conflict, Refused, SetupError
 
 _TO_HUNDREDTHS_OF_PERCENT = 10_000 / 1_000_000_000
 
@@ -30,6 +30,10 @@ async def register(home: Path, ticket: str) -> None:
 
 async def pay(home: Path, invoice: str) -> dict[str, Any]:
     """Pay a Lightning invoice as the customer; returns once it is settled or not."""
+    if not invoice.strip():
+        raise Refused(
+            "INVOICE: is empty; an order that credit covers has nothing to pay"
+        )
     network, _ = _market(home)
     async with wallet.opened(network.lnds["customer"]) as customer:
         paid = await customer.pay(invoice)

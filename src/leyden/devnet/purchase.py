@@ -1,0 +1,100 @@
+"""Buying a channel from the platform, whoever pays and whoever gets it."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from leyden.devnet.buyers import Buyer
+from leyden.devnet.calls import Calls
+from leyden.devnet.waiting import until
+from leyden.errors import Conflict, LeydenError
+from leyden.values import Struct
+
+_STEPS = ("waiting_payment", "creating", "created", "submitted", "filled")
+_OVER = frozenset({"expired", "failed", "cancelled"})
+
+
+class Purchase(Struct, frozen=True, kw_only=True):
+    """Who takes part in it, and who is told of it."""
+
+    call: Calls  # the platform's API
+    pay: Callable[[str], Awaitable[object]]  # an invoice; returns once it is settled
+    buyer: Buyer
+    tell: Callable[[str], None]
+
+    async def make(self, capacity: int) -> tuple[str, dict[str, Any]]:
+        """Return the order's id and the channel; Conflict if a step does not succeed.
+
+        An order whose ticket could not be registered is cancelled, so that what was
+        paid for it is credit and not lost in an order that nobody will use.
+        """
+        order = await self.call("POST", "/flow/create", {"capacity": capacity})
+        try:
+            ticketed = await self._paid(order)
+            before = {each["channel_point"] for each in await self.buyer.channels()}
+            await self.buyer.register(ticketed["sidecar_ticket"])
+        except (LeydenError, asyncio.CancelledError):
+            with contextlib.suppress(LeydenError):
+                wish = {"order_id": order["order_id"]}
+                await self.call("POST", "/flow/cancel", wish)
+            raise
+        self.tell("the buyer has registered the ticket")
+        await self._becomes("submitted", order)
+        self.tell("the auction has a bid for it")
+        await self._becomes("filled", order)
+        self.tell("matched; the channel is on the chain")
+        return order["order_id"], await self._active(before)
+
+    async def _paid(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Return the order with its ticket."""
+        if not order["lightning_invoice"]:
+            # Credit covers it, or the account is charged later.
+            self.tell(f"order {order['order_id']}: there is nothing to pay")
+            ticketed = await self._becomes("created", order)
+            self.tell("covered by credit or account; the ticket is made")
+            return ticketed
+        self.tell(f"order {order['order_id']}: {order['amount_due']} sat are due")
+        paying = asyncio.ensure_future(self.pay(order["lightning_invoice"]))
+        try:
+            ticketed = await self._becomes("created", order, paying)
+            self.tell("paid over Lightning; the ticket is made")
+            await paying
+        finally:
+            paying.cancel()
+        return ticketed
+
+    async def _becomes(
+        self, wanted: str, order: dict[str, Any], *besides: "asyncio.Future[Any]"
+    ) -> dict[str, Any]:
+        """Wait for an order's status, or one that comes after it."""
+        found: dict[str, Any] = {}
+
+        async def there() -> bool:
+            nonlocal found
+            wish = {"order_id": order["order_id"]}
+            found = await self.call("POST", "/flow/status", wish)
+            for task in besides:
+                if task.done():
+                    task.result()  # shows why, if it failed
+            if found["status"] in _OVER:
+                raise Conflict(f"the order is {found['status']}")
+            return _STEPS.index(found["status"]) >= _STEPS.index(wanted)
+
+        await until(there, f"the order does not become {wanted}")
+        return found
+
+    async def _active(self, before: set[str]) -> dict[str, Any]:
+        found: list[dict[str, Any]] = []
+
+        async def there() -> bool:
+            nonlocal found
+            found = [
+                each
+                for each in await self.buyer.channels()
+                if each["active"] and each["channel_point"] not in before
+            ]
+            return bool(found)
+
+        await until(there, "the channel does not become active")
+        return found[0]
