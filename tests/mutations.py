@@ -6,6 +6,7 @@ takes each away in turn (those with the word in their name), in a copy of the so
 and shows what fails. A guard that can be taken away unnoticed is not held by a test.
 """
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -14,14 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import (
-    guards_of_calls,
-    guards_of_machines,
-    guards_of_names,
-    guards_of_nodes,
-    guards_of_people,
-    guards_of_uploads,
-)
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -596,12 +589,11 @@ _OF_MONEY = (
 
 GUARDS = (
     *_OF_MONEY,
-    *guards_of_nodes.GUARDS,
-    *guards_of_names.GUARDS,
-    *guards_of_people.GUARDS,
-    *guards_of_uploads.GUARDS,
-    *guards_of_calls.GUARDS,
-    *guards_of_machines.GUARDS,
+    *(
+        guard
+        for module in sorted(Path(__file__).parent.glob("guards_of_*.py"))
+        for guard in importlib.import_module(f"tests.{module.stem}").GUARDS
+    ),
 )
 
 
