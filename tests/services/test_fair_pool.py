@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -34,8 +34,10 @@ class Work:
 
 
 @pytest.fixture
-def work() -> Work:
-    return Work()
+def work() -> Iterator[Work]:
+    made = Work()
+    yield made
+    made.done.release(100)  # a test that failed leaves no thread behind
 
 
 def ask(pool: FairPool, work: Work, owner: str) -> asyncio.Task[str]:
@@ -76,7 +78,8 @@ async def test_too_much_that_waits_is_refused_to_its_owner_alone(work: Work) -> 
     tasks += [ask(pool, work, "alice") for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(TooMany) as refusal:
-        await pool.run("alice", work.of("alice"))
+        async with asyncio.timeout(5):
+            await pool.run("alice", work.of("alice"))
     assert refusal.value.retry_after_s == 1
     tasks.append(ask(pool, work, "charlie"))
     await asyncio.sleep(0)

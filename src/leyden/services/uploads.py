@@ -12,7 +12,7 @@ from leyden.errors import TooMany
 from leyden.services.fair_pool import UPLOADS
 from leyden.services.limits import RateLimit
 
-USUAL: Final = 120  # a minute
+USUAL: Final = 60  # a minute
 
 _Read = TypeVar("_Read")
 

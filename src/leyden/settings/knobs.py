@@ -270,7 +270,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Requests a minute that one API key, or one person at the dashboard, may make."""
     failures_per_minute: Count = 20
     """Refused keys a minute before an address has to wait."""
-    uploads_per_minute: Some = 120
+    uploads_per_minute: Some = 60
     """Certificates, seeds and macaroons that one organization may upload a minute."""
     keys_per_organization: Count = 20
     """Live API keys that one organization may have."""
