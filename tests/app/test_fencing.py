@@ -98,7 +98,7 @@ async def test_a_fence_that_was_taken_away_is_put_up_again(
 def test_where_a_fence_is_required_nothing_starts_without(seats: Seats) -> None:
     seats = replace(seats, first_uid=None)
     given = Settings(nodes_fence="required")
-    with pytest.raises(SetupError, match="required, but they have no users"):
+    with pytest.raises(SetupError, match="required, but nodes have no users"):
         fencing.seated(given, seats, grounds(BTCD))
     assert fencing.seated(Settings(), seats, grounds(BTCD)) == seats
     off = Settings(nodes_fence="off", nodes_first_uid=7)

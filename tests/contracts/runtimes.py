@@ -7,7 +7,7 @@ import ipaddress
 import random
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -101,6 +101,7 @@ class LocalHands:
         self.root = root
         self.seats = Seats(network=a_loopback_network())
         self.cgroups: Cgroups | None = None
+        self.admitted: Callable[[], Awaitable[None]] | None = None
         self._lnd = lnd
         self._authority = Authority()
         self._tls: dict[str, Tls] = {}
@@ -124,6 +125,7 @@ class LocalHands:
             trusts=trusting_whenever(self._authority.pem),
             grace_s=PATIENCE_S,
             cgroups=self.cgroups,
+            admitted=self.admitted,
         )
         runtime.watch(self._hear)
         return runtime

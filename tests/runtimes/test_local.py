@@ -17,7 +17,7 @@ import pytest
 
 from leyden import processes
 from leyden.domain.nodes import Node, Type
-from leyden.errors import SetupError
+from leyden.errors import Away, SetupError
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING
 from leyden.runtimes.base import NOTHING_NEW, Usage
@@ -110,6 +110,25 @@ async def test_killed_right_after_the_start_it_finds_its_lnd_again(
     assert found.process.startswith(f"{orphan} ")
     assert found.launched == 1, "it has the settings it was started with"
     assert lnds_in(tmp_path) == [orphan]
+
+
+async def test_where_no_node_may_start_none_does_and_those_that_run_are_found(
+    hands: LocalHands, node: Node, tmp_path: Path
+) -> None:
+    async def refuse() -> None:
+        raise Away("the egress policy is not in place")
+
+    hands.admitted = refuse
+    hands.begin_anew()
+    with pytest.raises(Away, match="not in place"):
+        await start(hands, node)
+    assert lnds_in(tmp_path) == []
+    hands.admitted = None
+    hands.begin_anew()
+    running = await start(hands, node)
+    hands.admitted = refuse
+    hands.begin_anew()
+    assert (await start(hands, node)).process == running.process
 
 
 async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(

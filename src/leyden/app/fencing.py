@@ -6,12 +6,14 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from leyden import logs
+from leyden import figures, logs
+from leyden.app import egress
 from leyden.app.courier import networks, words
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Network, plain
@@ -35,6 +37,11 @@ _POSTGRES: Final = 5432
 _OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 _LOOK_AGAIN_S: Final = 30.0
+_REQUIRED_AGAIN_S: Final = 10.0
+_MISSING = figures.gauge(
+    "leyden_egress_policy_missing",
+    "1 while nodes are not held by the egress policy that should hold them.",
+)
 
 Grounds = Mapping[domain.Network, Ground]
 
@@ -49,7 +56,7 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
     why = _hindrance(given, seats)
     if why:
         if given.nodes_fence == "required":
-            raise SetupError(f"nodes_fence: is required, but {why}")
+            raise SetupError(egress.refusal(given, why))
         log.warning("nodes are not fenced in: they reach what we reach", why=why)
         return seats
     with _one_at_a_time():
@@ -63,12 +70,31 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
 
 async def kept(given: Settings, layout: Layout) -> None:
     """Keep the fence up, and true when a name comes to mean another address."""
-    if _hindrance(given, layout.seats):
+    required = given.nodes_fence == "required"
+    if not required and _hindrance(given, layout.seats):
         return
     stood: Fence | None = None
     while True:
         stood = await asyncio.to_thread(mended, given, layout, stood)
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        _MISSING.set(int(stood is None))
+        await asyncio.sleep(_REQUIRED_AGAIN_S if required else _LOOK_AGAIN_S)
+
+
+def gate(given: Settings, layout: Layout) -> egress.Gate | None:
+    """Return what holds nodes back while the fence is missing that is required."""
+    if given.nodes_fence != "required":
+        return None
+    return egress.Gate(partial(in_place, given, layout))
+
+
+def in_place(given: Settings, layout: Layout) -> bool:
+    """Tell whether the fence stands, now that it is put up again if it can be."""
+    try:
+        if table_of(given.home_path) in nftables.fences():
+            return True
+    except SetupError:
+        return False
+    return mended(given, layout, None) is not None
 
 
 def mended(given: Settings, layout: Layout, stood: Fence | None) -> Fence | None:
@@ -99,10 +125,10 @@ def fence(given: Settings, seats: Seats, grounds: Grounds) -> Fence:
 
 
 def _hindrance(given: Settings, seats: Seats) -> str:
-    if given.nodes_fence == "off":
-        return "the setting nodes_fence is off"
     if seats.first_uid is None:
-        return "they have no users of their own"
+        return egress.hindrance(given) or "nodes have no users of their own"
+    if given.nodes_fence == "off":
+        return egress.hindrance(given)
     return nftables.trouble()
 
 

@@ -100,6 +100,7 @@ def _fleet(
     if seats.first_uid is not None:
         binary = within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
+    gate = fencing.gate(given, layout)
     folder = given.home_path / "authority"
     authority = found_or_created(folder, now=platform.clock())
     return Fleet(
@@ -113,6 +114,7 @@ def _fleet(
             logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
             grace_s=given.node_stop_grace_s,
             cgroups=seating.cgroups(given),
+            admitted=None if gate is None else gate.passed,
         ),
         homes=LocalHomes(layout),
         gateway=doors.gateway(given),

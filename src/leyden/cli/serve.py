@@ -8,7 +8,7 @@ import click
 import uvloop
 
 from leyden import app, logs, memory, settings
-from leyden.app import doors
+from leyden.app import doors, egress
 from leyden.settings import Settings
 
 log = logs.get()
@@ -24,7 +24,7 @@ def serve() -> None:
     \b
     leyden serve
     """
-    given = _configured()
+    given = egress.demanded(_configured())
     alone = given.database.startswith("sqlite:")
     if alone:
         with app.only_one(given):
@@ -40,7 +40,7 @@ def worker() -> None:
     \b
     leyden worker
     """
-    given = _configured()
+    given = egress.demanded(_configured())
     if given.database.startswith("sqlite:"):
         raise click.UsageError("on SQLite `leyden serve` does the worker's part too")
     uvloop.run(until_told(given, api=False, loops=True))

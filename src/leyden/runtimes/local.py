@@ -62,6 +62,7 @@ class LocalRuntime:
         logs: Logs | None = None,
         grace_s: float = 600,
         cgroups: Cgroups | None = None,
+        admitted: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.layout = layout
         self._seats = layout.seats
@@ -71,6 +72,7 @@ class LocalRuntime:
         self._logs = logs or Logs()
         self._grace_s = grace_s
         self._cgroups = cgroups
+        self._admitted = admitted
         self._watched: dict[str, _Watched] = {}
         self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
         self._tell: Tell = lambda _, __: None
@@ -93,6 +95,8 @@ class LocalRuntime:
         new = running is None
         if running is None:
             lnd = await self._binary(node.version)
+            if self._admitted is not None:
+                await self._admitted()  # raises where no node may start now
             self._make_home(node, outfit, host)
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)

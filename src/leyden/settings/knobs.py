@@ -83,7 +83,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nodes_first_uid: Count = 0
     """The first of the users that nodes run as; 0 is a free block for root, else us."""
     nodes_fence: Literal["auto", "required", "off"] = "auto"
-    """Whether nodes are fenced in by nftables: where it can be, in any case, or not."""
+    """The egress policy of nodes: where it can or has to be had, always, or never."""
     nodes_may_reach: str = ""
     """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
     nodes_may_not_reach: str = ""
