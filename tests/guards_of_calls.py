@@ -108,4 +108,33 @@ SAVE""",
         "for name in os.environ",
         "tests/test_calls_out.py",
     ),
+    Guard(
+        "a webhook is not set to what may not be called",
+        "domain/node_settings.py",
+        "    if settings.webhook:\n"
+        "        webhook_urls.check_address(settings.webhook, calls.webhook)\n",
+        "",
+        "tests/domain/test_reach.py tests/api/nodes/test_node_commands.py",
+    ),
+    Guard(
+        "a webhook is not changed to what may not be called",
+        "domain/node_settings.py",
+        "if settings.webhook and settings.webhook != current.webhook:",
+        "if False:",
+        "tests/domain/test_reach.py tests/api/nodes/test_node_commands.py",
+    ),
+    Guard(
+        "a signer is not where nodes may not call",
+        "domain/remote_signers.py",
+        "if not reach.permits_host(host, int(port)):",
+        "if False:",
+        "tests/domain/test_reach.py",
+    ),
+    Guard(
+        "a signer's address can be read in one way only",
+        "domain/remote_signers.py",
+        'if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):',
+        "if False:",
+        "tests/domain/test_reach.py",
+    ),
 )

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from leyden import __version__, logs
 from leyden.app import doors, fencing, origins, seating
-from leyden.app.courier import allowed, words
+from leyden.app.courier import allowed, reach, words
 from leyden.daemons import build as builds
 from leyden.daemons.catalogue import Program
 from leyden.daemons.progress import Progress, quiet
+from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import Network
 from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
@@ -177,6 +178,7 @@ def _fleet(
                 node_grpc=given.node_grpc_port,
             ),
             webhooks=allowed(given),
+            calls=Calls(webhook=reach(given), remotesigninghost=fencing.signers(given)),
             data_kept=timedelta(seconds=given.node_data_kept_s),
             issued=bool(given.acme_directory),
         ),
