@@ -22,6 +22,8 @@ from typing import Any
 URL, KEY = os.environ["LEYDEN_URL"], os.environ["LEYDEN_KEY"]
 NODES = f"{URL}/organizations/{os.environ['LEYDEN_ORGANIZATION']}/nodes"
 GATEWAY = os.environ.get("LEYDEN_GATEWAY", "127.0.0.1:8080")
+# Directly: a proxy that the environment names has no part in this.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def platform(url: str, body: object = None) -> Any:
@@ -31,7 +33,7 @@ def platform(url: str, body: object = None) -> Any:
         data=None if body is None else json.dumps(body).encode(),
         headers={"X-SERVICE-AUTH": KEY, "Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310  the same
+    with DIRECT.open(request) as answer:
         return json.load(answer)
 
 

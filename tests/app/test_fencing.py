@@ -56,6 +56,30 @@ def grounds(*backends: Any) -> dict[Network, Ground]:
     }
 
 
+def test_a_signer_may_be_where_nodes_or_webhooks_reach() -> None:
+    reach = fencing.signers(
+        Settings(
+            nodes_may_reach="10.1.0.0/16, 10.2.0.1:10009",
+            nodes_may_not_reach="93.184.216.0/24",
+            webhook_networks="127.0.0.0/8",
+        )
+    )
+    assert [
+        reach.permits_host(host, port)
+        for host, port in (
+            ("10.1.2.3", 443),
+            ("10.2.0.1", 10_009),
+            ("10.2.0.1", 443),
+            ("127.0.0.1", 10_009),
+            ("localhost", 10_009),
+            ("::1", 10_009),
+            ("93.184.216.34", 10_009),
+            ("93.184.215.34", 10_009),
+        )
+    ] == [True, True, False, True, True, False, False, True]
+    assert not fencing.signers(Settings()).permits_host("10.1.2.3", 10_009)
+
+
 @WITH_NFT
 def test_each_installation_has_users_of_its_own_and_keeps_them(
     homes: list[Settings], seats: Seats

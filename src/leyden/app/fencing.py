@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from leyden import figures, logs
 from leyden.app import egress
-from leyden.app.courier import networks, words
+from leyden.app.courier import networks, reach, words
 from leyden.domain import nodes as domain
-from leyden.domain.addresses import Network, plain
+from leyden.domain.addresses import Network, Reach, plain
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.lnd.chains import Backend, Bitcoind, Neutrino
@@ -121,6 +121,24 @@ def fence(given: Settings, seats: Seats, grounds: Grounds) -> Fence:
         openings=tuple(sorted(openings, key=str)),
         closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
         locked=tuple(_locked(given)),
+    )
+
+
+def signers(given: Settings) -> Reach:
+    """Return which addresses a node's remote signer may have, when one is named.
+
+    What webhooks may be sent to is within the installation's own network as well.
+    """
+    openings = list(_openings(given))
+    return Reach(
+        exceptions=(
+            *(each.network for each in openings if each.port is None),
+            *reach(given).exceptions,
+        ),
+        openings=tuple(
+            (each.network, each.port) for each in openings if each.port is not None
+        ),
+        forbidden=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
     )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from leyden import __version__, logs
 from leyden.app import doors, fencing, origins, seating
-from leyden.app.courier import allowed, words
+from leyden.app.courier import allowed, reach, words
 from leyden.app.programs import Binary, within_reach
+from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import Network
 from leyden.errors import Away, SetupError, Stale
 from leyden.gateway.certificates import Authority, found_or_created
@@ -133,6 +134,7 @@ def _fleet(
                 node_grpc=given.node_grpc_port,
             ),
             webhooks=allowed(given),
+            calls=Calls(webhook=reach(given), remotesigninghost=fencing.signers(given)),
             data_kept=timedelta(seconds=given.node_data_kept_s),
             issued=bool(given.acme_directory),
         ),

@@ -49,7 +49,9 @@ async def create(
     name = check_name(wish.name)
     if wish.network not in rules.networks:
         raise Malformed(f"network: {wish.network} is not offered here")
-    settings = node_settings.parse(wish.settings, webhooks=rules.webhooks)
+    settings = node_settings.parse(
+        wish.settings, webhooks=rules.webhooks, calls=rules.calls
+    )
     version = versions.choose(wish.version, rules.catalogue)
     node_id = f"{key}{SUFFIX}"
     async with fleet.database.transaction() as tx:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from leyden.domain.node_moves import KEPT
+from leyden.domain.node_settings import PUBLIC, Calls
 from leyden.domain.nodes import Network
 from leyden.domain.times import Clock
 from leyden.domain.versions import OFFERED, Catalogue
@@ -39,6 +40,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     doors: Doors = field(default_factory=Doors)
     catalogue: Catalogue = OFFERED
     webhooks: Allowed = USUAL
+    calls: Calls = PUBLIC
     data_kept: timedelta = KEPT
     look_every: timedelta = timedelta(seconds=10)
     issued: bool = False  # whether an authority of others vouches for nodes

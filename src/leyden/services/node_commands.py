@@ -67,7 +67,10 @@ async def change_settings(
             raise NotAllowed(f"a node that is {before.status} cannot be given settings")
         sealed = await tx.outfits.get(node_id)
         old = outfitting.whole_settings(fleet, before, sealed)
-        new = node_settings.change(old, given, webhooks=fleet.rules.webhooks)
+        rules = fleet.rules
+        new = node_settings.change(
+            old, given, webhooks=rules.webhooks, calls=rules.calls
+        )
         after = replace(before, settings=node_settings.without_secrets(new))
         if node_settings.needs_restart(old, new):
             after = command(after, Action.SETTINGS, now=now)

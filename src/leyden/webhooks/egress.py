@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
 
-from leyden.domain.addresses import Address, Network, is_public, plain
+from leyden.domain.addresses import Address, Network, Reach, plain
 from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
 
@@ -34,19 +34,13 @@ class Egress:
         forbidden: Iterable[Network] = (),
     ) -> None:
         self._look_up = look_up
-        self._exceptions = tuple(exceptions)
-        self._forbidden = tuple(forbidden)
+        self._reach = Reach(exceptions=tuple(exceptions), forbidden=tuple(forbidden))
         # The answer for one address never changes while this object lives.
         self._check = lru_cache(10_000)(self._judge)
 
     def permits(self, address: Address) -> bool:
         """Tell whether this very address may be called."""
-        address = plain(address)
-        if any(address in network for network in self._forbidden):
-            return False
-        return is_public(address) or any(
-            address in network for network in self._exceptions
-        )
+        return self._reach.permits(address)
 
     async def addresses(self, endpoint: Endpoint, organization_id: str) -> list[str]:
         """Return the addresses to connect to, as numbers: what was checked is called.
