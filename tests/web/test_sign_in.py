@@ -52,6 +52,7 @@ async def test_whoever_guesses_has_to_wait_and_others_do_not(
     refused = await nobody.sign_in("alice@example.org", PASSWORD)
     assert refused.status == 429
     assert "Wait 15 min" in refused.text
+    assert refused.header("retry-after") == "900"
     elsewhere = Visitor(nobody.site, address="203.0.113.9")
     assert (await elsewhere.sign_in("alice@example.org", PASSWORD)).status == 303
     yard.now += timedelta(minutes=16)

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
-from leyden.errors import TooMany, Unauthorized
+from leyden.errors import Refused, TooMany, Unauthorized
 from leyden.services import passkeys, sign_in
 from leyden.web.visits import SIGN_IN, Visit, go, ours
 
@@ -43,9 +43,7 @@ async def enter(visit: Visit) -> Response:
             now=visit.now,
         )
     except (Unauthorized, TooMany) as error:
-        return _asked(
-            visit, email=email, next_=next_, wrong=error.message, status=error.status
-        )
+        return _asked(visit, email=email, next_=next_, refused=error)
     lives_s = int((session.expires - visit.now).total_seconds())
     if session.whole:
         response = go(ours(next_))
@@ -69,7 +67,7 @@ async def enter_by_passkey(visit: Visit) -> Response:
             now=visit.now,
         )
     except Unauthorized as error:
-        return _asked(visit, next_=next_, wrong=error.message, status=error.status)
+        return _asked(visit, next_=next_, refused=error)
     response = go(ours(next_))
     lives_s = int((session.expires - visit.now).total_seconds())
     visit.cookies.begin_session(response, cookie, lives_s=lives_s)
@@ -93,7 +91,7 @@ async def enter_code(visit: Visit) -> Response:
             visit.platform, visit.half, visit.form.text("code"), now=visit.now
         )
     except (Unauthorized, TooMany) as error:
-        return _code_asked(visit, next_=next_, wrong=error.message, status=error.status)
+        return _code_asked(visit, next_=next_, refused=error)
     response = go(ours(next_))
     lives_s = int((session.expires - visit.now).total_seconds())
     visit.cookies.begin_session(response, cookie, lives_s=lives_s)
@@ -113,17 +111,15 @@ def _asked(
     *,
     next_: str,
     email: str = "",
-    wrong: str = "",
     has_ended: bool = False,
-    status: int = 200,
+    refused: Refused | None = None,
 ) -> Response:
     return visit.render(
         "sign_in.html",
         email=email,
         next=next_,
-        wrong=wrong,
         has_ended=has_ended,
-        status=status,
+        refused=refused,
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)
         ),
@@ -132,6 +128,6 @@ def _asked(
 
 
 def _code_asked(
-    visit: Visit, *, next_: str, wrong: str = "", status: int = 200
+    visit: Visit, *, next_: str, refused: Refused | None = None
 ) -> Response:
-    return visit.render("second_factor.html", next=next_, wrong=wrong, status=status)
+    return visit.render("second_factor.html", next=next_, refused=refused)

@@ -61,8 +61,7 @@ async def _shown(
         scopes=[s for s in Scope if s is not Scope.FLOW or visit.may(Right.MONEY)],
         once=str(uuid.uuid4()),
         name=name,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 

@@ -149,8 +149,7 @@ async def _organizations(visit: Visit, wrong: Refused | None = None) -> Response
     return visit.render(
         "operator/organizations.html",
         organizations=found,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -161,8 +160,7 @@ async def _organization(visit: Visit, wrong: Refused | None = None) -> Response:
         account=account,
         corrections=list(Correction),
         once=str(uuid.uuid4()),
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -175,8 +173,7 @@ async def _coupons(visit: Visit, wrong: Refused | None = None) -> Response:
         coupons=found,
         organizations=await reader.accounts.list_(),
         more=found[-1].id if len(found) == _LINES else "",
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 

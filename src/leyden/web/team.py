@@ -114,8 +114,7 @@ async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Respo
         organization=await reader.accounts.get(invitation.organization_id),
         word=word,
         sign_in=f"/app/sign-in?{urlencode({'next': _link(word)})}",
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -136,6 +135,5 @@ async def _shown(
             role for role in Role if role is not Role.OWNER or visit.here.role is role
         ],
         email=email,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

@@ -76,8 +76,7 @@ async def _shown(
         deliveries=overview.deliveries,
         older=overview.deliveries[-1].event.position if full else 0,
         secret=view.settings["webhook_secret"],
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
