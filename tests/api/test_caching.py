@@ -13,7 +13,7 @@ from leyden.settings import Settings
 from tests.api.conftest import Answer, Caller
 from tests.api.wire import Echo, Running, running
 
-TOKEN = "21 million and not one more"  # noqa: S105  of nobody
+TOKEN = "21 million and not one more"
 
 
 def kept_by_nobody(answer: Answer) -> bool:

@@ -14,7 +14,7 @@ WHOLE: Final = "leyden.whole"
 TAKEN: Final[dict[str, dict[str, dict[str, object]]]] = {"extensions": {WHOLE: {}}}
 """What the scope of a server that takes it says."""
 NO_STORE: Final = (b"cache-control", b"no-store")
-"""Said with each answer of the API: an answer may hold a secret, and is one caller's."""
+"""Sent with each answer of the API: it may hold a secret, and is for one caller."""
 
 
 async def answer(

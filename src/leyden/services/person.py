@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.errors import Conflict, Unauthorized
-from leyden.services import passwords, sign_in
+from leyden.services import passwords, rights, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.nouns import Nouns
 
@@ -23,9 +23,8 @@ async def sessions(platform: Platform, who: SignedIn) -> list[Session]:
 async def end_others(platform: Platform, who: SignedIn, *, now: datetime) -> None:
     """Sign out everywhere but here."""
     async with platform.database.transaction() as tx:
-        await tx.people.lock(
-            who.person.id
-        )  # a sign-in on its way comes before or after
+        # A sign-in on its way comes before or after.
+        await rights.check_signed_in(platform, tx, who)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await _noted(tx, who, "signed out elsewhere", now)
 
@@ -46,6 +45,7 @@ async def change_password(
     await check_password(platform, who, present, now=now)
     digest = await passwords.digest(new)
     async with platform.database.transaction() as tx:
+        await rights.check_signed_in(platform, tx, who)
         await tx.accounts.set_password(who.person.id, digest)
         if forget_passkeys:
             await tx.second_factors.remove_passkeys(who.person.id)
@@ -73,6 +73,7 @@ async def offer_authenticator(
     secret = secrets.token_bytes(_SECRET_BYTES)
     sealed = platform.sealer.seal(secret, purpose=sign_in.TOTP.format(who.person.id))
     async with platform.database.transaction() as tx:
+        await rights.check_signed_in(platform, tx, who)
         await tx.second_factors.keep_totp(who.person.id, sealed)
     words = base64.b32encode(secret).decode()
     label = quote(f"Leyden:{who.person.email}")
@@ -86,7 +87,7 @@ async def confirm_authenticator(
     await sign_in.count(platform, who.person.email, who.session.address, now=now)
     step = await sign_in.right_step(platform, who.person.id, code, now=now)
     async with platform.database.transaction() as tx:
-        await tx.people.lock(who.person.id)
+        await rights.check_signed_in(platform, tx, who)
         if step is None or not await tx.second_factors.use_step(who.person.id, step):
             raise Unauthorized(sign_in.WRONG_CODE)
         await tx.second_factors.confirm_totp(who.person.id, now=now)
@@ -100,6 +101,7 @@ async def remove_authenticator(
     """Ask for no code any more."""
     await check_password(platform, who, present, now=now)
     async with platform.database.transaction() as tx:
+        await rights.check_signed_in(platform, tx, who)
         await tx.second_factors.remove_totp(who.person.id)
         await _noted(tx, who, "authenticator removed", now)
 

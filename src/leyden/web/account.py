@@ -59,9 +59,7 @@ async def offer_authenticator(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return visit.render(
-        "account/authenticator.html", words=words, qr=picture(address)
-    )
+    return visit.render("account/authenticator.html", words=words, qr=picture(address))
 
 
 async def confirm_authenticator(visit: Visit) -> Response:

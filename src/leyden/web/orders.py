@@ -75,9 +75,7 @@ async def quote(visit: Visit) -> Response:
         )
     except (Refused, Away) as error:
         return visit.render("channels/quote.html", priced=None, wrong=error.message)
-    return visit.render(
-        "channels/quote.html", priced=priced, credit_used=credit_used
-    )
+    return visit.render("channels/quote.html", priced=priced, credit_used=credit_used)
 
 
 async def create(visit: Visit) -> Response:

@@ -20,10 +20,10 @@ async def invite(visit: Visit) -> Response:
     try:
         invitation, word = await team.invite(
             visit.platform,
-            visit.who,
-            visit.here,
+            visit.organization_id,
             email=visit.form.text("email"),
             role=team.parse_role(visit.form.text("role")),
+            actor=visit.who.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -36,9 +36,9 @@ async def withdraw(visit: Visit) -> Response:
     """End an invitation."""
     await team.withdraw(
         visit.platform,
-        visit.who,
         visit.organization_id,
         visit.form.text("invitation"),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
@@ -48,10 +48,10 @@ async def set_role(visit: Visit) -> Response:
     """Give somebody another role."""
     await team.set_role(
         visit.platform,
-        visit.who,
-        visit.here,
+        visit.organization_id,
         visit.form.text("user"),
         team.parse_role(visit.form.text("role")),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
@@ -61,9 +61,9 @@ async def remove(visit: Visit) -> Response:
     """Take somebody out of it."""
     await team.remove(
         visit.platform,
-        visit.who,
-        visit.here,
+        visit.organization_id,
         visit.form.text("user"),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
