@@ -402,7 +402,7 @@ class TestLimits:
     async def test_guesses_that_begin_otherwise_each_time_have_to_wait(
         self, nobody: Caller, charlie: Caller
     ) -> None:
-        statuses = []
+        statuses: list[int] = []
         while 429 not in statuses:
             nobody.key = write_key(bytes([len(statuses)]) * 32)
             refused = await nobody.get("/nowhere")

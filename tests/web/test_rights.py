@@ -149,6 +149,7 @@ OPERATOR = {
         "once": "once",
     },
     "organizations/{of}/limit": {"most_owed": "7"},
+    "organizations/{of}/quotas": {"nodes": "7"},
     "coupons": {"sats": "7"},
 }
 
@@ -172,6 +173,7 @@ async def test_who_is_no_operator_any_more_does_nothing(
     assert not await reader.coupons.all_(after="", most=9)
     assert await reader.corporate_accounts.limit(alice.organization_id) is None
     assert not await reader.ledger.sums()
+    assert not await reader.quotas.exceptions(alice.organization_id)
 
 
 ACCOUNT = {

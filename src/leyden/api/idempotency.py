@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
 from leyden.errors import Conflict, LeydenError, Malformed
+from leyden.services import quotas
 from leyden.services.platform import Platform
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
@@ -80,7 +81,10 @@ async def answer_once(
             expires=now + timedelta(seconds=platform.settings.answers_kept_s),
             holder=HOLDER,
         )
-        if saved is not None:
+        if saved is None:
+            limits = quotas.limits(platform.settings)
+            await quotas.check_answers(tx, limits, organization_id, now=now)
+        else:
             if saved.request != request:
                 raise Malformed("Idempotency-Key: was used before with another request")
             if saved.status is not None and saved.body is not None:

@@ -32,6 +32,7 @@ from leyden.services import certificates
 from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.starts import Starts
 from leyden.services.watching import Watching, adopt
 from leyden.settings import Settings
@@ -178,6 +179,7 @@ def _fleet(
             ),
             webhooks=allowed(given),
             data_kept=timedelta(seconds=given.node_data_kept_s),
+            quotas=limits(given),
             issued=bool(given.acme_directory),
         ),
         roots=Roots(given.acme_authorities),

@@ -18,9 +18,10 @@ from leyden.domain.accounts import (
     parse_scopes,
 )
 from leyden.domain.keys import hint, is_key, write_key
+from leyden.domain.quotas import Quota
 from leyden.domain.sign_in import RIGHTS, Right
-from leyden.errors import Conflict, Forbidden, Malformed, NotFound, Unauthorized
-from leyden.services import passwords, rights
+from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
+from leyden.services import passwords, quotas, rights
 from leyden.services.platform import Platform
 
 _KEY_DIGEST = "API key"
@@ -186,13 +187,14 @@ async def create_key(
         last_used=None,
         revoked=None,
     )
-    most = platform.settings.keys_per_organization
+    most = quotas.limits(platform.settings)
     async with platform.database.transaction() as tx:
         role = await rights.check(tx, actor, organization_id, Right.KEYS)
         if Scope.FLOW in key.scopes and Right.MONEY not in RIGHTS[role]:
             raise Forbidden(_SPENDS)
-        if await tx.keys.count_live(organization_id, now=now) >= most:
-            raise Conflict(f"an organization has at most {most} live keys; revoke one")
+        used = await tx.keys.count_live(organization_id, now=now)
+        await quotas.check(tx, most, organization_id, Quota.KEYS, used=used)
+        await tx.keys.forget_ended(organization_id, now=now)
         await tx.keys.add(key, digest=_digest(platform, text))
         await tx.audit.add(
             at=now,

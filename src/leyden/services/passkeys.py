@@ -19,7 +19,7 @@ from leyden.domain.accounts import check_name
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.domain.times import to_us
 from leyden.errors import Conflict, Malformed, Unauthorized
-from leyden.services import person, rights, sign_in
+from leyden.services import person, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.nouns import Nouns
 from leyden.storage.second_factors import Passkey
@@ -122,7 +122,7 @@ async def add(
         last_used=None,
     )
     async with platform.database.transaction() as tx:
-        await rights.check_signed_in(platform, tx, who)
+        await person.check_signed_in(platform, tx, who)
         if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
             raise Conflict(f"there are {_MOST} passkeys already; remove one first")
         if not await _use_up(tx, answered, now=now):
@@ -143,7 +143,7 @@ async def remove(
     except ValueError:
         id_ = b""
     async with platform.database.transaction() as tx:
-        await rights.check_signed_in(platform, tx, who)
+        await person.check_signed_in(platform, tx, who)
         await tx.second_factors.remove_passkey(who.person.id, id_)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await tx.audit.add(

@@ -8,16 +8,13 @@ Only people lose rights in this way: an operator at the machine itself may do wh
 owner may, and a key is looked up again with its request.
 """
 
-from datetime import timedelta
 from typing import Final
 
 from leyden.domain.accounts import Role
-from leyden.domain.sign_in import RIGHTS, Right, SignedIn
-from leyden.errors import Forbidden, NotFound, Unauthorized
-from leyden.services.platform import Platform
+from leyden.domain.sign_in import RIGHTS, Right
+from leyden.errors import Forbidden, NotFound
 from leyden.storage.nouns import Nouns
 
-ENDED: Final = "You were signed out meanwhile. Sign in again; nothing was changed."
 _PERSON: Final = "user:"
 
 
@@ -52,16 +49,3 @@ async def check_operator(tx: Nouns, actor: str) -> None:
         await tx.people.lock(user_id)
         if not await tx.people.is_operator(user_id):
             raise NotFound
-
-
-async def check_signed_in(platform: Platform, tx: Nouns, who: SignedIn) -> None:
-    """Lock the person; raise Unauthorized when this browser is signed out by now."""
-    await tx.people.lock(who.person.id)
-    now = platform.clock()
-    idle = timedelta(seconds=platform.settings.session_idle_s)
-    live = await tx.sessions.list_(who.person.id)
-    if not any(
-        each.id == who.session.id and each.whole and each.is_live(now, idle=idle)
-        for each in live
-    ):
-        raise Unauthorized(ENDED)

@@ -101,6 +101,7 @@ async def begin(
     await tx.sessions.forget(now=now, start=now - _TOGETHER)
     await tx.second_factors.forget_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
+    await tx.sessions.bound(person.id)
     if whole:
         await tx.audit.add(
             at=now, actor=f"user:{person.id}", action="signed in", subject=session.id

@@ -4,16 +4,16 @@ import secrets
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
+from leyden.domain.quotas import Quota
 from leyden.domain.sign_in import Right
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
-from leyden.services import passwords, rights
+from leyden.services import passwords, quotas, rights
 from leyden.services.platform import Platform
 from leyden.storage.invitations import Invitation
 from leyden.storage.nouns import Nouns
 from leyden.storage.people import Member
 
 _LINK = "invitation"
-_MOST_OPEN = 100
 
 
 async def members(platform: Platform, organization_id: str) -> list[Member]:
@@ -57,8 +57,10 @@ async def invite(
             for each in await tx.people.members(organization_id)
         ):
             raise Conflict(f"{invitation.email} is in this organization already")
-        if len(await tx.invitations.list_(organization_id, now=now)) >= _MOST_OPEN:
-            raise Conflict("too many invitations are open; withdraw some first")
+        limits = quotas.limits(platform.settings)
+        used = len(await tx.invitations.list_(organization_id, now=now))
+        await quotas.check(tx, limits, organization_id, Quota.INVITATIONS, used=used)
+        await tx.invitations.forget_ended(organization_id, now=now)
         await tx.invitations.add(invitation, digest=_digest(platform, word))
         await tx.audit.add(
             at=now,
@@ -111,7 +113,7 @@ async def accept(
             f"This invitation is for {invitation.email}; you are {person.email}."
         )
     async with platform.database.transaction() as tx:
-        await _join(tx, invitation, person, now=now)
+        await _join(platform, tx, invitation, person, now=now)
 
 
 async def enrol(
@@ -125,7 +127,7 @@ async def enrol(
     person = Person(id=new_id(), email=invitation.email, created=now)
     async with platform.database.transaction() as tx:
         await tx.accounts.add_person(person, password=digest)
-        await _join(tx, invitation, person, now=now)
+        await _join(platform, tx, invitation, person, now=now)
     return person
 
 
@@ -209,7 +211,12 @@ async def _check_owner_remains(tx: Nouns, organization_id: str) -> None:
 
 
 async def _join(
-    tx: Nouns, invitation: Invitation, person: Person, *, now: datetime
+    platform: Platform,
+    tx: Nouns,
+    invitation: Invitation,
+    person: Person,
+    *,
+    now: datetime,
 ) -> None:
     of = invitation.organization_id
     await tx.accounts.lock(of)
@@ -217,6 +224,8 @@ async def _join(
     if any(each.person.id == person.id for each in await tx.people.members(of)):
         # An older link must not bring a role back that was taken away.
         raise Conflict("you are in this organization already")
+    limits, used = quotas.limits(platform.settings), await tx.quotas.members(of)
+    await quotas.check(tx, limits, of, Quota.MEMBERS, used=used)
     await tx.invitations.end_for(of, invitation.email, now=now)
     await tx.accounts.join(
         Membership(

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import segno
 from markupsafe import Markup
@@ -158,7 +158,7 @@ def render(
     node: Node,
     *,
     refused: LeydenError | None = None,
-    **shown: object,
+    **shown: Any,
 ) -> Response:
     """Show one of a node's pages, with the frame they share."""
     allowed = {
