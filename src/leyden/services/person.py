@@ -85,7 +85,9 @@ async def confirm_authenticator(
     platform: Platform, who: SignedIn, code: str, *, now: datetime
 ) -> None:
     """Ask for its codes from now on, once it has shown a right one."""
-    await sign_in.count(platform, who.person.email, who.session.address, now=now)
+    email, address = who.person.email, who.session.address
+    here = sign_in.in_session(who.session)
+    await sign_in.count(platform, email, address, here=here, now=now)
     step = await sign_in.right_step(platform, who.person.id, code, now=now)
     async with platform.database.transaction() as tx:
         await check_signed_in(platform, tx, who)
@@ -112,13 +114,14 @@ async def check_password(
 ) -> None:
     """Ask again, for a browser that was left open; guessing is counted as well."""
     email, address = who.person.email, who.session.address
+    here = sign_in.in_session(who.session)
     passwords.check_room()
-    await sign_in.count(platform, email, address, now=now)
+    await sign_in.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     if not await passwords.is_right(present, found[1] if found else None):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
-        await sign_in.forgive(platform, tx, email, address, attempts=1)
+        await sign_in.forgive(platform, tx, email, address, here=here, attempts=1)
 
 
 async def check_signed_in(platform: Platform, tx: Nouns, who: SignedIn) -> None:

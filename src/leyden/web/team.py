@@ -7,6 +7,7 @@ from starlette.responses import Response
 from leyden.domain.accounts import Role
 from leyden.errors import Refused, Taken, TooMany
 from leyden.services import sign_in, team
+from leyden.web import entrance
 from leyden.web.visits import HOME, Visit, go
 
 
@@ -99,10 +100,7 @@ async def join(visit: Visit) -> Response:
             browser=visit.browser,
             now=visit.now,
         )
-    response = go(HOME)
-    lives_s = int((session.expires - visit.now).total_seconds())
-    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
-    return response
+    return await entrance.begun(visit, session, cookie, then=HOME)
 
 
 async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:
