@@ -150,14 +150,15 @@ async def _add(shop: Shop, order: Order, cover: Cover) -> Order:
         await tx.accounts.lock(organization_id)
         if await _cover(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent meanwhile")
+        has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
-            await tx.quotas.leave_place(order.id)
             return _own(await tx.orders.get(order.id), organization_id)
         await tx.ledger.append(_covering(order), at=now)
         if order.to_be_paid:
-            await quotas.take_place(
-                tx, shop.rules.quotas, organization_id, order.id, now=now
-            )
+            if not has_place:  # making the invoice took too long
+                await quotas.check_unpaid(
+                    tx, shop.rules.quotas, organization_id, now=now
+                )
             await tx.tasks.put(EXPIRY, order.id, due=order.expires)
             return order
         desk = await Desk.laid(tx, [order.id], now=now)

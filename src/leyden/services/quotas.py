@@ -183,13 +183,12 @@ async def keep_place(
         )
 
 
-async def take_place(
-    tx: Nouns, defaults: Limits, organization_id: str, order_id: str, *, now: datetime
+async def check_unpaid(
+    tx: Nouns, defaults: Limits, organization_id: str, *, now: datetime
 ) -> None:
-    """Let the order that was added take its place; count again where it was lost."""
-    if not await tx.quotas.leave_place(order_id):
-        used = await tx.quotas.unpaid_orders(organization_id, now=now) - 1
-        await check(tx, defaults, organization_id, Quota.UNPAID_ORDERS, used=used)
+    """Refuse the unpaid order that was added without a place where it is too many."""
+    used = await tx.quotas.unpaid_orders(organization_id, now=now) - 1
+    await check(tx, defaults, organization_id, Quota.UNPAID_ORDERS, used=used)
 
 
 async def leave_place(database: Database, order_id: str) -> None:

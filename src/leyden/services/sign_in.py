@@ -257,7 +257,8 @@ def _counted(
     platform: Platform, email: str, address: str, here: str
 ) -> list[tuple[bytes, int]]:
     """Return as what an attempt is counted, and how many of each may fail."""
-    most, address = platform.settings.sign_in_failures, counted_as(address)
+    most = platform.settings.sign_in_failures
+    address = counted_as(address)
     counted = {f"{email} {here}": most}
     if not here:
         counted = {
