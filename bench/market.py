@@ -28,6 +28,7 @@ from leyden import logs
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote, quote
+from leyden.domain.quotas import Quota
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.loops import shop_lanes
@@ -215,7 +216,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
         market=market,
         ahead=market,
         clock=utc_now,
-        rules=Rules(tickets_looks=50),
+        rules=Rules(tickets_looks=50, quotas=dict.fromkeys(Quota, 10**9)),
     )
     key = bytes.fromhex((await account.find()).trader_key)
     priced = quote(WISH, shop.rules.terms, await market.terms())

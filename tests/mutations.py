@@ -15,6 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests import (
+    guards_of_names,
+    guards_of_nodes,
+    guards_of_people,
+    guards_of_quotas,
+)
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -166,7 +172,7 @@ _OF_MONEY = (
     Guard(
         "credit is counted again once it is locked",
         "services/orders.py",
-        "if await _cover(tx, organization_id, priced) != cover:",
+        "if await _cover(tx, organization_id, order.quote) != cover:",
         "if False:",
         "tests/api/flow/test_create.py",
     ),
@@ -529,7 +535,7 @@ _OF_MONEY = (
         "who makes an order twice at once is told of the one there is",
         "services/orders.py",
         "        if not await tx.orders.add(order):\n"
-        "            return _own(await tx.orders.get(order_id), organization_id)\n",
+        "            return _own(await tx.orders.get(order.id), organization_id)\n",
         "        await tx.orders.add(order)\n",
         "tests/services/test_meanwhile.py",
     ),
@@ -594,6 +600,10 @@ GUARDS = (
         for module in sorted(Path(__file__).parent.glob("guards_of_*.py"))
         for guard in importlib.import_module(f"tests.{module.stem}").GUARDS
     ),
+    *guards_of_nodes.GUARDS,
+    *guards_of_names.GUARDS,
+    *guards_of_people.GUARDS,
+    *guards_of_quotas.GUARDS,
 )
 
 

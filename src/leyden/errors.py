@@ -10,6 +10,7 @@ LeydenError
 │   ├── MethodNotAllowed    405  the path is right, the method is not
 │   ├── Conflict            409  not in this state
 │   │   ├── NotAllowed           the state machine has no such move
+│   │   ├── OverQuota            the organization has as many as it may
 │   │   └── Taken                the name, or the value, is in use
 │   ├── TooLarge            413
 │   ├── NotJson             415
@@ -95,6 +96,10 @@ class Conflict(Refused):
 
 class NotAllowed(Conflict):
     """There is no such move from the present state."""
+
+
+class OverQuota(Conflict):
+    """quota: the organization has as many as it may; ask the operator for more."""
 
 
 class Taken(Conflict):

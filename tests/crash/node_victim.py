@@ -36,6 +36,7 @@ from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Lane, Worker
 from tests.crash.victim import KEYRING, say
+from tests.services.plenty import PLENTY
 from tests.services.yard import SETTINGS
 
 KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
@@ -71,7 +72,7 @@ async def fleet_in(folder: Path) -> Fleet:
         authority=authority,
         clock=utc_now,
         starts=Starts(4),
-        rules=Rules(slots=250),
+        rules=Rules(slots=250, quotas=PLENTY),
     )
 
 

@@ -31,6 +31,7 @@ from leyden.tasks import Worker
 from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedTreasury
 from tests.crash.victim import KEYRING, say
+from tests.services.plenty import PLENTY
 from tests.services.till import CHANNEL, PRICE, request_of
 
 Result = TypeVar("Result")
@@ -45,6 +46,7 @@ _RULES = Rules(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
+    quotas=PLENTY,
 )
 
 

@@ -48,6 +48,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from tests.conftest import NOW
+from tests.services.plenty import PLENTY
 
 HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
 CHANNEL = Channel(capacity=Sats(1_000_000))
@@ -76,7 +77,7 @@ class Till:
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
     ahead: Ahead | None = None
-    rules: Rules = field(default_factory=Rules)
+    rules: Rules = field(default_factory=lambda: Rules(quotas=PLENTY))
     paid: Paid = field(default_factory=Paid)
     now: datetime = NOW
     told: list[Sighting] = field(default_factory=list)

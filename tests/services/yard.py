@@ -31,6 +31,7 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.services.plenty import PLENTY
 
 HARBOUR = "harbour"
 OTHER_SHORE = "other shore"
@@ -64,7 +65,7 @@ class Yard:
             authority=authority,
             clock=lambda: self.now,
             starts=Starts(4),
-            rules=Rules(networks=frozenset(Network)),
+            rules=Rules(networks=frozenset(Network), quotas=PLENTY),
         )
         self.begin_anew()
 

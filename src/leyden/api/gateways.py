@@ -14,6 +14,7 @@ from leyden import logs
 from leyden.api.counting import count
 from leyden.api.operations import Problem
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.whole import NO_STORE
 from leyden.domain.addresses import counted_as
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
@@ -46,7 +47,7 @@ class Gateways:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: 304 is that there is nothing new."""
-        headers = [(b"content-type", b"application/json")]
+        headers = [(b"content-type", b"application/json"), NO_STORE]
         try:
             answer = await self._answer(scope, receive)
         except ClientLeft:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
 from leyden.errors import Away, Conflict, LeydenError, Malformed, Stale
+from leyden.services import quotas
 from leyden.services.platform import Platform
 from leyden.storage.answers import Saved
 from leyden.storage.nouns import Nouns
@@ -115,6 +116,8 @@ async def _claim(
         holder=HOLDER,
     )
     if saved is None:
+        limits = quotas.limits(platform.settings)
+        await quotas.check_answers(tx, limits, mine[0], now=now)
         return None
     if saved.request != request:
         raise Malformed("Idempotency-Key: was used before with another request")

@@ -28,6 +28,7 @@ from leyden.services import certificates
 from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.starts import Starts
 from leyden.services.uploads import Uploads
 from leyden.services.watching import Watching, adopt
@@ -136,6 +137,7 @@ def _fleet(
             webhooks=allowed(given),
             calls=Calls(webhook=reach(given), remotesigninghost=fencing.signers(given)),
             data_kept=timedelta(seconds=given.node_data_kept_s),
+            quotas=limits(given),
             issued=bool(given.acme_directory),
         ),
         roots=Roots(given.acme_authorities),

@@ -16,6 +16,7 @@ from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access
 from leyden.services.hearing import listen
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.shop import Rules, Shop, Upkeep
 
 _PREIMAGE = "preimage"
@@ -72,6 +73,7 @@ def shop_of(platform: Platform) -> Shop | None:
             tickets_looks=_LOOKS,
             quote_holds=timedelta(seconds=given.quote_holds_s),
             order_lives=timedelta(seconds=given.order_lives_s),
+            quotas=limits(given),
         ),
     )
 

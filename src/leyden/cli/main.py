@@ -47,6 +47,7 @@ _HEADINGS = {
         "nodes": "leyden.cli.customer.nodes",
         "flow": "leyden.cli.customer.flow",
         "node": "leyden.cli.node",
+        "quotas": "leyden.cli.customer.quotas",
         "profile": "leyden.cli.customer.profiles",
         "completion": "leyden.cli.customer.completion",
         "unlocker": "leyden.cli.unlocker",

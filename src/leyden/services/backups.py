@@ -19,7 +19,9 @@ from leyden.domain.ciphertext import (
     check_size,
 )
 from leyden.domain.nodes import Node
+from leyden.domain.quotas import Quota
 from leyden.errors import Malformed, NotFound, Taken
+from leyden.services import quotas
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.backups import ChannelBackup, MacaroonBackup
@@ -97,8 +99,16 @@ async def keep_macaroon(
     purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
     async with fleet.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
         if not await tx.backups.add_macaroon(node_id, name, sealed, now=now):
             raise Taken("name: a macaroon of this name is kept already")
+        await quotas.check(
+            tx,
+            fleet.rules.quotas,
+            organization_id,
+            Quota.MACAROONS_PER_NODE,
+            used=await tx.quotas.macaroons(node_id) - 1,
+        )
     return MacaroonBackup(name, now)
 
 

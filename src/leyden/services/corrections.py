@@ -7,6 +7,7 @@ from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, Malformed, Stale
+from leyden.services import rights
 from leyden.services.credit import Balance, balance, check_note, check_sats, granted
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
@@ -63,6 +64,7 @@ async def correct(
         note=reason,
     )
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         await tx.accounts.lock(organization_id)
         if not await _is_written(tx, entry):
             await _write(tx, entry, now)

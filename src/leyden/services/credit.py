@@ -10,6 +10,7 @@ from leyden.domain.coupons import Coupon, new_coupon_id
 from leyden.domain.ledger import Entry, What
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import Malformed, NotFound, TooMany
+from leyden.services import rights
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.storage.nouns import Nouns
@@ -134,6 +135,7 @@ async def issue_coupons(
         for _ in range(count)
     ]
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         if organization_id is not None:
             await tx.accounts.get(organization_id)
         await tx.coupons.add(issued)
@@ -168,6 +170,7 @@ async def open_account(
     if most_owed is not None and not 0 <= most_owed <= EVERY_SAT:
         raise Malformed("limit: must be a sum of satoshis")
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         await tx.accounts.lock(organization_id)
         if most_owed is None:
             await tx.corporate_accounts.end(organization_id)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from leyden.domain.node_moves import KEPT
 from leyden.domain.node_settings import PUBLIC, Calls
 from leyden.domain.nodes import Network
+from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
 from leyden.domain.versions import OFFERED, Catalogue
 from leyden.domain.webhook_urls import USUAL, Allowed
@@ -12,9 +13,11 @@ from leyden.gateway.base import Gateway
 from leyden.gateway.certificates import Authority
 from leyden.gateway.roots import Roots
 from leyden.runtimes.base import Homes, Runtime
+from leyden.services.quotas import limits
 from leyden.services.roll import Roll
 from leyden.services.starts import Starts
 from leyden.services.uploads import Uploads
+from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -43,6 +46,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     calls: Calls = PUBLIC
     data_kept: timedelta = KEPT
     look_every: timedelta = timedelta(seconds=10)
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
     issued: bool = False  # whether an authority of others vouches for nodes
 
 

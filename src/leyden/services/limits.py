@@ -9,6 +9,8 @@ from math import ceil
 from leyden.errors import TooMany
 
 _MOST_BUCKETS = 50_000
+# Many people may be behind one address, each with a program that has a wrong key.
+_PER_ADDRESS = 10
 
 
 class RateLimit:
@@ -47,3 +49,20 @@ class RateLimit:
 
     def _wait_s(self, tokens: float) -> int:
         return max(1, ceil((1 - tokens) / self._per_second)) if self._per_second else 60
+
+
+class Failures:
+    """Count refusals: by address with what was tried there, and by address alone.
+
+    Whoever counts has looked first, so that whoever is right is never told to wait
+    because of others at the same address: what is right is not counted.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._of_one = RateLimit(per_minute)
+        self._of_all = RateLimit(per_minute * _PER_ADDRESS)
+
+    def take(self, address: str, tried: str, *, at_s: float) -> None:
+        """Count one more; TooMany, with the time to wait, when there were too many."""
+        self._of_all.take(address, at_s=at_s)  # first: it bounds how many are kept
+        self._of_one.take(f"{address} {tried}", at_s=at_s)

@@ -13,6 +13,7 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
 from leyden.errors import (
+    LeydenError,
     MarketAway,
     NotAllowed,
     NotFound,
@@ -20,6 +21,7 @@ from leyden.errors import (
     SoldOut,
     Stale,
 )
+from leyden.services import quotas
 from leyden.services.desk import Desk
 from leyden.services.holding import end, if_all_is_held
 from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
@@ -87,7 +89,8 @@ async def create(
     The second call with the same id gives the order that the first one made. Two
     orders that spend the same credit at once are kept apart by the lock on the
     organization's row: the later one sees what the earlier one left, and asks for
-    more. No order is made that cannot be paid: the invoice comes first.
+    more. No order is made that cannot be paid: the invoice comes first, and before it
+    a place among the organization's unpaid orders.
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
@@ -109,25 +112,53 @@ async def create(
         charged=cover.charged,
     )
     await _make_sure(shop, priced)
-    if order.to_be_paid:
-        request = await shop.payments.request(
-            order_id, order.to_be_paid, lives=shop.rules.order_lives
-        )
-        order = replace(
-            order,
-            onchain_address=request.onchain_address,
-            lightning_invoice=request.lightning_invoice,
-            payment_hash=request.payment_hash,
-            invoice=InvoiceState.OPEN,
-        )
+    if not order.to_be_paid:
+        return await _add(shop, order, cover)
+    await quotas.keep_place(
+        shop.database,
+        shop.rules.quotas,
+        organization_id,
+        order_id,
+        lives=shop.rules.order_lives,
+        now=now,
+    )
+    try:
+        return await _add(shop, await _with_request(shop, order), cover)
+    except LeydenError:
+        await quotas.leave_place(shop.database, order_id)
+        raise
+
+
+async def _with_request(shop: Shop, order: Order) -> Order:
+    """Return the order with an invoice and an address to pay it."""
+    request = await shop.payments.request(
+        order.id, order.to_be_paid, lives=shop.rules.order_lives
+    )
+    return replace(
+        order,
+        onchain_address=request.onchain_address,
+        lightning_invoice=request.lightning_invoice,
+        payment_hash=request.payment_hash,
+        invoice=InvoiceState.OPEN,
+    )
+
+
+async def _add(shop: Shop, order: Order, cover: Cover) -> Order:
+    """Keep the order, if what covers it is still there; count it as an unpaid one."""
+    now, organization_id = order.created, order.organization_id
     async with shop.database.transaction() as tx:
         await tx.accounts.lock(organization_id)
-        if await _cover(tx, organization_id, priced) != cover:
+        if await _cover(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent meanwhile")
+        has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
-            return _own(await tx.orders.get(order_id), organization_id)
+            return _own(await tx.orders.get(order.id), organization_id)
         await tx.ledger.append(_covering(order), at=now)
         if order.to_be_paid:
+            if not has_place:  # making the invoice took too long
+                await quotas.check_unpaid(
+                    tx, shop.rules.quotas, organization_id, now=now
+                )
             await tx.tasks.put(EXPIRY, order.id, due=order.expires)
             return order
         desk = await Desk.laid(tx, [order.id], now=now)

@@ -103,8 +103,6 @@ async def add(
     now: datetime,
 ) -> Passkey:
     """Keep a passkey that was made just now, with the password; Taken when known."""
-    if len(await list_(platform, who)) >= _MOST:
-        raise Conflict(f"there are {_MOST} passkeys already; remove one first")
     await person.check_password(platform, who, present, now=now)
     try:
         shown = _read(credential)
@@ -130,6 +128,9 @@ async def add(
         last_used=None,
     )
     async with platform.database.transaction() as tx:
+        await person.check_signed_in(platform, tx, who)
+        if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
+            raise Conflict(f"there are {_MOST} passkeys already; remove one first")
         if not await _use_up(tx, answered, now=now):
             raise Malformed(_NOT_TAKEN)
         await tx.second_factors.add_passkey(passkey)
@@ -148,7 +149,7 @@ async def remove(
     except ValueError:
         id_ = b""
     async with platform.database.transaction() as tx:
-        await tx.people.lock(who.person.id)
+        await person.check_signed_in(platform, tx, who)
         await tx.second_factors.remove_passkey(who.person.id, id_)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await tx.audit.add(

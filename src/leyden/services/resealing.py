@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services import backups
+from leyden.services import backups, quotas
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.values import Struct
@@ -52,12 +52,14 @@ async def reseal(
         await backups.recognise(fleet, organization_id, each.value, kind=kind)
     found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
     async with fleet.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
         for each, was, sealed in found:
             if each.name is None:
                 await tx.backups.replace_seed(node_id, was, sealed)
             else:
                 await tx.backups.replace_macaroon(node_id, each.name, was, sealed)
             await tx.replaced_backups.add(node_id, each.name or "", was, now=now)
+        await quotas.check_replaced(tx, fleet.rules.quotas, organization_id)
         await tx.audit.add(
             at=now,
             actor=actor,

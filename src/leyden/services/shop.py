@@ -4,11 +4,14 @@ from datetime import timedelta
 
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
+from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
 from leyden.market.base import Account, Ahead, Market
 from leyden.payments.base import Payments, Till
 from leyden.services.paid import Paid
+from leyden.services.quotas import limits
+from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -49,6 +52,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     upkeep: Upkeep = field(default_factory=Upkeep)
     # How long the answer waits for the ticket of an order that is paid for already.
     answer_waits: timedelta = timedelta(seconds=5)
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
 
 
 class Shop(Struct, frozen=True, kw_only=True):

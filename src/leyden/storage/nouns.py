@@ -24,6 +24,7 @@ from leyden.storage.orders import Orders
 from leyden.storage.outfits import Outfits
 from leyden.storage.outputs import Outputs
 from leyden.storage.people import People
+from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
 from leyden.storage.replaced_backups import ReplacedBackups
@@ -81,6 +82,7 @@ class Nouns:
     outfits = _noun(Outfits)
     outputs = _noun(Outputs)
     people = _noun(People)
+    quotas = _noun(Quotas)
     quotes = _noun(Quotes)
     receivers = _noun(Receivers)
     replaced_backups = _noun(ReplacedBackups)

@@ -1,4 +1,4 @@
-"""The cookies: one for a session, one for a visitor who has none yet.
+"""The cookies: for a session, a visitor who has none yet, a browser that is known.
 
 Over TLS their names begin with `__Host-`, which no neighbour and no plain-text page can
 set. On a laptop there is no TLS, and cookies do not tell ports apart, so there the port
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from leyden.values import Struct
 
+_KNOWN_FOR_S = 180 * 86_400
 # What we set is made of these; the standard library's reader takes 0.25 s of processor
 # for 16 KiB of backslashes in quotes, from anybody.
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -53,6 +54,15 @@ class Cookies(Struct, frozen=True, kw_only=True):
     def guest(self) -> str:
         """The word of a visitor who is not signed in; empty is none."""
         return self.found.get(self._name("guest"), "")
+
+    @property
+    def browser(self) -> str:
+        """The word of a browser that somebody has signed in with; empty is none."""
+        return self.found.get(self._name("browser"), "")
+
+    def know(self, response: Response, word: str) -> None:
+        """Let the browser be known the next time somebody signs in."""
+        self._set(response, "browser", word, _KNOWN_FOR_S)
 
     def begin_session(self, response: Response, word: str, *, lives_s: int) -> None:
         """Let the browser keep a session."""

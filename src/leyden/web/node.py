@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -10,7 +10,7 @@ from leyden.domain import versions
 from leyden.domain.node_moves import MOVES
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
-from leyden.errors import Malformed
+from leyden.errors import LeydenError, Malformed
 from leyden.services import connecting, housekeeping, node_commands, nodes
 from leyden.services.fleet import Fleet
 from leyden.web import changes as changing
@@ -152,7 +152,12 @@ async def authority(visit: Visit) -> Response:
 
 
 def render(
-    visit: Visit, template: str, node: Node, *, status: int = 200, **shown: object
+    visit: Visit,
+    template: str,
+    node: Node,
+    *,
+    refused: LeydenError | None = None,
+    **shown: Any,
 ) -> Response:
     """Show one of a node's pages, with the frame they share."""
     allowed = {
@@ -162,7 +167,7 @@ def render(
     }
     return visit.render(
         template,
-        status=status,
+        refused=refused,
         node=node,
         root=node_root(visit),
         allowed=allowed,

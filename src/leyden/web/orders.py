@@ -75,9 +75,7 @@ async def quote(visit: Visit) -> Response:
         )
     except (Refused, Away) as error:
         return visit.render("channels/quote.html", priced=None, wrong=error.message)
-    return visit.render(
-        "channels/quote.html", priced=priced, credit_used=credit_used, wrong=""
-    )
+    return visit.render("channels/quote.html", priced=priced, credit_used=credit_used)
 
 
 async def create(visit: Visit) -> Response:
@@ -216,6 +214,5 @@ async def _asked(
         values=values,
         terms=terms,
         leases=[(blocks, blocks // _BLOCKS_A_WEEK) for blocks in auction.leases],
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

@@ -79,8 +79,7 @@ async def _shown(
         deliveries=overview.deliveries,
         older=overview.deliveries[-1].event.position if full else 0,
         secret=view.settings["webhook_secret"],
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
     if wrong is not None and wrong.retry_after_s is not None:
         response.headers["retry-after"] = str(wrong.retry_after_s)
