@@ -94,8 +94,8 @@ GUARDS = (
     Guard(
         "saved answers have a quota",
         "api/idempotency.py",
-        "            await quotas.check_answers(tx, limits, organization_id, now=now)",
-        "            pass",
+        "        await quotas.check_answers(tx, limits, mine[0], now=now)",
+        "        pass",
         _QUOTAS,
         "sqlite and answers",
     ),

@@ -15,12 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests import (
-    guards_of_names,
-    guards_of_nodes,
-    guards_of_people,
-    guards_of_quotas,
-)
 from tests.guards import Guard
 
 ROOT = Path(__file__).parents[1]
@@ -600,10 +594,6 @@ GUARDS = (
         for module in sorted(Path(__file__).parent.glob("guards_of_*.py"))
         for guard in importlib.import_module(f"tests.{module.stem}").GUARDS
     ),
-    *guards_of_nodes.GUARDS,
-    *guards_of_names.GUARDS,
-    *guards_of_people.GUARDS,
-    *guards_of_quotas.GUARDS,
 )
 
 

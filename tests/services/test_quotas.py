@@ -262,7 +262,9 @@ async def test_fifty_macaroons_at_once(yard: Yard) -> None:
         )
 
     refused = await at_once(keep)
-    assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
+    # Beyond a few that wait to be read, an organization is asked to come again.
+    assert {type(each) for each in refused} == {OverQuota, TooMany}
+    assert len(refused) == AT_ONCE - 3
     kept = await backups.macaroons(yard.fleet, HARBOUR, node.id)
     assert len(kept) == 3
     with pytest.raises(Taken):  # and not that there are too many

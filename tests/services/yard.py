@@ -25,6 +25,7 @@ from leyden.services.creation import Wish
 from leyden.services.fleet import NODE, ROUTES, Fleet, Rules
 from leyden.services.routes import Routes
 from leyden.services.starts import Starts
+from leyden.services.uploads import Uploads
 from leyden.services.watching import Watching, adopt
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -66,6 +67,7 @@ class Yard:
             clock=lambda: self.now,
             starts=Starts(4),
             rules=Rules(networks=frozenset(Network), quotas=PLENTY),
+            uploads=Uploads(per_minute=10**6),
         )
         self.begin_anew()
 
