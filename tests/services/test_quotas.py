@@ -263,7 +263,9 @@ async def test_fifty_macaroons_at_once(yard: Yard) -> None:
 
     refused = await at_once(keep)
     # Beyond a few that wait to be read, an organization is asked to come again.
-    assert {type(each) for each in refused} == {OverQuota, TooMany}
+    kinds = {type(each) for each in refused}
+    assert OverQuota in kinds
+    assert kinds <= {OverQuota, TooMany}
     assert len(refused) == AT_ONCE - 3
     kept = await backups.macaroons(yard.fleet, HARBOUR, node.id)
     assert len(kept) == 3
