@@ -213,7 +213,6 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
         sealer=Sealer(Keyring.new()),
         payments=payments,
         market=market,
-        ahead=market,
         clock=utc_now,
         rules=Rules(tickets_looks=50),
     )

@@ -199,6 +199,13 @@ _OF_MONEY = (
         "tests/market/test_pool.py",
     ),
     Guard(
+        "a ticket is made only where the account has room for it",
+        "market/offers.py",
+        "if account.available < outstanding + may_take(quote):",
+        "if False:",
+        "tests/market/test_pool.py",
+    ),
+    Guard(
         "each ticket's bid is looked at in its own time",
         "market/ends.py",
         "return any(self._seen[ref] < due for ref in refs)",

@@ -7,13 +7,12 @@ import pytest
 from leyden.domain import ledger
 from leyden.domain.orders import Status
 from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
-from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
 from leyden.payments.fake import PaymentFailed
 from leyden.services.settlement import payment_seen, payments_seen
 from leyden.services.shop import CLOSING, Rules
-from tests.services.till import CHANNEL, LIGHTHOUSE, PRICE, Till, request_of
+from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 
 async def test_paying_more_over_lightning_makes_credit(till: Till) -> None:
@@ -269,43 +268,3 @@ async def test_every_fee_is_inside_what_credit_is_held_against(
     expected = Status.CREATED if covered else Status.WAITING_PAYMENT
     assert await till.status(order) is expected
     assert await till.credit() == max(sats - PRICE, 0)
-
-
-class Begun(list[str]):
-    """A market that may begin before a payment is booked."""
-
-    def begin(self, order_id: str, quote: Quote) -> None:
-        assert quote.channel == CHANNEL
-        self.append(order_id)
-
-
-async def test_a_ticket_is_begun_once_when_its_payment_is_seen(till: Till) -> None:
-    till.ahead = begun = Begun()
-    order = await till.create()
-    till.payments.pay(request_of(order))
-    await till.hear()
-    assert begun == [order.id]
-    await till.hear_again()
-    await till.work()
-    await till.hear()
-    assert begun == [order.id]
-    assert await till.status(order) is Status.CREATED
-
-
-async def test_no_ticket_is_begun_for_money_that_buys_none(till: Till) -> None:
-    till.ahead = begun = Begun()
-    order = await till.create()
-    short = Invoice(
-        payment_hash=order.payment_hash, state=InvoiceState.ACCEPTED, sats=Sats(1)
-    )
-    await payment_seen(till.shop, short, now=till.now)
-    cancelled = await till.create()
-    till.payments.pay(request_of(cancelled))
-    await till.cancel(cancelled)
-    await till.hear()
-    crowd = [await till.create() for _ in range(2)]
-    for each in crowd:
-        till.payments.pay(request_of(each))
-    told = [till.payments.invoices[each.payment_hash] for each in crowd]
-    await payments_seen(till.shop, told, now=till.now)
-    assert begun == []

@@ -17,7 +17,6 @@ from leyden.domain.payments import Invoice, PaymentRequest, Sighting
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
-from leyden.market.base import Ahead
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.services import (
@@ -30,7 +29,6 @@ from leyden.services import (
     tickets,
 )
 from leyden.services.due import Due
-from leyden.services.paid import Paid
 from leyden.services.shop import (
     CLOSING,
     EVERYTHING,
@@ -75,9 +73,7 @@ class Till:
     sealer: Sealer
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    ahead: Ahead | None = None
     rules: Rules = field(default_factory=Rules)
-    paid: Paid = field(default_factory=Paid)
     now: datetime = NOW
     told: list[Sighting] = field(default_factory=list)
 
@@ -91,10 +87,8 @@ class Till:
             sealer=self.sealer,
             payments=self.payments,
             market=self.market,
-            ahead=self.ahead,
             clock=lambda: self.now,
             rules=self.rules,
-            paid=self.paid,
         )
 
     async def open(self) -> None:

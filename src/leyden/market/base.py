@@ -50,20 +50,6 @@ class Market(Protocol):
         ...
 
 
-class Ahead(Protocol):
-    """A market where making a ticket takes a while, and one nobody saw binds nothing.
-
-    Only where a single process makes tickets: another one's would be made for nothing.
-    """
-
-    def begin(self, order_id: str, quote: Quote) -> None:
-        """Start on the ticket of an order that is about to be paid; do not wait.
-
-        `offer` goes on with it. Where the order never asks for it nothing is lost.
-        """
-        ...
-
-
 class Account(Protocol):
     """The coins at an auction that has to have them before anything is bought."""
 

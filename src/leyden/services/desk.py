@@ -155,14 +155,6 @@ class Desk(Struct, kw_only=True):
         """Make a task due, now or then."""
         self._tasks.setdefault((kind, due or self.now), {})[order_id] = None
 
-    def paid(self) -> list[Order]:
-        """Give the orders that are paid for now, and were not before."""
-        return [
-            self._orders[order_id]
-            for order_id, _, after in self._moves
-            if after is Status.CREATING
-        ]
-
     # Writing.
 
     async def work(

@@ -10,10 +10,8 @@ from datetime import datetime
 from operator import itemgetter
 
 from leyden import logs
-from leyden.domain.orders import Status
 from leyden.domain.payments import (
     Invoice,
-    InvoiceState,
     KnownOutput,
     Outpoint,
     Output,
@@ -69,9 +67,6 @@ async def _book_alone(shop: Shop, news: tuple[str, Sighting], now: datetime) -> 
 async def _book(
     shop: Shop, news: Sequence[tuple[str, Sighting]], now: datetime
 ) -> None:
-    if len(news) == 1:
-        await _begin(shop, *news[0])
-
     async def book() -> None:
         async with shop.database.transaction() as tx:
             desk = await Desk.laid(
@@ -91,26 +86,8 @@ async def _book(
             # Side by side in the database, so that few of its pages change at a time;
             # what is told of one order keeps its order.
             await desk.work(tx, sorted(news, key=itemgetter(0)), decide)
-        shop.paid.keep(desk.paid())
 
     await until_not_stale(book)
-
-
-async def _begin(shop: Shop, order_id: str, sighting: Sighting) -> None:
-    """Have the ticket made while its payment is written down; it binds nobody."""
-    if (
-        shop.ahead is None
-        or not isinstance(sighting, Invoice)
-        or sighting.state is not InvoiceState.ACCEPTED
-    ):
-        return
-    order = await shop.database.reader.orders.find(order_id)
-    if (
-        order is not None
-        and order.status is Status.WAITING_PAYMENT
-        and sighting.sats >= order.to_be_paid
-    ):
-        shop.ahead.begin(order.id, order.quote)
 
 
 async def until_not_stale(step: Callable[[], Awaitable[None]]) -> None:

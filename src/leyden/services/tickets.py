@@ -57,7 +57,7 @@ class TicketMaker:
     async def make(self, due: Due) -> None:
         """Make the ticket of a paid order and take the payment; or give it all back."""
         shop = self._shop
-        order = shop.paid.take(due.key) or await self._found(due.key)
+        order = await self._found(due.key)
         if order.status is not Status.CREATING:
             await _leave(shop, due)
             return
@@ -90,9 +90,9 @@ class TicketMaker:
 
     async def _keep(self, made: Sequence[_Made]) -> None:
         """Book each payment and keep its ticket; the order is `created`."""
-        known = {each.order.id: each.order for each in made}
         async with self._shop.database.transaction() as tx:
-            desk = await Desk.laid(tx, known, now=self._shop.clock(), known=known)
+            ids = [each.order.id for each in made]
+            desk = await Desk.laid(tx, ids, now=self._shop.clock())
 
             def decide(each: _Made) -> None:
                 order = desk.order(each.order.id)
