@@ -50,7 +50,7 @@ from leyden.domain.payments import (
     Invoice,
     InvoiceState,
     PaymentRequest,
-    Sighting,
+    PaymentUpdate,
 )
 from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.times import utc_now
@@ -97,19 +97,19 @@ _LEFT = (
 class Telling(FakePayments):
     """A treasury that tells all it has, as fast as anyone listens."""
 
-    def __init__(self, told: Sequence[Sighting]) -> None:
+    def __init__(self, told: Sequence[PaymentUpdate]) -> None:
         super().__init__()
         self._told = told
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Have nothing to add: all is told already."""
         del requests
         return []
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell it all, then be silent."""
-        for sighting in self._told:
-            yield sighting
+        for update in self._told:
+            yield update
             await asyncio.sleep(0)  # as a socket does
         await asyncio.Event().wait()
         raise TreasuryAway
@@ -136,7 +136,7 @@ def settled(payment_hash: str) -> Invoice:
     return Invoice(payment_hash=payment_hash, state=InvoiceState.SETTLED, sats=PRICE)
 
 
-def news(payments: int) -> list[Sighting]:
+def news(payments: int) -> list[PaymentUpdate]:
     """Tell of every payment, of some twice, and of some that are not ours."""
     told = [settled(f"{number:064x}") for number in range(payments)]
     told += _DICE.sample(told, payments // 10)

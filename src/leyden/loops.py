@@ -10,10 +10,11 @@ from leyden.services import (
     following,
     issuance,
     reconciler,
+    refunds,
     sweep,
-    tickets,
     upkeep,
 )
+from leyden.services.checkout import TicketMaker
 from leyden.services.due import Due
 from leyden.services.fleet import CERTIFICATES, HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
@@ -31,7 +32,6 @@ from leyden.services.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.tickets import TicketMaker
 from leyden.tasks import Lane, Work
 
 _FORGET_EVERY = timedelta(hours=1)
@@ -46,7 +46,7 @@ STANDING_FOR_NAMES = (CERTIFICATES,)
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: tickets.withdraw,
+    WITHDRAWAL: refunds.withdraw,
     TICKETS: following.follow,
     SWEEP: sweep.sweep,
     UPKEEP: upkeep.keep,

@@ -7,7 +7,7 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
-from leyden.services.settlement import payment_seen
+from leyden.services.checkout import record_payment
 from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -327,7 +327,7 @@ async def test_an_output_has_the_sum_it_had_at_first(till: Till, other: int) -> 
     (told,) = till.payments.outputs()
     for confirmations in (0, 1, 100):
         changed = replace(told, sats=Sats(other), confirmations=confirmations)
-        await payment_seen(till.shop, changed, now=till.now)
+        await record_payment(till.shop, changed, now=till.now)
     await till.settle_down()
     assert await till.place(ledger.held(order.id)) == 10_000
     assert await till.credit() == 0

@@ -10,7 +10,7 @@ from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
 from leyden.payments.fake import PaymentFailed
-from leyden.services.settlement import payment_seen, payments_seen
+from leyden.services.checkout import record_payment, record_payments
 from leyden.services.shop import CLOSING, Rules
 from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
@@ -44,7 +44,7 @@ async def test_lightning_that_slips_through_after_the_end_becomes_credit(
     )
     till.payments.invoices[order.payment_hash] = settled
     await till.settle_down()
-    await payment_seen(till.shop, settled, now=till.now)
+    await record_payment(till.shop, settled, now=till.now)
     assert await till.credit() == PRICE
     assert await till.status(order) is Status.CANCELLED
 
@@ -73,7 +73,7 @@ async def test_both_rails_at_once_pay_once(till: Till) -> None:
 
 async def test_someone_elses_money_is_let_be(till: Till) -> None:
     order = await till.create()
-    await payment_seen(
+    await record_payment(
         till.shop,
         Invoice(payment_hash="ff" * 32, state=InvoiceState.SETTLED, sats=Sats(99)),
         now=till.now,
@@ -84,7 +84,7 @@ async def test_someone_elses_money_is_let_be(till: Till) -> None:
         sats=Sats(99),
         confirmations=6,
     )
-    await payment_seen(till.shop, elsewhere, now=till.now)
+    await record_payment(till.shop, elsewhere, now=till.now)
     assert await till.place(ledger.RECEIVED) == 0
     assert await till.status(order) is Status.WAITING_PAYMENT
 
@@ -97,7 +97,7 @@ async def test_a_treasury_that_takes_too_little_sells_nothing(till: Till) -> Non
         sats=Sats(PRICE - 1),
     )
     till.payments.invoices[order.payment_hash] = short
-    await payment_seen(till.shop, short, now=till.now)
+    await record_payment(till.shop, short, now=till.now)
     await till.settle_down()
     assert await till.status(order) is Status.WAITING_PAYMENT
     await till.pass_time(minutes=61)
@@ -116,7 +116,7 @@ async def test_a_treasury_that_holds_nothing_sells_nothing(till: Till) -> None:
             state=InvoiceState.ACCEPTED,
             sats=Sats(sats),
         )
-        await payment_seen(till.shop, nothing, now=till.now)
+        await record_payment(till.shop, nothing, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
     assert (await till.get(order)).invoice is InvoiceState.OPEN
     await till.settle_down()
@@ -141,7 +141,7 @@ async def test_what_was_told_of_a_closed_invoice_comes_too_late(till: Till) -> N
     late = Invoice(
         payment_hash=order.payment_hash, state=InvoiceState.ACCEPTED, sats=Sats(PRICE)
     )
-    await payment_seen(till.shop, late, now=till.now)
+    await record_payment(till.shop, late, now=till.now)
     await till.settle_down()
     assert await till.get(order) == waits
     assert await till.place(ledger.held(order.id)) == 0
@@ -160,7 +160,7 @@ async def test_a_payment_that_is_wanted_again_is_not_closed(till: Till) -> None:
         sats=Sats(PRICE),
         confirmations=GONE,
     )
-    await payment_seen(till.shop, gone, now=till.now)
+    await record_payment(till.shop, gone, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
     till.market.away = True
     till.payments.pay(request_of(order))
@@ -223,7 +223,7 @@ async def test_what_is_told_twice_in_one_breath_is_booked_once(till: Till) -> No
     assert await till.payments.settle(request_of(second))
     settled = till.payments.invoices[second.payment_hash]
     till.deafen()
-    await payments_seen(till.shop, [held, held, settled, settled], now=till.now)
+    await record_payments(till.shop, [held, held, settled, settled], now=till.now)
     due = await till.database.reader.tasks.next_due(CLOSING, now=till.now)
     assert due is None, "what is held is not handed back"
     await till.settle_down()
@@ -241,7 +241,7 @@ async def test_a_payment_that_cannot_be_booked_stops_no_other(till: Till) -> Non
         )
         for each, sats in zip(orders, (PRICE, 2**70, PRICE), strict=True)
     ]
-    await payments_seen(till.shop, told, now=till.now)
+    await record_payments(till.shop, told, now=till.now)
     assert [await till.status(each) for each in orders] == [
         Status.CREATING,
         Status.WAITING_PAYMENT,

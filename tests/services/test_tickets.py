@@ -16,10 +16,9 @@ from leyden.errors import SoldOut, Stale
 from leyden.market.simulated import SimulatedMarket
 from leyden.services import corrections, credit
 from leyden.services.book import OrderBook
+from leyden.services.checkout import TicketMaker, record_payment
 from leyden.services.following import ticket_moved
-from leyden.services.settlement import payment_seen
 from leyden.services.shop import TICKET
-from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
@@ -40,7 +39,7 @@ async def test_a_lightning_payment_buys_a_ticket(till: Till) -> None:
     assert await till.status(order) is Status.CREATED
     assert (await till.ticket(order)).startswith("sidecar1")
     assert await till.place(ledger.RECEIVED) == -PRICE
-    assert await till.place(ledger.PROMISED) == 0
+    assert await till.place(ledger.HELD_HTLCS) == 0
     assert till.payments.received() == PRICE
 
 
@@ -124,7 +123,7 @@ async def test_a_payment_that_goes_away_before_the_ticket_fails_the_order(
     till.payments.time_out(request_of(order))
     await till.settle_down()
     assert await till.status(order) is Status.FAILED
-    assert await till.place(ledger.PROMISED) == 0
+    assert await till.place(ledger.HELD_HTLCS) == 0
 
 
 async def test_lost_answers_are_asked_for_again(till: Till) -> None:
@@ -152,7 +151,7 @@ async def test_an_order_paid_another_way_meanwhile_is_looked_at_again(
         await take_back(till, order, coin)
         till.payments.pay(request_of(order))
         await till.hear()
-        assert (await till.get(order)).promised == PRICE
+        assert (await till.get(order)).held_htlc == PRICE
 
     market, till.market = till.market, Meanwhile(till.market, pay_another_way)
     await till.settle_down()
@@ -222,7 +221,7 @@ async def take_back(till: Till, order: Order, coin: Outpoint) -> None:
         sats=Sats(PRICE),
         confirmations=GONE,
     )
-    await payment_seen(till.shop, gone, now=till.now)
+    await record_payment(till.shop, gone, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from leyden.domain.orders import Status
 from leyden.services import accounts
-from leyden.services.orders import open_ticket
+from leyden.services.checkout import open_ticket
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace

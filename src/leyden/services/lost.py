@@ -9,10 +9,9 @@ import asyncio
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.tickets import TicketState
 from leyden.errors import Conflict, Malformed, MarketAway
-from leyden.services.desk import Desk
 from leyden.services.holding import end
-from leyden.services.settlement import until_not_stale
 from leyden.services.shop import Shop
+from leyden.services.unit_of_work import UnitOfWork, until_not_stale
 from leyden.values import replace
 
 _BATCH = 500
@@ -69,13 +68,13 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
         nonlocal abandoned
         now = shop.clock()
         async with shop.database.transaction() as tx:
-            desk = await Desk.laid(tx, [order_id], now=now)
-            current = desk.order(order_id)
+            work = await UnitOfWork.load(tx, [order_id], now=now)
+            current = work.order(order_id)
             if current.status is not order.status:
                 raise Conflict(f"the order is {current.status} meanwhile")
             # Nothing is left that could be withdrawn.
-            abandoned = end(desk, replace(current, offered=False), Event.CANCELLED)
-            await desk.written(tx)
+            abandoned = end(work, replace(current, offered=False), Event.CANCELLED)
+            await work.flush(tx)
             await tx.audit.add(
                 at=now,
                 actor=actor,

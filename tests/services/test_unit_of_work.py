@@ -1,27 +1,26 @@
-"""Many orders on the desk at once: the first are written while others are decided."""
+"""Many orders in one unit of work: all that was decided is written, or nothing."""
 
-from functools import partial
+from pathlib import Path
 
 import pytest
 
+import leyden
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import Invoice, InvoiceState
 from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.units import Sats
-from leyden.errors import Stale
-from leyden.services import invoices
-from leyden.services.desk import Desk
-from leyden.services.shop import TICKET
+from leyden.errors import NotFound, Stale
+from leyden.services.checkout import decide
+from leyden.services.shop import TICKET, Rules
+from leyden.services.unit_of_work import UnitOfWork
 from leyden.services.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.tasks import Claim
 from tests.conftest import NOW
 
-# More than are decided about before the first of them are written, and not by a whole
-# number of times.
-MANY = 600
+MANY = 600  # more than one statement takes
 QUOTE = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 
 
@@ -50,14 +49,13 @@ def an_order(number: int) -> Order:
     )
 
 
-def pay(desk: Desk, order_id: str) -> None:
-    order = desk.order(order_id)
+def pay(work: UnitOfWork, order_id: str) -> None:
     paid = Invoice(
-        payment_hash=order.payment_hash,
+        payment_hash=work.order(order_id).payment_hash,
         state=InvoiceState.SETTLED,
         sats=Sats(QUOTE.total_fee + 1),
     )
-    invoices.seen(desk, order, paid)
+    decide(work, order_id, paid, Rules())
 
 
 async def is_as_it_was(db: Database) -> bool:
@@ -74,11 +72,12 @@ async def is_as_it_was(db: Database) -> bool:
 async def test_many_are_decided_about_and_all_is_written(
     db: Database, many: list[str]
 ) -> None:
-    """What comes twice meets what it did the first time, written already or not."""
-    told = [*many, *many[::7], many[0], many[-1]]
+    """What comes twice meets what it did the first time."""
     async with db.transaction() as tx:
-        desk = await Desk.laid(tx, many, now=NOW)
-        await desk.work(tx, told, lambda order_id: pay(desk, order_id))
+        work = await UnitOfWork.load(tx, many, now=NOW)
+        for order_id in [*many, *many[::7], many[0], many[-1]]:
+            pay(work, order_id)
+        await work.flush(tx)
     held = Sats(QUOTE.total_fee + 1)
     assert await db.reader.ledger.kept_balances() == {
         ledger.held(order_id): held for order_id in many
@@ -91,15 +90,12 @@ async def test_many_are_decided_about_and_all_is_written(
 async def test_nothing_is_written_when_one_of_many_cannot_be_decided(
     db: Database, many: list[str]
 ) -> None:
-    def decide(order_id: str) -> None:
-        if order_id == many[-1]:
-            raise ValueError("the last one makes no sense")
-        pay(desk, order_id)
-
-    with pytest.raises(ValueError, match="no sense"):
+    with pytest.raises(NotFound):
         async with db.transaction() as tx:
-            desk = await Desk.laid(tx, many, now=NOW)
-            await desk.work(tx, many, decide)
+            work = await UnitOfWork.load(tx, many[:-1], now=NOW)
+            for order_id in many:
+                pay(work, order_id)
+            await work.flush(tx)
     assert await is_as_it_was(db)
 
 
@@ -109,11 +105,38 @@ async def test_nothing_is_written_when_what_is_to_be_done_also_cannot_be(
     nobodys = Claim(kind=TICKET, key=many[0], fence=7, asked=0, attempts=1, due=NOW)
     with pytest.raises(Stale):
         async with db.transaction() as tx:
-            desk = await Desk.laid(tx, many, now=NOW)
-            await desk.work(
-                tx,
-                many,
-                lambda order_id: pay(desk, order_id),
-                partial(tx.tasks.end_all, [nobodys]),
-            )
+            work = await UnitOfWork.load(tx, many, now=NOW)
+            for order_id in many:
+                pay(work, order_id)
+            await work.flush(tx)
+            await tx.tasks.end_all([nobodys])
     assert await is_as_it_was(db)
+
+
+async def test_an_order_is_loaded_as_it_is_once_it_is_locked(
+    db: Database, many: list[str]
+) -> None:
+    async with db.transaction() as tx:
+        work = await UnitOfWork.load(tx, many[:1], now=NOW)
+        pay(work, many[0])
+        await work.flush(tx)
+    async with db.transaction() as tx:
+        work = await UnitOfWork.load(tx, many[:1], now=NOW)
+        order = work.order(many[0])
+        assert (order.status, work.holds(order)) == (
+            Status.CREATING,
+            QUOTE.total_fee + 1,
+        )
+        assert work.balance(ledger.credit("harbour")) == 0
+
+
+def test_one_place_writes_the_ledger_and_saves_orders() -> None:
+    """Everybody else decides, and has it written by the unit of work."""
+    services = Path(leyden.__file__).parent
+    writers = {
+        file.relative_to(services).as_posix()
+        for file in services.rglob("*.py")
+        for text in [file.read_text()]
+        if ".ledger.post(" in text or ".orders.save(" in text
+    }
+    assert writers == {"services/unit_of_work.py"}
