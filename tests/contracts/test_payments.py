@@ -371,20 +371,20 @@ async def test_what_is_in_the_treasury_is_told(
     world: World, request_: PaymentRequest
 ) -> None:
     assert isinstance(world.payments, FakePayments | LndPayments)
-    till = world.payments
-    before = await till.holds()
+    funds = world.payments
+    before = await funds.holdings()
     await world.send(request_.onchain_address, PRICE)
 
     async def seen() -> bool:
-        return (await till.holds()).unconfirmed == before.unconfirmed + PRICE
+        return (await funds.holdings()).unconfirmed == before.unconfirmed + PRICE
 
     await until(seen)
     await world.mine(1)
 
     async def counted() -> bool:
-        after = await till.holds()
+        after = await funds.holdings()
         return after.confirmed >= before.confirmed + PRICE
 
     await until(counted)
-    assert (await till.holds()).height > before.height
-    assert (await till.holds()).in_channels is not None
+    assert (await funds.holdings()).height > before.height
+    assert (await funds.holdings()).in_channels is not None

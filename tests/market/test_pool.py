@@ -280,7 +280,7 @@ async def test_a_ticket_that_poold_lost_is_not_known(
     for _ in range(2):
         with pytest.raises(MarketAway, match="does not know the ticket"):
             await market.withdraw("one", made.ref)
-    assert await state(market, made.ref) is TicketState.LOST
+    assert await state(market, made.ref) is TicketState.MISSING
     assert await market.withdraw("one", "")  # what no order has, nobody has seen
 
 

@@ -351,3 +351,7 @@ async def test_a_part_that_the_chain_takes_back_matters_no_more_once_all_is_held
     assert await till.status(order) is Status.CREATED
     assert await till.credit() == 0
     assert till.payments.received() == PRICE
+    assert await till.database.reader.moves.of_order(order.id) == [
+        (Status.WAITING_PAYMENT, Status.CREATING),
+        (Status.CREATING, Status.CREATED),
+    ]

@@ -258,6 +258,28 @@ async def test_a_zombie_writes_nothing(till: Till) -> None:
     assert len(till.market.tickets()) == 1
 
 
+async def test_a_zombie_that_comes_with_a_ticket_writes_nothing(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    async with till.database.transaction() as tx:
+        (claim,) = await tx.tasks.claim(
+            TICKET, now=till.now, until=till.now + timedelta(seconds=30), most=1
+        )
+
+    async def be_overtaken() -> None:
+        till.market = market
+        till.now += timedelta(minutes=1)
+        await till.work()
+        assert await till.status(order) is Status.CREATED
+
+    market, till.market = till.market, Meanwhile(till.market, be_overtaken)
+    with pytest.raises(Stale):
+        await TicketMaker(till.shop).make(Work(till.database, claim))
+    assert len(till.market.tickets()) == 1
+    await till.prove()
+
+
 async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(
     till: Till,
 ) -> None:

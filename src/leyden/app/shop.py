@@ -50,7 +50,7 @@ def shop_of(platform: Platform) -> Shop | None:
         database=platform.database,
         sealer=platform.sealer,
         payments=treasury,
-        till=treasury,
+        treasury=treasury,
         market=market,
         account=account,
         clock=platform.clock,

@@ -35,7 +35,7 @@ class Market(Protocol):
         ...
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Tell where these tickets stand, LOST for those that the market never made.
+        """Return where these tickets stand, MISSING for those the market does not know.
 
         How one stands that is not told of is not known yet.
         """

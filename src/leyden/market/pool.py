@@ -115,7 +115,9 @@ class PoolMarket:
                 self._registered.pop(ref, None)
         over = await self._ends.of(tickets)
         told = {
-            ref: Progress(state=TicketState.LOST) for ref in refs if ref not in tickets
+            ref: Progress(state=TicketState.MISSING)
+            for ref in refs
+            if ref not in tickets
         }
         for ref, ticket in tickets.items():
             if ref in over:

@@ -60,9 +60,9 @@ class Payments(Protocol):
         ...
 
 
-class Till(Protocol):
-    """The treasury as whoever runs it looks at it."""
+class TreasuryFunds(Protocol):
+    """The treasury as its operator looks at it."""
 
-    async def holds(self) -> Holdings:
-        """Tell what is in it; TreasuryAway when it does not answer."""
+    async def holdings(self) -> Holdings:
+        """Return what is in it; TreasuryAway when it does not answer."""
         ...

@@ -136,7 +136,7 @@ class FakePayments:
             self.listeners -= 1
             self._watchers.remove(queue)
 
-    async def holds(self) -> Holdings:
+    async def holdings(self) -> Holdings:
         """Tell what was paid and not handed back."""
         self._answer()
         outputs = self.outputs()

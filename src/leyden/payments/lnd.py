@@ -133,8 +133,8 @@ class LndPayments:
         """Say who it is: the public key of its lnd."""
         return str((await self._plainly("GET", "/v1/getinfo"))["identity_pubkey"])
 
-    async def holds(self) -> Holdings:
-        """Tell what is in it."""
+    async def holdings(self) -> Holdings:
+        """Return what is in it."""
         return await holdings(self._treasury)
 
     async def close(self) -> None:

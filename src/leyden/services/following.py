@@ -89,7 +89,7 @@ async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:
             continue
-        if progress.state is TicketState.LOST:
+        if progress.state is TicketState.MISSING:
             if tell:
                 log.error("the market does not know a ticket of ours", order=order.id)
         elif progress.state is TicketState.BROKEN:

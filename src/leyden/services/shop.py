@@ -7,7 +7,7 @@ from leyden.domain.pricing import Terms
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
 from leyden.market.base import Account, Market
-from leyden.payments.base import Payments, Till
+from leyden.payments.base import Payments, TreasuryFunds
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -59,7 +59,7 @@ class Shop(Struct, frozen=True, kw_only=True):
     market: Market
     clock: Clock
     account: Account | None = None  # where the market buys from one
-    till: Till | None = None  # for whoever runs the shop
+    treasury: TreasuryFunds | None = None  # for whoever runs the shop
     rules: Rules = field(default_factory=Rules)
 
 

@@ -19,8 +19,8 @@ _LONGEST_REASON = 500
 _HAS_A_TICKET = (Status.CREATED, Status.SUBMITTED)
 
 
-async def lost(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
-    """Give the orders whose ticket is lost; MarketAway when it does not say soon."""
+async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
+    """List the orders whose ticket is missing; MarketAway without an answer in time."""
     found: list[Order] = []
     try:
         async with asyncio.timeout(within_s):
@@ -31,24 +31,24 @@ async def lost(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
                     status, after=after, most=_BATCH
                 ):
                     after = orders[-1].id
-                    found += await _lost_of(shop, orders)
+                    found += await _missing_of(shop, orders)
     except TimeoutError:
         raise MarketAway(why="the market takes too long to answer") from None
     return found
 
 
-async def _lost_of(shop: Shop, orders: list[Order]) -> list[Order]:
+async def _missing_of(shop: Shop, orders: list[Order]) -> list[Order]:
     told = await shop.market.progress([each.ticket_ref for each in orders])
     return [
         each
         for each in orders
         if (progress := told.get(each.ticket_ref)) is not None
-        and progress.state is TicketState.LOST
+        and progress.state is TicketState.MISSING
     ]
 
 
 async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Order:
-    """End an order whose ticket is lost; what it was paid with becomes credit.
+    """End an order whose ticket is missing; what it was paid with becomes credit.
 
     Conflict while the market knows the ticket: then the order can be cancelled. The
     second call answers the same and moves nothing.
@@ -60,7 +60,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
         return order
     if order.status not in _HAS_A_TICKET:
         raise Conflict(f"an order that is {order.status} has no ticket to lose")
-    if not await _lost_of(shop, [order]):
+    if not await _missing_of(shop, [order]):
         raise Conflict("the market knows its ticket; the order can be cancelled")
     abandoned = order
 
