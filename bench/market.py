@@ -141,7 +141,7 @@ async def paid_to_ticket(bench: Bench, rounds: int, report: Report) -> None:
         figures.add(name, time.perf_counter() - began)
     report.null(figures.ratio("bare again", "bare"))
     report.note(f"bare: {figures.median('bare') * 1_000:.1f} ms")
-    report.at_most(1.5, figures.ratio("ours", "bare", what="paid to ticket / bare"))
+    report.at_most(2.0, figures.ratio("ours", "bare", what="paid to ticket / bare"))
 
 
 async def registered_to_submitted(bench: Bench, rounds: int, report: Report) -> None:

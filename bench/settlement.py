@@ -74,6 +74,9 @@ ROUNDS = 6
 ORGANIZATIONS = 20
 _LIVES_S = 2.0
 _LONGER_MS = 1.5
+# What our rows, queue and exactly-once cost is paid for by sharing commits: a little
+# where a sync takes a tenth of a millisecond, many times over on the disks of clouds.
+_GOAL, _WHERE_SYNCS_ARE_SLOW = 1.2, 8.0
 _PRICED = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 PRICE = _PRICED.total_fee
 _DICE = random.Random(5)  # noqa: S311  no secret hangs on it
@@ -358,7 +361,7 @@ def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> 
             lambda: next(files),
             bases,
             payments,
-            goal=2.0,
+            goal=_WHERE_SYNCS_ARE_SLOW if quickly else _GOAL,
             rounds=rounds,
         )
         same = leaves_the_same(left["ours"], left["the same rows, one by one"])
@@ -418,7 +421,7 @@ def _on_postgres(report: Report, payments: int, rounds: int) -> None:
             return uvloop.run(half_of_the_rows.on_postgres(url, count))
 
         bases = {"half of the rows, eight at once": bare}
-        compare(report, "PostgreSQL", fresh, bases, payments, goal=1.0, rounds=rounds)
+        compare(report, "PostgreSQL", fresh, bases, payments, goal=_GOAL, rounds=rounds)
         kill(report, "PostgreSQL", fresh(), payments)
 
 

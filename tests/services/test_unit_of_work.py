@@ -59,14 +59,14 @@ def pay(work: UnitOfWork, order_id: str) -> None:
 
 
 async def is_as_it_was(db: Database) -> bool:
-    waiting = await db.reader.orders.in_status(Status.WAITING_PAYMENT, most=2 * MANY)
-    return (
-        len(waiting) == MANY
-        and await db.reader.ledger.sums() == {}
-        and await db.reader.ledger.kept_balances() == {}
-        and await db.reader.tasks.next_due(TICKET, now=NOW) is None
-        and await verify(db) == []
-    )
+    async with db.transaction() as tx:  # what was not given back is committed by now
+        waiting = await tx.orders.in_status(Status.WAITING_PAYMENT, most=2 * MANY)
+        return (
+            len(waiting) == MANY
+            and await tx.ledger.sums() == {}
+            and await tx.ledger.kept_balances() == {}
+            and await tx.tasks.next_due(TICKET, now=NOW) is None
+        )
 
 
 async def test_many_are_decided_about_and_all_is_written(
@@ -97,6 +97,7 @@ async def test_nothing_is_written_when_one_of_many_cannot_be_decided(
                 pay(work, order_id)
             await work.flush(tx)
     assert await is_as_it_was(db)
+    assert await verify(db) == []
 
 
 async def test_nothing_is_written_when_what_is_to_be_done_also_cannot_be(
@@ -111,6 +112,7 @@ async def test_nothing_is_written_when_what_is_to_be_done_also_cannot_be(
             await work.flush(tx)
             await tx.tasks.end_all([nobodys])
     assert await is_as_it_was(db)
+    assert await verify(db) == []
 
 
 async def test_an_order_is_loaded_as_it_is_once_it_is_locked(
