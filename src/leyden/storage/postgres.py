@@ -43,12 +43,7 @@ def _translating() -> Iterator[None]:
     cancelled_before = task.cancelling() if task else 0
     try:
         yield
-    except (
-        errors.SerializationFailure,
-        errors.DeadlockDetected,
-        # Another statement of this transaction failed, beside this one: it knows why.
-        errors.InFailedSqlTransaction,
-    ) as error:
+    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
         raise Stale from error
     except errors.IntegrityError as error:
         raise Violated(str(error)) from error
