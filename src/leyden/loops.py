@@ -10,10 +10,11 @@ from leyden.services import (
     following,
     issuance,
     reconciler,
+    refunds,
     sweep,
-    tickets,
     upkeep,
 )
+from leyden.services.checkout import TicketMaker
 from leyden.services.due import Due
 from leyden.services.fleet import CERTIFICATES, HOUSEKEEPING, NODE, ROUTES, Fleet
 from leyden.services.housekeeping import Housekeeping
@@ -31,7 +32,6 @@ from leyden.services.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.tickets import TicketMaker
 from leyden.tasks import Lane, Work
 
 _FORGET_EVERY = timedelta(hours=1)
@@ -46,7 +46,7 @@ STANDING_FOR_NAMES = (CERTIFICATES,)
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: tickets.withdraw,
+    WITHDRAWAL: refunds.withdraw,
     TICKETS: following.follow,
     SWEEP: sweep.sweep,
     UPKEEP: upkeep.keep,
@@ -83,8 +83,7 @@ def fleet_lanes(fleet: Fleet) -> list[Lane]:
     """Give the kinds of tasks that running nodes takes."""
     return [
         # Many at once: a stop may take its ten minutes, and a start wait for others.
-        # Handed: who wishes for a node waits for it.
-        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512, handed=True),
+        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512),
         Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1),
         Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1),
     ]
@@ -94,7 +93,7 @@ def shop_lanes(shop: Shop) -> list[Lane]:
     """Give the kinds of tasks that selling channels takes."""
     return [
         # Many tickets share their commits; the market takes as many as it likes.
-        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=4_096, handed=True),
+        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
         *(
             Lane(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()

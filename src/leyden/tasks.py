@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 
 from leyden import logs
@@ -99,15 +98,11 @@ class Work:
 
 
 class Lane(Struct, frozen=True, kw_only=True):
-    """One kind of task: who runs it, and how many at a time.
-
-    Where tasks are handed, those of a few commits at once may be more than that.
-    """
+    """One kind of task: who runs it, and how many at a time."""
 
     kind: str
     run: Callable[[Work], Awaitable[None]]
     at_once: int = 16
-    handed: bool = False  # claimed in the commit that makes it due
     lease: timedelta = LEASE
 
 
@@ -126,9 +121,6 @@ class Worker:
         self._clock = clock
         self._lanes = [_Running(database, lane, clock) for lane in lanes]
         database.listen(self._wake)
-        for lane in self._lanes:
-            if lane.lane.handed:
-                database.hand(lane.lane.kind, lane.take)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
         for lane in self._lanes:
@@ -151,10 +143,8 @@ class _Running:
         self._database = database
         self._clock = clock
         self._hands: dict[asyncio.Task[None], Claim] = {}
-        self._works = False
 
     async def work(self) -> None:
-        self._works = True
         extending = asyncio.create_task(self._extend())
         try:
             while True:
@@ -168,7 +158,6 @@ class _Running:
                     async with asyncio.timeout(pause):
                         await self.awake.wait()
         finally:
-            self._works = False
             extending.cancel()
             await self._give_back()
 
@@ -184,28 +173,16 @@ class _Running:
         if due > now:
             return min((due - now).total_seconds(), _LONGEST_SLEEP_S)
         async with self._database.transaction() as tx:
-            claims = await self._claim(tx, now, free)
-        self._start(claims)
-        return 0.0 if claims else _LONGEST_SLEEP_S
-
-    async def take(self, tx: Nouns) -> Callable[[], None]:
-        """Claim what this transaction makes due; it begins once that is committed."""
-        free = self.lane.at_once - len(self._hands) if self._works else 0
-        claims = await self._claim(tx, self._clock(), free) if free > 0 else []
-        return partial(self._start, claims)
-
-    async def _claim(self, tx: Nouns, now: datetime, free: int) -> list[Claim]:
-        return await tx.tasks.claim(
-            self.lane.kind, now=now, until=now + self.lane.lease, most=free
-        )
-
-    def _start(self, claims: Sequence[Claim]) -> None:
+            claims = await tx.tasks.claim(
+                self.lane.kind, now=now, until=now + self.lane.lease, most=free
+            )
         for claim in claims:
             hand = asyncio.create_task(
                 self._one(claim), name=f"{claim.kind} {claim.key}"
             )
             self._hands[hand] = claim
             hand.add_done_callback(self._free)
+        return 0.0 if claims else _LONGEST_SLEEP_S
 
     def _free(self, hand: asyncio.Task[None]) -> None:
         del self._hands[hand]

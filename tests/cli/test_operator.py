@@ -214,10 +214,11 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     assert "nothing is amiss" in migrated("overview").stdout
     assert told(migrated("fleet", "--json"))["ailing"] == []
     assert told(migrated("orders", "--json")) == {"orders": []}
-    assert told(migrated("till", "--json"))["treasury"] is None
+    assert told(migrated("treasury", "--json"))["treasury"] is None
     assert "no order needs you" in migrated("orders").stdout
     assert "those that need you" in migrated("fleet").stdout
-    assert "no channels are sold here" in migrated("till").stdout
+    assert "no channels are sold here" in migrated("treasury").stdout
+    assert migrated("till").stdout == migrated("treasury").stdout
 
 
 def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:

@@ -1,4 +1,4 @@
-"""Quotas that are in nobody's way: what they refuse, test_quotas.py shows."""
+"""Limits that no test reaches by chance: quotas are tested where they are named."""
 
 from leyden.domain.quotas import Limits, Quota
 

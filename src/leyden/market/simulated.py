@@ -80,7 +80,7 @@ class SimulatedMarket:
         with self._held():
             tickets = self._tickets
         return {
-            ref: Progress(state=TicketState.LOST)
+            ref: Progress(state=TicketState.MISSING)
             if (kept := tickets.get(ref)) is None
             else Progress(
                 state=kept.state,

@@ -7,9 +7,8 @@ from leyden.domain.pricing import Terms
 from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
-from leyden.market.base import Account, Ahead, Market
-from leyden.payments.base import Payments, Till
-from leyden.services.paid import Paid
+from leyden.market.base import Account, Market
+from leyden.payments.base import Payments, TreasuryFunds
 from leyden.services.quotas import limits
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -64,10 +63,8 @@ class Shop(Struct, frozen=True, kw_only=True):
     market: Market
     clock: Clock
     account: Account | None = None  # where the market buys from one
-    ahead: Ahead | None = None  # where the market may begin before a payment is booked
-    till: Till | None = None  # for whoever runs the shop
+    treasury: TreasuryFunds | None = None  # for whoever runs the shop
     rules: Rules = field(default_factory=Rules)
-    paid: Paid = field(default_factory=Paid)
 
 
 # Kinds of tasks. The key is the order's id, or EVERYTHING.

@@ -1,6 +1,6 @@
 """All that can be remembered, noun by noun; the same for reading and for writing."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from leyden.storage.accounts import Accounts
@@ -91,8 +91,3 @@ class Nouns:
     tasks = _noun(Tasks)
     treasury = _noun(Treasury)
     webhooks = _noun(Webhooks)
-
-
-# Claims tasks in the transaction that makes them due, if it likes; gives what is to be
-# called once that is committed.
-Take = Callable[[Nouns], Awaitable[Callable[[], None]]]

@@ -117,7 +117,7 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         database=db,
         sealer=sealer,
         payments=payments,
-        till=payments,
+        treasury=payments,
         market=market,
         clock=lambda: now[0],
         rules=Rules(answer_waits=timedelta(seconds=2), quotas=PLENTY),
