@@ -28,6 +28,7 @@ LeydenError
 ├── CannotOpen              a sealed backup stays shut: damaged, or of something else
 │   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
+│   └── Lost                     someone else has the task itself: it ends here
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
 
@@ -196,6 +197,10 @@ class WrongPassword(CannotOpen):
 
 class Stale(LeydenError):
     """Someone else moved it first; look again and retry."""
+
+
+class Lost(Stale):
+    """Another process holds this task now."""
 
 
 class Violated(LeydenError):

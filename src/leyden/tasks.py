@@ -8,6 +8,7 @@ milliseconds, and nothing polls.
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
@@ -17,8 +18,9 @@ from leyden import logs
 from leyden.domain.times import Clock
 from leyden.errors import Away, Stale
 from leyden.storage.database import Database
+from leyden.storage.homes import Hold
 from leyden.storage.nouns import Nouns
-from leyden.storage.tasks import Claim
+from leyden.storage.tasks import Claim, Shards
 from leyden.values import Struct
 
 log = logs.get()
@@ -104,6 +106,10 @@ class Lane(Struct, frozen=True, kw_only=True):
     run: Callable[[Work], Awaitable[None]]
     at_once: int = 16
     lease: timedelta = LEASE
+    at_home: bool = False  # only for processes of the home that nodes belong to
+    watched: Shards | None = None  # only for who holds the node's shard, at home
+    stands: bool = False  # goes on for as long as it is held
+    share: Callable[[], int] | None = None  # how many at the most, where that changes
 
 
 def retry_after(attempts: int) -> timedelta:
@@ -115,11 +121,17 @@ class Worker:
     """Runs the lanes until it is stopped."""
 
     def __init__(
-        self, database: Database, lanes: Sequence[Lane], *, clock: Clock
+        self,
+        database: Database,
+        lanes: Sequence[Lane],
+        *,
+        clock: Clock,
+        hold: Hold | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._lanes = [_Running(database, lane, clock) for lane in lanes]
+        hold = hold or Hold(holder=secrets.token_hex(8))
+        self._lanes = [_Running(database, lane, clock, hold) for lane in lanes]
         database.listen(self._wake)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
@@ -137,9 +149,12 @@ class Worker:
 class _Running:
     """A lane at work."""
 
-    def __init__(self, database: Database, lane: Lane, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, lane: Lane, clock: Clock, hold: Hold
+    ) -> None:
         self.lane = lane
         self.awake = asyncio.Event()
+        self._hold = hold
         self._database = database
         self._clock = clock
         self._hands: dict[asyncio.Task[None], Claim] = {}
@@ -163,26 +178,52 @@ class _Running:
 
     async def _begin(self) -> float:
         """Start what is due; say how long nothing else will be."""
-        free = self.lane.at_once - len(self._hands)
+        free = self._free_hands
         if free <= 0:
             return _LONGEST_SLEEP_S
         now = self._clock()
-        due = await self._database.reader.tasks.next_due(self.lane.kind, now=now)
+        due = await self._next_due(now)
         if due is None:
             return _LONGEST_SLEEP_S
         if due > now:
             return min((due - now).total_seconds(), _LONGEST_SLEEP_S)
         async with self._database.transaction() as tx:
-            claims = await tx.tasks.claim(
-                self.lane.kind, now=now, until=now + self.lane.lease, most=free
+            claims = await self._claim(tx, now, free)
+        self._start(claims)
+        return 0.0 if claims else _LONGEST_SLEEP_S
+
+    @property
+    def _free_hands(self) -> int:
+        most = self.lane.at_once if self.lane.share is None else self.lane.share()
+        return most - len(self._hands)
+
+    async def _next_due(self, now: datetime) -> datetime | None:
+        tasks, kind = self._database.reader.tasks, self.lane.kind
+        if self.lane.watched is None:
+            return await tasks.next_due(kind, now=now)
+        return await tasks.next_due_watched(
+            kind, self._hold, self.lane.watched, now=now
+        )
+
+    async def _claim(self, tx: Nouns, now: datetime, free: int) -> list[Claim]:
+        kind, until = self.lane.kind, now + self.lane.lease
+        if self.lane.watched is not None:
+            return await tx.tasks.claim_watched(
+                kind, self._hold, self.lane.watched, now=now, until=until, most=free
             )
+        if self.lane.at_home:
+            return await tx.tasks.claim_at_home(
+                kind, self._hold, now=now, until=until, most=free
+            )
+        return await tx.tasks.claim(kind, now=now, until=until, most=free)
+
+    def _start(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
             hand = asyncio.create_task(
                 self._one(claim), name=f"{claim.kind} {claim.key}"
             )
             self._hands[hand] = claim
             hand.add_done_callback(self._free)
-        return 0.0 if claims else _LONGEST_SLEEP_S
 
     def _free(self, hand: asyncio.Task[None]) -> None:
         del self._hands[hand]
@@ -226,14 +267,15 @@ class _Running:
                 await self._extend_all()
 
     async def _extend_all(self) -> None:
-        if not (hands := dict(self._hands)):
+        # In one order, whoever does so: else two wait for each other's rows.
+        hands = sorted(self._hands.items(), key=lambda each: each[1].key)
+        if not hands:
             return
         until = self._clock() + self.lane.lease
         async with self._database.transaction() as tx:
+            extend = tx.tasks.stand if self.lane.stands else tx.tasks.extend
             lost = [
-                hand
-                for hand, claim in hands.items()
-                if not await tx.tasks.extend(claim, until=until)
+                hand for hand, claim in hands if not await extend(claim, until=until)
             ]
         for hand in lost:
             hand.cancel()

@@ -5,6 +5,7 @@ import base64
 import contextlib
 import ipaddress
 import random
+import shutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -50,6 +51,9 @@ class Hands(Protocol):
     async def ask_to_stop(self, node: Node) -> None:
         """Do what an owner does with /v1/stop."""
 
+    async def lose(self, node: Node) -> None:
+        """Let its lnd end and its folder vanish, while nobody looks."""
+
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
@@ -91,6 +95,9 @@ class FakeHands:
 
     async def ask_to_stop(self, node: Node) -> None:
         self._fake.end(node.id, asked=True)
+
+    async def lose(self, node: Node) -> None:
+        self._fake.lose(node.id)
 
 
 class LocalHands:
@@ -157,6 +164,13 @@ class LocalHands:
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.call(node, "POST", "/v1/stop", {})
+
+    async def lose(self, node: Node) -> None:
+        assert isinstance(self.runtime, LocalRuntime)
+        self.runtime.close()
+        await processes.stop(self.identity(node), grace_s=0)
+        shutil.rmtree(self.root / node.id)
+        self.runtime = self._made()
 
     async def call(
         self, node: Node, method: str, path: str, body: object = None

@@ -15,7 +15,7 @@ from leyden.app.programs import Binary, within_reach
 from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import Network
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway.certificates import Authority, found_or_created
+from leyden.gateway.certificates import Authority
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.roots import Roots
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
@@ -31,7 +31,7 @@ from leyden.services.platform import Platform
 from leyden.services.quotas import limits
 from leyden.services.starts import Starts
 from leyden.services.uploads import Uploads
-from leyden.services.watching import Watching, adopt
+from leyden.services.watching import Watching
 from leyden.settings import Settings
 
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
@@ -49,19 +49,22 @@ def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
 
 
 @asynccontextmanager
-async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
-    """Find the nodes that run already, listen to them, and keep the gateway up.
+async def looked_after(
+    given: Settings, fleet: Fleet, watching: Watching
+) -> AsyncIterator[None]:
+    """Listen to the nodes that are watched here, and keep the gateway up.
 
     A thousand nodes take some seconds to find, in which requests are answered already:
     nothing that is asked for needs them found, and no lnd is started beside another.
     """
     runtime = fleet.runtime
-    watching = Watching(fleet)
     runtime.watch(watching.hear)
     tasks = [
-        asyncio.create_task(_find_again(given, fleet), name="nodes found again"),
+        asyncio.create_task(_found(given, fleet, watching), name="nodes found again"),
         asyncio.create_task(certificates.watch(fleet), name="certificates"),
     ]
+    if not fleet.database.is_alone:
+        tasks.append(asyncio.create_task(watching.tend(), name="nodes tended"))
     if isinstance(runtime, LocalRuntime):
         fenced = fencing.kept(given, runtime.layout)
         tasks.append(asyncio.create_task(fenced, name="fence"))
@@ -79,15 +82,17 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
             runtime.close()
 
 
-async def _find_again(given: Settings, fleet: Fleet) -> None:
+async def _found(given: Settings, fleet: Fleet, watching: Watching) -> None:
+    """Say that nodes are found again, and what is new for their owners."""
+    await watching.found.wait()
+    log.info("nodes found again", running=watching.adopted)
     while True:
         try:
-            log.info("nodes found again", running=await adopt(fleet))
             await tell_of_updates(fleet)
             if isinstance(fleet.runtime, LocalRuntime):
                 await origins.warn(fleet, fleet.runtime.layout, doors.origins(given))
         except (Away, Stale) as error:
-            log.warning("nodes are not found yet", why=error.message)
+            log.warning("owners are not told of updates yet", why=error.message)
             await asyncio.sleep(_AGAIN_S)
         else:
             return
@@ -103,8 +108,7 @@ def _fleet(
         binary = within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
     gate = fencing.gate(given, layout)
-    folder = given.home_path / "authority"
-    authority = found_or_created(folder, now=platform.clock())
+    authority = Authority(given.home_path / "authority")
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,

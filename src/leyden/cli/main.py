@@ -23,6 +23,7 @@ _HEADINGS = {
         "worker": "leyden.cli.serve",
         "gateway": "leyden.cli.serve",
         "migrate": "leyden.cli.setup",
+        "home": "leyden.cli.operator.home",
         "config": "leyden.cli.setup",
         "doctor": "leyden.cli.setup",
         "daemons": "leyden.cli.daemons",

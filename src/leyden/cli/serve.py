@@ -18,8 +18,9 @@ log = logs.get()
 def serve() -> None:
     """Answer the API.
 
-    On PostgreSQL run as many as you like, and `leyden worker` beside them. On SQLite
-    there is one process, and it does the worker's part as well.
+    On PostgreSQL run as many as you like, and `leyden worker` beside them; with local
+    nodes in one home, on one machine. On SQLite there is one process, and it does the
+    worker's part as well.
 
     \b
     leyden serve
@@ -36,6 +37,8 @@ def serve() -> None:
 @click.command()
 def worker() -> None:
     """Do what runs by itself: nodes, payments, webhooks. Any number on PostgreSQL.
+
+    They share the nodes of one home, on one machine.
 
     \b
     leyden worker

@@ -55,6 +55,11 @@ def network_folder(home: Path, chain: Chain) -> Path:
     return home / "data" / "chain" / "bitcoin" / chain
 
 
+def wallet(home: Path, chain: Chain) -> Path:
+    """Say where lnd keeps the wallet; without it lnd would make a new one."""
+    return network_folder(home, chain) / "wallet.db"
+
+
 def channel_backup(home: Path, chain: Chain) -> Path:
     """Say where lnd keeps its own encrypted backup of channels."""
     return network_folder(home, chain) / "channel.backup"

@@ -41,7 +41,8 @@ class Runtime(Protocol):
         """Start the node's lnd, and say how far it is after each step.
 
         Left at any step and begun again it comes to the same end. An lnd that runs
-        already is given as it is, with the revision it was started with.
+        already is given as it is, with the revision it was started with. SetupError
+        where the node has a wallet and nothing of it is here.
         """
         ...
 
@@ -54,7 +55,9 @@ class Runtime(Protocol):
         ...
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known of the process that the node names.
+        """Say what is known of the process that the node names, or that it is unknown.
+
+        Unknown is a node of which nothing is here: that it has ended was not seen.
 
         From then on `watch` hears what becomes of it: this is how processes are
         adopted that an earlier run of ours has started.
@@ -63,6 +66,10 @@ class Runtime(Protocol):
 
     def watch(self, tell: Tell) -> None:
         """Call `tell` with a node's id for each thing that is seen from now on."""
+        ...
+
+    def forget(self, node_id: str) -> None:
+        """Stop watching a node, which goes on: somebody else watches it."""
         ...
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
-from leyden.errors import Conflict
+from leyden.errors import Conflict, SetupError
 from leyden.lnd.tail import News, Place
 from leyden.runtimes.base import Checkpoint, Found, Outfit, Tell, Usage
 
@@ -34,6 +34,8 @@ class FakeRuntime:
     ) -> AsyncGenerator[Checkpoint, None]:
         """Remember a home, then a process; break off where it was told to."""
         self._fail_after("nothing")
+        if node.has_wallet and node.id not in self.homes:
+            raise SetupError(f"node {node.id}: its wallet is not here")
         host = f"127.77.0.{node.slot % 255}"
         if node.id not in self.running:
             self.homes[node.id] = outfit
@@ -61,6 +63,8 @@ class FakeRuntime:
 
     async def observe(self, node: Node) -> Observation:
         """Say what is known."""
+        if node.id not in self.homes:
+            return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
         if seen is None or seen.process != node.process:
             return Observation(process=node.process, alive=False)
@@ -69,6 +73,14 @@ class FakeRuntime:
     def watch(self, tell: Tell) -> None:
         """Tell of what `say` and `end` make happen."""
         self._tell = tell
+
+    def forget(self, node_id: str) -> None:
+        """Do nothing: whoever watches hears of all nodes."""
+
+    def lose(self, node_id: str) -> None:
+        """Let a node's home vanish, and its lnd without a word."""
+        self.homes.pop(node_id, None)
+        self.running.pop(node_id, None)
 
     def say(self, node_id: str, state: State) -> None:
         """Let a node's lnd come to a state."""

@@ -69,6 +69,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.
 NODE = "node"
+WATCH = "watch"  # the key is a shard's number
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"
 CERTIFICATES = "certificates"

@@ -2,6 +2,7 @@
 
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
     tables_certificates,
+    tables_home,
     tables_money,
     tables_nodes,
     tables_people,

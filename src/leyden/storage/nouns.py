@@ -12,6 +12,7 @@ from leyden.storage.corporate import CorporateAccounts
 from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
+from leyden.storage.homes import Homes
 from leyden.storage.invitations import Invitations
 from leyden.storage.issued import IssuedCertificates
 from leyden.storage.keys import Keys
@@ -70,6 +71,7 @@ class Nouns:
     counts = _noun(Counts)
     coupons = _noun(Coupons)
     deliveries = _noun(Deliveries)
+    homes = _noun(Homes)
     invitations = _noun(Invitations)
     issued = _noun(IssuedCertificates)
     keys = _noun(Keys)

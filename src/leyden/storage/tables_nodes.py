@@ -54,6 +54,8 @@ nodes = Table(
     Column("expires", BigInteger),
     Column("edition", BigInteger, nullable=False),
     Column("settings", Text, nullable=False),  # JSON, without the secrets
+    # 1 once its lnd was seen to have one; it is not started without, unless told to.
+    Column("has_wallet", Integer, nullable=False, server_default="0"),
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0012_log_places"
-down_revision = "0008_quotas"
+down_revision = "0009_home"
 
 
 def upgrade() -> None:
