@@ -5,16 +5,19 @@ connection or to another test that asks; this range is never chosen by the syste
 """
 
 import fcntl
+import os
 import socket
 import tempfile
 from pathlib import Path
+
+from tests.reaper import PORTS
 
 _FIRST, _LAST = 28_000, 32_700  # below what the system gives to connections
 
 
 def free_port() -> int:
     """Give a port that nobody uses, and that no other test will be given soon."""
-    ledger = Path(tempfile.gettempdir()) / "leyden-test-ports"
+    ledger = Path(os.environ.get(PORTS, f"{tempfile.gettempdir()}/leyden-test-ports"))
     with ledger.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)

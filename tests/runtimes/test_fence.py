@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network, ip_network
 from pathlib import Path
 from typing import Self
@@ -233,25 +233,34 @@ def test_others_go_where_they_went_and_the_gateway_comes_in(fence: Fence) -> Non
 
 
 @pytest.fixture
-def island() -> Iterator[str]:
-    """A network of its own in which every address is somewhere out there."""
-    name = f"leyden-{secrets.token_hex(4)}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    try:
-        for words in (
-            "link set lo up",
-            "link add out arp off type veth peer name void",
-            "link set void up",
-            "link set out up",
-            "addr add 45.45.45.1/24 dev out",
-            "addr add 2a00:45::1/64 dev out nodad",
-            "route add default dev out",
-            "-6 route add default dev out",
-        ):
-            subprocess.run(["ip", "-n", name, *words.split()], check=True)
-        yield name
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=True)
+def island() -> Iterator[Sequence[str]]:
+    """The words that lead to a network in which every address is out there.
+
+    It has no name, so that it ends with the process that is in it.
+    """
+    with subprocess.Popen(["unshare", "--net", "/bin/sleep", "600"]) as settler:
+        try:
+            ours = Path("/proc/self/ns/net").readlink()
+            deadline = time.monotonic() + WITHIN_S
+            while Path(f"/proc/{settler.pid}/ns/net").readlink() == ours:
+                assert settler.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+            inside = ("nsenter", f"--net=/proc/{settler.pid}/ns/net")
+            for words in (
+                "link set lo up",
+                "link add out arp off type veth peer name void",
+                "link set void up",
+                "link set out up",
+                "addr add 45.45.45.1/24 dev out",
+                "addr add 2a00:45::1/64 dev out nodad",
+                "route add default dev out",
+                "-6 route add default dev out",
+            ):
+                subprocess.run([*inside, "ip", *words.split()], check=True)
+            yield inside
+        finally:
+            settler.kill()
 
 
 @pytest.mark.parametrize(
@@ -279,7 +288,7 @@ def island() -> Iterator[str]:
     ],
 )
 def test_only_what_is_public_leaves_the_machine(
-    island: str,
+    island: Sequence[str],
     host: str,
     leaves: bool,  # noqa: FBT001  a line of the table
 ) -> None:
@@ -291,20 +300,19 @@ def test_only_what_is_public_leaves_the_machine(
     )
     home = Path("/an/island")
     fence = Fence(home=home, seats=seats, closed=closed, locked=ours)
-    inside = ("ip", "netns", "exec", island)
     leaving = (
         "table inet leaving { counter sent { }\nchain leaving { type filter hook "
         "postrouting priority 0; udp dport 7 counter name sent\n}\n}"
     )
     subprocess.run(
-        [*inside, "nft", "-f", "-"],
+        [*island, "nft", "-f", "-"],
         input=fence.rules() + leaving,
         text=True,
         check=True,
     )
-    said = call(user(fence, 3), host, 7, "SOCK_DGRAM", *inside)
+    said = call(user(fence, 3), host, 7, "SOCK_DGRAM", *island)
     listed = subprocess.run(
-        [*inside, "nft", "list", "counter", "inet", "leaving", "sent"],
+        [*island, "nft", "list", "counter", "inet", "leaving", "sent"],
         capture_output=True,
         text=True,
         check=True,

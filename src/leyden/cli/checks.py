@@ -13,8 +13,6 @@ import click
 from leyden.cli.building import building
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
-from leyden.daemons.catalogue import ToolSet
-from leyden.daemons.toolchain import toolchain
 from leyden.errors import SetupError
 
 _ROOT = Path(__file__).parents[3]
@@ -24,13 +22,14 @@ _CHECKS: dict[str, Sequence[str]] = {
     "types": ("mypy",),
     "arrows": ("lint-imports", "--no-logo"),
     "written": ("python", "-m", "leyden.storage.writing"),
+    "guards": ("pytest", "-q", "-m", "not long", "tests/test_mutations.py"),
 }
 
 
 @click.command()
 @click.option("--write", is_flag=True, help="First write down changed SQL statements.")
 def check(*, write: bool) -> None:
-    """Run the linters, the type checker and the test of the arrows.
+    """Run the linters, the type checker, and the tests of arrows and guards.
 
     \b
     leyden check
@@ -69,16 +68,21 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     leyden test tests/api -k whitelist   # some
     """
     _from_a_clone()
+    marker = () if long else ("-m", "not long")
     if not arguments:
         _build_daemons()
-    marker = () if long else ("-m", "not long")
-    # A file's tests stay together: they may share a running platform.
-    everything = ("-n", str(os.cpu_count() or 1), "--dist=loadfile", "--durations=15")
-    command = ("pytest", *marker, *(arguments or everything))
-    code = subprocess.run(_ours(command), cwd=_ROOT, check=False).returncode
-    if not arguments:
-        code = _test_auctioneer() or code
-    sys.exit(code)
+        arguments = (
+            *("-n", str(os.cpu_count() or 1)),
+            # A file's tests stay together, as they may share a running platform; the
+            # longest files come first, so that no processor is left with one alone.
+            *("--dist=loadfile", "--no-loadscope-reorder", "--longest-first"),
+            *("--durations=15", "--ask-again"),
+        )
+    command = _ours(("pytest", *marker, *arguments))
+    sys.stdout.flush()
+    # In our place: whoever ends this process ends the tests, and whatever they started.
+    os.chdir(_ROOT)
+    os.execv(command[0], [*command])  # noqa: S606  no shell
 
 
 def _build_daemons() -> None:
@@ -87,15 +91,6 @@ def _build_daemons() -> None:
     cache = builds.default_cache(os.environ)
     with building() as progress:
         asyncio.run(builds.build(everything, cache=cache, progress=progress))
-
-
-def _test_auctioneer() -> int:
-    module = ToolSet(name="auctioneer", programs=(), folder=_ROOT / "auctioneer")
-    cache = builds.default_cache(os.environ)
-    go = asyncio.run(toolchain(cache, oldest=module.go, environment=os.environ))
-    return subprocess.run(
-        (go, "test", "./..."), cwd=module.folder, check=False
-    ).returncode
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

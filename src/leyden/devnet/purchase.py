@@ -1,4 +1,4 @@
-"""Buying a channel from the platform, step by step, whoever pays and whoever gets it."""
+"""Buying a channel from the platform, whoever pays and whoever gets it."""
 
 import asyncio
 import contextlib
