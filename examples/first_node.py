@@ -3,7 +3,8 @@
     eval "$(leyden dev env)"
     python3 examples/first_node.py "harbour light"
 
-Makes a node, gives it a wallet, and asks it who it is. The password and the seed go
+Makes a node, gives it a wallet, and asks it who it is. Without a name the node gets one
+that no other node has. The password and the seed go
 straight to the node, over TLS that ends in the node; the platform sees neither.
 """
 
@@ -16,6 +17,7 @@ import socket
 import ssl
 import sys
 import time
+import urllib.error
 import urllib.request
 from typing import Any
 
@@ -33,8 +35,11 @@ def platform(url: str, body: object = None) -> Any:
         data=None if body is None else json.dumps(body).encode(),
         headers={"X-SERVICE-AUTH": KEY, "Content-Type": "application/json"},
     )
-    with DIRECT.open(request) as answer:
-        return json.load(answer)
+    try:
+        with DIRECT.open(request) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        sys.exit(f"{error.code}: {json.load(error)['message']}")
 
 
 def node(endpoint: str, path: str, body: object = None, macaroon: str = "") -> Any:
@@ -96,4 +101,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(" ".join(sys.argv[1:]) or "harbour light")
+    main(" ".join(sys.argv[1:]) or f"light {secrets.token_hex(3)}")

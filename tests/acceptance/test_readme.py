@@ -120,6 +120,22 @@ def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
         typed([first, "kept=$(mktemp -d)", last], clone, environment)
 
 
+@pytest.fixture(params=[0, 500_000], ids=["paid for", "with credit"])
+def credit(
+    request: pytest.FixtureRequest, up: Path, environment: dict[str, str]
+) -> int:
+    """What each page is tried with, so that all of it is typed twice on one home."""
+    sats: int = request.param
+    if sats:
+        given = [
+            f"./leyden coupon create --amount {sats} > given",
+            "./leyden flow redeem \"$(grep -o '[0-9a-f-]*FC' given)\"",
+        ]
+        typed(given, up, environment)
+    return sats
+
+
+@pytest.mark.usefixtures("credit")
 def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> None:
     _, _, others = commands()
     done = typed(others, up, environment)
@@ -128,6 +144,7 @@ def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> No
     assert "the channel is active" in done.stdout
 
 
+@pytest.mark.usefixtures("credit")
 def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) -> None:
     _, *between, _ = blocks("docs/quickstart.md")
     done = typed(between, up, environment)
@@ -137,6 +154,7 @@ def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) 
     assert '"message"' not in done.stdout
 
 
+@pytest.mark.usefixtures("credit")
 def test_the_examples_of_the_api_work_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:
@@ -145,6 +163,7 @@ def test_the_examples_of_the_api_work_as_written(
     assert refused == ["node is already up to date", "not found"], "as the page says"
 
 
+@pytest.mark.usefixtures("credit")
 def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]
 ) -> None:

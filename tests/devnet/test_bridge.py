@@ -1,6 +1,7 @@
 """A program that cannot look up a node's name reaches it all the same."""
 
 import asyncio
+import contextlib
 import ssl
 from pathlib import Path
 
@@ -51,3 +52,33 @@ async def test_a_node_that_is_away_hangs_up(lamp: Path, tmp_path: Path) -> None:
         reader, writer = await asyncio.open_connection(host, int(to), ssl=near)
         assert await reader.read() == b""
         writer.close()
+
+
+def test_who_is_still_connected_at_its_end_leaves_no_line_behind(
+    lamp: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What plays a story prints its steps and nothing else."""
+    far = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    far.load_cert_chain(lamp, lamp.with_suffix(".key"))
+    ended: list[bytes] = []
+
+    async def story() -> None:
+        def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"ahoy\n")
+
+        server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=far)
+        port = server.sockets[0].getsockname()[1]
+        node = Node(host="127.0.0.1", port=port, name="localhost", authority=lamp)
+        async with server:
+            async with bridged(node, tmp_path) as bridge:
+                near = ssl.create_default_context(cafile=bridge.certificate)
+                host, _, to = bridge.address.rpartition(":")
+                reader, writer = await asyncio.open_connection(host, int(to), ssl=near)
+                assert await reader.readline() == b"ahoy\n"
+            with contextlib.suppress(OSError):
+                ended.append(await reader.read())
+            writer.close()
+
+    asyncio.run(story())
+    assert ended in ([], [b""]), "nobody is left on a bridge that is gone"
+    assert [record.getMessage() for record in caplog.records] == []

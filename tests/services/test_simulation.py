@@ -29,6 +29,7 @@ from leyden.services.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
+from tests.reaper import in_memory
 from tests.services.mortal import Fuse, MortalDatabase, mortal
 from tests.services.till import (
     HARBOUR,
@@ -231,9 +232,8 @@ class Life:
 
 
 async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timedelta:
-    memory = Path("/dev/shm")  # noqa: S108  what is tested here is not the disk
-    place = memory if memory.is_dir() else None
-    with tempfile.TemporaryDirectory(dir=place) as folder:
+    # In memory: what is tested here is not the disk.
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         shutil.copy(template, f"{folder}/leyden.db")
         database = await open_database(f"sqlite:///{folder}/leyden.db")
         try:

@@ -29,7 +29,7 @@ _CHECKS: dict[str, Sequence[str]] = {
 @click.command()
 @click.option("--write", is_flag=True, help="First write down changed SQL statements.")
 def check(*, write: bool) -> None:
-    """Run the linters, the type checker and the test of the arrows.
+    """Run the linters, the type checker, and the tests of arrows and guards.
 
     \b
     leyden check
@@ -71,14 +71,12 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     marker = () if long else ("-m", "not long")
     if not arguments:
         _build_daemons()
-        # A file's tests stay together: they may share a running platform.
-        processors = str(os.cpu_count() or 1)
         arguments = (
-            "-n",
-            processors,
-            "--dist=loadfile",
-            "--durations=15",
-            "--ask-again",
+            *("-n", str(os.cpu_count() or 1)),
+            # A file's tests stay together, as they may share a running platform; the
+            # longest files come first, so that no processor is left with one alone.
+            *("--dist=loadfile", "--no-loadscope-reorder", "--longest-first"),
+            *("--durations=15", "--ask-again"),
         )
     command = _ours(("pytest", *marker, *arguments))
     sys.stdout.flush()

@@ -55,16 +55,33 @@ async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
         except OSError:
             writer.close()
             return
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_pass_on(reader, back))
-            group.create_task(_pass_on(there, writer))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pass_on(reader, back))
+                group.create_task(_pass_on(there, writer))
+        except BaseException:
+            for each in (back, writer):
+                each.transport.abort()
+            raise
 
-    server = await asyncio.start_server(carry, "127.0.0.1", 0, ssl=near)
+    carrying: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Were this a coroutine, asyncio would run it, and print a traceback when it is
+        # cancelled because the program ends (Python 3.11).
+        task = asyncio.create_task(carry(reader, writer))
+        carrying.add(task)
+        task.add_done_callback(carrying.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=near)
     port = server.sockets[0].getsockname()[1]
     try:
         yield Bridge(address=f"127.0.0.1:{port}", certificate=certificate)
     finally:
         server.close()
+        for task in carrying:
+            task.cancel()
+        await asyncio.gather(*carrying, return_exceptions=True)
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
