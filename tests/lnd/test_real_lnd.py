@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
 from leyden.domain import node_settings
-from leyden.domain.node_settings import NodeSettings
+from leyden.domain.addresses import Reach
+from leyden.domain.node_settings import Calls, NodeSettings
 from leyden.domain.versions import OFFERED, Version
 from leyden.errors import NodeAway
 from leyden.lnd import keys
@@ -38,6 +40,10 @@ pytestmark = pytest.mark.real
 NAME = "harbour.nodes.example"
 AUTHORITY = Authority()
 PATIENCE_S = 60
+# Signers of these tests are on this machine, or nowhere.
+ANYWHERE = Calls(
+    remotesigninghost=Reach(exceptions=(ip_network("0.0.0.0/0"), ip_network("::/0")))
+)
 NO_PEERS = Neutrino(only_peers=("127.0.0.1:1",))
 MACAROON = "0201036c6e6402" + "ab" * 40
 
@@ -68,7 +74,8 @@ def a_node(**more: object) -> NodeSettings:
             "alias": "harbour light",
             "color": "#3399FF",
             **more,
-        }
+        },
+        calls=ANYWHERE,
     )
 
 
