@@ -148,7 +148,7 @@ class Yard:
     async def work(self) -> int:
         """Do whatever is due, until nothing is; give how many tasks that were."""
         if not self.watching._held:  # whoever had them has died
-            await self.watch(since=LEASE)
+            await self.watch(since=2 * LEASE)
             await self.work()
         done = 0
         steps: dict[str, Callable[[Work], Awaitable[None]]] = {
@@ -197,4 +197,4 @@ class Yard:
         """Come back after a kill -9: leases have run out, nodes are found again."""
         self.begin_anew()
         self.now += LEASE
-        return await self.watch()
+        return await self.watch(since=2 * LEASE)
