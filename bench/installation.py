@@ -39,8 +39,11 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
 from leyden.services import accounts, creation, orders, sign_in
+from leyden.services import fleet as fleet_rules
+from leyden.services import shop as shop_rules
 from leyden.services.fleet import Fleet
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.shop import Shop
 from leyden.services.starts import Starts
 from leyden.settings import Settings
@@ -187,6 +190,7 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             authority=certificates.open_or_create(folder / "authority", now=utc_now()),
             clock=utc_now,
             starts=Starts(1),
+            rules=fleet_rules.Rules(quotas=limits(platform.settings)),
         )
         shop = Shop(
             database=platform.database,
@@ -194,12 +198,19 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             payments=FakePayments(),
             market=SimulatedMarket(),
             clock=utc_now,
+            rules=shop_rules.Rules(quotas=limits(platform.settings)),
         )
         yield replace(platform, fleet=fleet, shop=shop)
 
 
 def _settings(folder: Path) -> Settings:
-    return Settings(home=str(folder), requests_per_minute=10**9)
+    return Settings(
+        home=str(folder),
+        requests_per_minute=10**9,
+        nodes_per_organization=10**9,
+        unpaid_orders_per_organization=10**9,
+        idempotency_keys_per_organization=10**9,
+    )
 
 
 async def _serve(folder: Path, port: int) -> None:

@@ -21,7 +21,7 @@ from leyden.domain.versions import OFFERED
 from leyden.domain.webhook_urls import Allowed
 from leyden.domain.webhooks import UpdateAvailable
 from leyden.services import webhooks
-from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.services.courier import AT_ONCE, WEBHOOKS, Courier, deliver
 from leyden.services.outfitting import webhook_secret_purpose
 from leyden.storage.database import Database, open_database
 from leyden.storage.outfits import SealedOutfit
@@ -123,7 +123,7 @@ class Postbox:
             sender=HttpSender(egress, allowed=_ANYTHING),
             clock=utc_now,
         )
-        lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=1_024)
+        lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=AT_ONCE)
         worker = Worker(self.database, [lane], clock=utc_now)
         working = asyncio.create_task(worker.run())
         try:

@@ -21,6 +21,7 @@ import uvloop
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_ID = re.compile(rb"\nwebhook-id: *(\S+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Heard:
     path: str
     body: str
     at_s: float
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def serve() -> None:
     uvloop.run(_serve())
 
 
-_heard: list[tuple[str, str, float]] = []
+_heard: list[tuple[str, str, float, str]] = []
 
 
 class _Receiver(asyncio.Protocol):
@@ -93,16 +95,18 @@ class _Receiver(asyncio.Protocol):
                 return
             body = self._said[end + 4 : end + 4 + size]
             self._said = self._said[end + 4 + size :]
-            self._take(head.split(b" ", 2)[1].decode(), body)
+            named = _ID.search(head)
+            id_ = named[1].decode() if named else ""
+            self._take(head.split(b" ", 2)[1].decode(), body, id_)
 
-    def _take(self, path: str, body: bytes) -> None:
+    def _take(self, path: str, body: bytes, id_: str) -> None:
         if path == "/heard":
             listed = json.dumps(_heard).encode()
             _heard.clear()
             head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n" % len(listed)
             self._transport.write(head + b"Connection: close\r\n\r\n" + listed)
             return
-        _heard.append((path, body.decode(), time.monotonic()))
+        _heard.append((path, body.decode(), time.monotonic(), id_))
         if path.startswith("/prompt"):
             self._transport.write(_ANSWER)
         elif path.startswith("/reset"):

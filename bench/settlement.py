@@ -50,7 +50,7 @@ from leyden.domain.payments import (
     Invoice,
     InvoiceState,
     PaymentRequest,
-    Sighting,
+    PaymentUpdate,
 )
 from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.times import utc_now
@@ -74,6 +74,9 @@ ROUNDS = 6
 ORGANIZATIONS = 20
 _LIVES_S = 2.0
 _LONGER_MS = 1.5
+# What our rows, queue and exactly-once cost is paid for by sharing commits: a little
+# where a sync takes a tenth of a millisecond, many times over on the disks of clouds.
+_GOAL, _WHERE_SYNCS_ARE_SLOW = 1.2, 8.0
 _PRICED = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 PRICE = _PRICED.total_fee
 _DICE = random.Random(5)  # noqa: S311  no secret hangs on it
@@ -97,19 +100,19 @@ _LEFT = (
 class Telling(FakePayments):
     """A treasury that tells all it has, as fast as anyone listens."""
 
-    def __init__(self, told: Sequence[Sighting]) -> None:
+    def __init__(self, told: Sequence[PaymentUpdate]) -> None:
         super().__init__()
         self._told = told
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Have nothing to add: all is told already."""
         del requests
         return []
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell it all, then be silent."""
-        for sighting in self._told:
-            yield sighting
+        for update in self._told:
+            yield update
             await asyncio.sleep(0)  # as a socket does
         await asyncio.Event().wait()
         raise TreasuryAway
@@ -136,7 +139,7 @@ def settled(payment_hash: str) -> Invoice:
     return Invoice(payment_hash=payment_hash, state=InvoiceState.SETTLED, sats=PRICE)
 
 
-def news(payments: int) -> list[Sighting]:
+def news(payments: int) -> list[PaymentUpdate]:
     """Tell of every payment, of some twice, and of some that are not ours."""
     told = [settled(f"{number:064x}") for number in range(payments)]
     told += _DICE.sample(told, payments // 10)
@@ -358,7 +361,7 @@ def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> 
             lambda: next(files),
             bases,
             payments,
-            goal=2.0,
+            goal=_WHERE_SYNCS_ARE_SLOW if quickly else _GOAL,
             rounds=rounds,
         )
         same = leaves_the_same(left["ours"], left["the same rows, one by one"])
@@ -418,7 +421,7 @@ def _on_postgres(report: Report, payments: int, rounds: int) -> None:
             return uvloop.run(half_of_the_rows.on_postgres(url, count))
 
         bases = {"half of the rows, eight at once": bare}
-        compare(report, "PostgreSQL", fresh, bases, payments, goal=1.0, rounds=rounds)
+        compare(report, "PostgreSQL", fresh, bases, payments, goal=_GOAL, rounds=rounds)
         kill(report, "PostgreSQL", fresh(), payments)
 
 

@@ -123,6 +123,7 @@ class Town:
             "LEYDEN_TESTNET_CHAIN": "simnet",
             "LEYDEN_TESTNET_BACKEND": "neutrino",
             "LEYDEN_REQUESTS_PER_MINUTE": "100000000",
+            "LEYDEN_NODES_PER_ORGANIZATION": "100000",
             "LEYDEN_LOG_LEVEL": "warning",  # what is said costs, too
             **{f"LEYDEN_{n}_PORT": str(port) for n, port in self.ports.items()},
             **{f"LEYDEN_{name.upper()}": str(v) for name, v in settings.items()},

@@ -24,6 +24,8 @@ from typing import Any
 URL, KEY = os.environ["LEYDEN_URL"], os.environ["LEYDEN_KEY"]
 NODES = f"{URL}/organizations/{os.environ['LEYDEN_ORGANIZATION']}/nodes"
 GATEWAY = os.environ.get("LEYDEN_GATEWAY", "127.0.0.1:8080")
+# Directly: a proxy that the environment names has no part in this.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def platform(url: str, body: object = None) -> Any:
@@ -34,7 +36,7 @@ def platform(url: str, body: object = None) -> Any:
         headers={"X-SERVICE-AUTH": KEY, "Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request) as answer:  # noqa: S310  the same
+        with DIRECT.open(request) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         sys.exit(f"{error.code}: {json.load(error)['message']}")

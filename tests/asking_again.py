@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from _pytest.terminal import TerminalReporter
 
-ANSWERS = "LEYDEN_TEST_ANSWERS"  # where those who are asked again write what came of it
+ANSWERS = "TEST_RUN_ANSWERS"  # where those who are asked again write what came of it
 _NOT_WELL = ("failed", "error")
 
 

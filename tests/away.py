@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from leyden.errors import DatabaseAway
-from leyden.storage.nouns import Nouns, Take
+from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Row, Wake
 
 
@@ -35,9 +35,6 @@ class AwayDatabase:
 
     def listen(self, wake: Wake) -> None:
         """Tell nobody anything."""
-
-    def hand(self, kind: str, take: Take) -> None:
-        """Have nothing to hand."""
 
     async def doubts(self) -> list[str]:
         """Know of none."""

@@ -254,7 +254,7 @@ GUARDS = (
     Guard(
         "only owners make owners",
         "services/team.py",
-        "    if role is Role.OWNER and place.role is not Role.OWNER:",
+        "    if role is Role.OWNER and own is not Role.OWNER:",
         "    if False:",
         _TEAM,
     ),

@@ -23,8 +23,8 @@ from tests.contracts.runtimes import a_loopback_network
 from tests.disks import small_disk
 from tests.reaper import in_memory
 
-REPORT = "LEYDEN_TEST_REPORT"
-WISH = "LEYDEN_TEST_WISH"
+REPORT = "TEST_RUN_REPORT"
+WISH = "TEST_RUN_WISH"
 _FIRST_UID = 0x5EED0000
 # What a platform does: it starts a daemon apart from itself, and ends.
 _PLATFORM = """

@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NoReturn
 
-PORTS: Final = "LEYDEN_TEST_PORTS"  # the ledger that all runs on a machine share
+PORTS: Final = "TEST_RUN_PORTS"  # the ledger that all runs on a machine share
 
 _DEATH_SIGNAL, _NAME, _SUBREAPER = 1, 15, 36  # of prctl
 _SENT_BY_A_PROCESS = 0  # si_code; a terminal signals the whole group by itself

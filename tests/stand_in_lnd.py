@@ -34,7 +34,7 @@ class StandInLnd:
 
     @property
     def _wallet(self) -> Path:
-        return self.folder / "data" / "wallet.db"
+        return self.folder / "data" / "chain" / "bitcoin" / "simnet" / "wallet.db"
 
     async def say(self, state: str) -> None:
         """Come to a state, and tell whoever follows."""
@@ -168,5 +168,8 @@ async def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--version"]:
+        print("lnd version 0.20.2-beta commit=v0.20.2-beta")  # noqa: T201  as lnd does
+        sys.exit(0)
     given = dict(each.removeprefix("--").split("=", 1) for each in sys.argv[1:])
     sys.exit(asyncio.run(main(Path(given["lnddir"]))))

@@ -50,7 +50,7 @@ def a_run(
     environment = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYTEST_", "LEYDEN_TEST_REPORT"))
+        if not name.startswith(("PYTEST_", "TEST_RUN_REPORT"))
     }
     environment |= {reaped_victim.REPORT: str(report), reaped_victim.WISH: wish}
     with (

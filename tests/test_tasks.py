@@ -22,10 +22,7 @@ async def put(db: Database, key: str, *, due: datetime | None = None) -> None:
 class Running:
     """A worker with one lane, for the length of a block."""
 
-    handed = False
-
     def __init__(self, db: Database, handler: Handler, **lane: object) -> None:
-        lane = {"handed": self.handed, **lane}
         lanes = [Lane(kind="lamp", run=handler, **lane)]  # type: ignore[arg-type]
         self._worker = Worker(db, lanes, clock=utc_now)
 
@@ -37,14 +34,6 @@ class Running:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-
-
-@pytest.fixture(params=[False, True], ids=["found", "handed"], autouse=True)
-def handed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Keep every promise too where a lane claims in the commit that makes it due."""
-    given: bool = request.param
-    monkeypatch.setattr(Running, "handed", given)
-    return given
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -337,45 +326,3 @@ async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
     assert most <= 8
     assert lit_before, "the bell never rang"
     assert lit_before[0] < crowd
-
-
-async def test_what_is_handed_is_claimed_in_the_commit_that_makes_it_due(
-    db: Database,
-) -> None:
-    lit: list[str] = []
-
-    async def light(work: Work) -> None:
-        lit.append(work.key)
-
-    async with Running(db, light, handed=True):
-        await put(db, "first")  # and the lane has begun to work
-        await until(lambda: lit == ["first"])
-        await until_none_left(db)
-        async with db.transaction() as tx:
-            await tx.tasks.put("lamp", "second", due=utc_now())
-            assert await tx.tasks.next_due("lamp", now=utc_now()) is not None
-        assert await db.reader.tasks.next_due("lamp", now=utc_now()) is None
-        await until(lambda: lit == ["first", "second"])
-        with suppress(ZeroDivisionError):
-            async with db.transaction() as tx:
-                await tx.tasks.put("lamp", "never", due=utc_now())
-                raise ZeroDivisionError
-        await until_none_left(db)
-        await put(db, "third", due=utc_now() + timedelta(hours=1))
-        assert await left(db)  # it is not due yet
-    assert lit == ["first", "second"]
-
-
-async def test_a_hand_that_stopped_claims_nothing(db: Database) -> None:
-    lit: list[str] = []
-
-    async def light(work: Work) -> None:
-        lit.append(work.key)
-
-    async with Running(db, light, handed=True):
-        await put(db, "early")
-        await until_none_left(db)
-    await put(db, "late")
-    assert await db.reader.tasks.next_due("lamp", now=utc_now()) is not None
-    async with Running(db, light):
-        await until(lambda: lit == ["early", "late"])

@@ -10,6 +10,7 @@ LeydenError
 │   ├── MethodNotAllowed    405  the path is right, the method is not
 │   ├── Conflict            409  not in this state
 │   │   ├── NotAllowed           the state machine has no such move
+│   │   ├── OverQuota            the organization has as many as it may
 │   │   └── Taken                the name, or the value, is in use
 │   ├── TooLarge            413
 │   ├── NotJson             415
@@ -27,6 +28,7 @@ LeydenError
 ├── CannotOpen              a sealed backup stays shut: damaged, or of something else
 │   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
+│   └── Lost                     someone else has the task itself: it ends here
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
 
@@ -95,6 +97,10 @@ class Conflict(Refused):
 
 class NotAllowed(Conflict):
     """There is no such move from the present state."""
+
+
+class OverQuota(Conflict):
+    """quota: the organization has as many as it may; ask the operator for more."""
 
 
 class Taken(Conflict):
@@ -191,6 +197,10 @@ class WrongPassword(CannotOpen):
 
 class Stale(LeydenError):
     """Someone else moved it first; look again and retry."""
+
+
+class Lost(Stale):
+    """Another process holds this task now."""
 
 
 class Violated(LeydenError):

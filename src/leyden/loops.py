@@ -1,21 +1,31 @@
 """The things that run by themselves: one line each."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
+from leyden.errors import Stale
 from leyden.services import (
     courier,
     expiry,
     following,
     issuance,
     reconciler,
+    refunds,
     sweep,
-    tickets,
     upkeep,
 )
+from leyden.services.checkout import TicketMaker
 from leyden.services.due import Due
-from leyden.services.fleet import CERTIFICATES, HOUSEKEEPING, NODE, ROUTES, Fleet
+from leyden.services.fleet import (
+    CERTIFICATES,
+    HOUSEKEEPING,
+    NODE,
+    ROUTES,
+    WATCH,
+    Fleet,
+)
 from leyden.services.housekeeping import Housekeeping
 from leyden.services.issuance import Issuance
 from leyden.services.platform import Platform
@@ -31,8 +41,8 @@ from leyden.services.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.tickets import TicketMaker
-from leyden.tasks import Lane, Work
+from leyden.services.watching import Watching
+from leyden.tasks import LEASE, Lane, Work
 
 _FORGET_EVERY = timedelta(hours=1)
 
@@ -46,14 +56,14 @@ STANDING_FOR_NAMES = (CERTIFICATES,)
 _IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: tickets.withdraw,
+    WITHDRAWAL: refunds.withdraw,
     TICKETS: following.follow,
     SWEEP: sweep.sweep,
     UPKEEP: upkeep.keep,
 }
 
 
-def lanes(platform: Platform) -> list[Lane]:
+def lanes(platform: Platform, watching: Watching | None = None) -> list[Lane]:
     """Give every kind of task with what runs it."""
 
     async def forget_answers(work: Work) -> None:
@@ -63,14 +73,14 @@ def lanes(platform: Platform) -> list[Lane]:
             await work.again(tx, due=now + _FORGET_EVERY)
 
     found = [Lane(kind="forget answers", run=forget_answers, at_once=1)]
-    if platform.fleet is not None:
-        found += fleet_lanes(platform.fleet)
+    if platform.fleet is not None and watching is not None:
+        found += fleet_lanes(platform.fleet, watching)
         take = partial(platform.samples.take, platform.fleet)
-        found.append(Lane(kind=SAMPLING, run=take, at_once=1))
+        found.append(Lane(kind=SAMPLING, run=take, at_once=1, at_home=True))
     if platform.courier is not None:
         deliver = partial(courier.deliver, platform.courier)
         forget = partial(courier.forget_old, platform.courier)
-        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=1_024))
+        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=courier.AT_ONCE))
         found.append(Lane(kind=courier.FORGETTING, run=forget, at_once=1))
     if platform.shop is not None:
         found += shop_lanes(platform.shop)
@@ -79,14 +89,28 @@ def lanes(platform: Platform) -> list[Lane]:
     return found
 
 
-def fleet_lanes(fleet: Fleet) -> list[Lane]:
-    """Give the kinds of tasks that running nodes takes."""
+def fleet_lanes(fleet: Fleet, watching: Watching) -> list[Lane]:
+    """Give the kinds of tasks that running nodes takes: for their own home alone."""
     return [
+        Lane(
+            kind=WATCH,
+            run=watching.watch,
+            share=watching.share,
+            lease=watching.lease,
+            stands=True,
+            at_home=True,
+        ),
         # Many at once: a stop may take its ten minutes, and a start wait for others.
-        # Handed: who wishes for a node waits for it.
-        Lane(kind=NODE, run=partial(reconciler.step, fleet), at_once=512, handed=True),
-        Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1),
-        Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1),
+        Lane(
+            kind=NODE,
+            run=partial(reconciler.step, fleet),
+            at_once=512,
+            lease=min(watching.lease, LEASE),
+            at_home=True,
+            watched=watching.shards,
+        ),
+        Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1, at_home=True),
+        Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
     ]
 
 
@@ -94,7 +118,7 @@ def shop_lanes(shop: Shop) -> list[Lane]:
     """Give the kinds of tasks that selling channels takes."""
     return [
         # Many tickets share their commits; the market takes as many as it likes.
-        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=4_096, handed=True),
+        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
         *(
             Lane(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()
@@ -111,7 +135,11 @@ def issuance_lanes(given: Issuance) -> list[Lane]:
     ]
 
 
-async def put_standing(platform: Platform) -> None:
+# What only a process of the home does, and loses when the nodes move to another one.
+OF_THE_HOME = (NODE, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
+
+
+async def put_standing(platform: Platform, watching: Watching | None = None) -> None:
     """Make sure that each standing task is in the queue, and let it run once now."""
     now = platform.clock()
     standing = STANDING
@@ -123,6 +151,11 @@ async def put_standing(platform: Platform) -> None:
         standing += STANDING_IN_THE_FLEET
     if platform.issuance is not None:
         standing += STANDING_FOR_NAMES
-    async with platform.database.transaction() as tx:
-        for kind in standing:
-            await tx.tasks.put(kind, "all", due=now)
+    while True:
+        with contextlib.suppress(Stale):  # others put, or claim, the same just now
+            async with platform.database.transaction() as tx:
+                for kind in standing:
+                    await tx.tasks.put(kind, "all", due=now)
+                if watching is not None:
+                    await tx.tasks.put_many(WATCH, watching.keys, due=now)
+            return

@@ -8,18 +8,19 @@ milliseconds, and nothing polls.
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from functools import partial
 from types import TracebackType
 
 from leyden import logs
 from leyden.domain.times import Clock
 from leyden.errors import Away, Stale
 from leyden.storage.database import Database
+from leyden.storage.homes import Hold
 from leyden.storage.nouns import Nouns
-from leyden.storage.tasks import Claim
+from leyden.storage.tasks import Claim, Shards
 from leyden.values import Struct
 
 log = logs.get()
@@ -99,16 +100,16 @@ class Work:
 
 
 class Lane(Struct, frozen=True, kw_only=True):
-    """One kind of task: who runs it, and how many at a time.
-
-    Where tasks are handed, those of a few commits at once may be more than that.
-    """
+    """One kind of task: who runs it, and how many at a time."""
 
     kind: str
     run: Callable[[Work], Awaitable[None]]
     at_once: int = 16
-    handed: bool = False  # claimed in the commit that makes it due
     lease: timedelta = LEASE
+    at_home: bool = False  # only for processes of the home that nodes belong to
+    watched: Shards | None = None  # only for who holds the node's shard, at home
+    stands: bool = False  # goes on for as long as it is held
+    share: Callable[[], int] | None = None  # how many at the most, where that changes
 
 
 def retry_after(attempts: int) -> timedelta:
@@ -120,15 +121,18 @@ class Worker:
     """Runs the lanes until it is stopped."""
 
     def __init__(
-        self, database: Database, lanes: Sequence[Lane], *, clock: Clock
+        self,
+        database: Database,
+        lanes: Sequence[Lane],
+        *,
+        clock: Clock,
+        hold: Hold | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._lanes = [_Running(database, lane, clock) for lane in lanes]
+        hold = hold or Hold(holder=secrets.token_hex(8))
+        self._lanes = [_Running(database, lane, clock, hold) for lane in lanes]
         database.listen(self._wake)
-        for lane in self._lanes:
-            if lane.lane.handed:
-                database.hand(lane.lane.kind, lane.take)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
         for lane in self._lanes:
@@ -145,16 +149,17 @@ class Worker:
 class _Running:
     """A lane at work."""
 
-    def __init__(self, database: Database, lane: Lane, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, lane: Lane, clock: Clock, hold: Hold
+    ) -> None:
         self.lane = lane
         self.awake = asyncio.Event()
+        self._hold = hold
         self._database = database
         self._clock = clock
         self._hands: dict[asyncio.Task[None], Claim] = {}
-        self._works = False
 
     async def work(self) -> None:
-        self._works = True
         extending = asyncio.create_task(self._extend())
         try:
             while True:
@@ -168,17 +173,16 @@ class _Running:
                     async with asyncio.timeout(pause):
                         await self.awake.wait()
         finally:
-            self._works = False
             extending.cancel()
             await self._give_back()
 
     async def _begin(self) -> float:
         """Start what is due; say how long nothing else will be."""
-        free = self.lane.at_once - len(self._hands)
+        free = self._free_hands
         if free <= 0:
             return _LONGEST_SLEEP_S
         now = self._clock()
-        due = await self._database.reader.tasks.next_due(self.lane.kind, now=now)
+        due = await self._next_due(now)
         if due is None:
             return _LONGEST_SLEEP_S
         if due > now:
@@ -188,16 +192,30 @@ class _Running:
         self._start(claims)
         return 0.0 if claims else _LONGEST_SLEEP_S
 
-    async def take(self, tx: Nouns) -> Callable[[], None]:
-        """Claim what this transaction makes due; it begins once that is committed."""
-        free = self.lane.at_once - len(self._hands) if self._works else 0
-        claims = await self._claim(tx, self._clock(), free) if free > 0 else []
-        return partial(self._start, claims)
+    @property
+    def _free_hands(self) -> int:
+        most = self.lane.at_once if self.lane.share is None else self.lane.share()
+        return most - len(self._hands)
+
+    async def _next_due(self, now: datetime) -> datetime | None:
+        tasks, kind = self._database.reader.tasks, self.lane.kind
+        if self.lane.watched is None:
+            return await tasks.next_due(kind, now=now)
+        return await tasks.next_due_watched(
+            kind, self._hold, self.lane.watched, now=now
+        )
 
     async def _claim(self, tx: Nouns, now: datetime, free: int) -> list[Claim]:
-        return await tx.tasks.claim(
-            self.lane.kind, now=now, until=now + self.lane.lease, most=free
-        )
+        kind, until = self.lane.kind, now + self.lane.lease
+        if self.lane.watched is not None:
+            return await tx.tasks.claim_watched(
+                kind, self._hold, self.lane.watched, now=now, until=until, most=free
+            )
+        if self.lane.at_home:
+            return await tx.tasks.claim_at_home(
+                kind, self._hold, now=now, until=until, most=free
+            )
+        return await tx.tasks.claim(kind, now=now, until=until, most=free)
 
     def _start(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
@@ -249,14 +267,15 @@ class _Running:
                 await self._extend_all()
 
     async def _extend_all(self) -> None:
-        if not (hands := dict(self._hands)):
+        # In one order, whoever does so: else two wait for each other's rows.
+        hands = sorted(self._hands.items(), key=lambda each: each[1].key)
+        if not hands:
             return
         until = self._clock() + self.lane.lease
         async with self._database.transaction() as tx:
+            extend = tx.tasks.stand if self.lane.stands else tx.tasks.extend
             lost = [
-                hand
-                for hand, claim in hands.items()
-                if not await tx.tasks.extend(claim, until=until)
+                hand for hand, claim in hands if not await extend(claim, until=until)
             ]
         for hand in lost:
             hand.cancel()

@@ -34,6 +34,7 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from tests.contracts.treasuries import Harbour, LndWorld, harbour
 from tests.devnet.conftest import programs
+from tests.services.plenty import PLENTY
 from tests.services.till import PRICE, request_of
 
 __all__ = ["harbour", "programs"]
@@ -46,6 +47,7 @@ _RULES = Rules(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
+    quotas=PLENTY,
 )
 
 

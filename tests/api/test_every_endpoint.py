@@ -10,6 +10,7 @@ import pytest
 
 from leyden.api.operations import Operation, Request
 from leyden.domain.accounts import Scope
+from leyden.domain.keys import write_key
 from leyden.errors import Stale
 from leyden.services import accounts
 from leyden.services.platform import Platform
@@ -381,6 +382,34 @@ class TestLimits:
         assert statuses == [401, 401, 429]
         nobody.address = "2001:db8:1:3::1"
         assert (await nobody.get("/nowhere")).status == 401
+
+    async def test_a_good_key_is_let_through_whatever_its_neighbours_fail_at(
+        self, alice: Caller, nobody: Caller, lamps: str
+    ) -> None:
+        assert nobody.address == alice.address
+        while (await nobody.get("/nowhere")).status == 401:
+            pass
+        assert (await alice.get(lamps)).status == 200
+        assert (await nobody.get("/nowhere")).status == 429
+
+    async def test_refused_keys_count_by_how_they_begin(self, nobody: Caller) -> None:
+        statuses = []
+        for first in (1, 1, 1, 2, 2, 2):
+            nobody.key = write_key(bytes([first]) * 32)
+            statuses.append((await nobody.get("/nowhere")).status)
+        assert statuses == [401, 401, 429] * 2
+
+    async def test_guesses_that_begin_otherwise_each_time_have_to_wait(
+        self, nobody: Caller, charlie: Caller
+    ) -> None:
+        statuses: list[int] = []
+        while 429 not in statuses:
+            nobody.key = write_key(bytes([len(statuses)]) * 32)
+            refused = await nobody.get("/nowhere")
+            statuses.append(refused.status)
+        assert statuses[:20] == [401] * 20  # ten times what one key may fail
+        assert 1 <= int(refused.headers["retry-after"]) <= 3
+        assert (await charlie.get("/nowhere")).status == 404
 
 
 def test_the_table_is_json(operations: tuple[Operation, ...]) -> None:

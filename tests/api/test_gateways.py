@@ -120,6 +120,9 @@ def asked(**changes: Any) -> dict[str, Any]:
     return {"node": node, "version_info": "", **changes}
 
 
+DEEP = b'{"node": ' + b"[" * 200_000
+
+
 async def post(given: Settings, body: object, method: str = "POST") -> tuple[int, str]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     url = f"http://127.0.0.1:{given.api_port}{PATH}"
@@ -195,10 +198,18 @@ async def test_one_that_waits_is_answered_when_we_stop(
         (asked(node={"id": "gateway 1", "metadata": {"token": "guessed"}}), 401),
         (asked(node={"id": "gateway 1"}), 401),
         ({}, 401),
-        (b"", 400),
-        (b"[]", 400),
-        (b"\xff", 400),
-        (asked(node=7), 400),
+        (b"", 401),
+        (b"[]", 401),
+        (b"\xff", 401),
+        (DEEP, 401),
+        (asked(node=7), 401),
+        (asked(version_info={"token": TOKEN}), 400),
+        (b'["token", {"token": "%b"}]' % TOKEN.encode(), 400),
+        (b'{"a": {"token": "%b"}, "node": %b' % (TOKEN.encode(), DEEP), 400),
+        (b'{"token": "%b", "version_info": "\xff"}' % TOKEN.encode(), 400),
+        (b'{"token": "%b"' % TOKEN.encode(), 400),
+        (b'{"token": "%b"}' % TOKEN.encode(), 401),
+        (b'{"token": "\xff\xff\xff\xff", "node": {}}', 401),
         (asked(type_url="type.googleapis.com/envoy.config.cluster.v3.Cluster"), 404),
         (asked(padding="x" * (256 << 10)), 413),
     ],

@@ -157,9 +157,51 @@ async def test_a_webhook_is_tried_out(alice: Caller, post: Post, node: Node) -> 
     assert tried.status == 200
     assert tried.json()["test"] is True
     assert tried.json()["status"] == "failed"
-    assert tried.json()["event"]["details"] == {"status": "running"}
+    assert tried.json()["event"]["details"] == {"status": "stopped"}
     (attempt,) = tried.json()["attempts"]
     assert attempt["error"] == "the certificate does not verify: self-signed"
+
+
+async def test_the_status_of_a_test_can_be_chosen(
+    alice: Caller, post: Post, node: Node
+) -> None:
+    for status in ("waiting_unlock", "waiting_init", "stopped"):
+        tried = await alice.post(f"{at(node)}/test", {"status": status})
+        assert tried.json()["event"]["details"] == {"status": status}
+    for body in ({"status": "running"}, {"status": 1}, {"state": "stopped"}):
+        refused = await alice.post(f"{at(node)}/test", body)
+        assert refused.status == 400
+        assert "stat" in refused.json()["message"]
+    assert len(post.told) == 3
+
+
+async def test_tests_and_redeliveries_are_no_way_to_flood_anybody(
+    alice: Caller, bob: Caller, post: Post, node: Node
+) -> None:
+    await post.announce(node, "stopped")
+    await post.run()
+    page = (await alice.get(f"{at(node)}/deliveries")).json()
+    (delivery,) = page["deliveries"]
+    again = f"{at(node)}/deliveries/{delivery['delivery_id']}/redeliver"
+    statuses = [
+        (await alice.post(path, {})).status
+        for _ in range(30)
+        for path in (f"{at(node)}/test", again)
+    ]
+    assert statuses == [200] * 10 + [429] * 50
+    assert len(post.told) == 11
+    before = (await alice.get(f"{at(node)}/deliveries")).body
+
+    refused = await bob.post(again, {})  # of the same organization
+    assert refused.status == 429
+    assert refused.headers["retry-after"] == "6"
+    assert "webhook: at most 10 tests" in refused.json()["message"]
+    assert (await alice.get(f"{at(node)}/deliveries")).body == before
+
+    post.now += timedelta(seconds=6)
+    assert (await alice.post(again, {})).status == 200
+    assert (await alice.post(again, {})).status == 429
+    assert len(post.told) == 12
 
 
 async def test_a_node_without_a_webhook_is_told_so(alice: Caller, post: Post) -> None:

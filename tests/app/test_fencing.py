@@ -56,6 +56,30 @@ def grounds(*backends: Any) -> dict[Network, Ground]:
     }
 
 
+def test_a_signer_may_be_where_nodes_or_webhooks_reach() -> None:
+    reach = fencing.signers(
+        Settings(
+            nodes_may_reach="10.1.0.0/16, 10.2.0.1:10009",
+            nodes_may_not_reach="93.184.216.0/24",
+            webhook_networks="127.0.0.0/8",
+        )
+    )
+    assert [
+        reach.permits_host(host, port)
+        for host, port in (
+            ("10.1.2.3", 443),
+            ("10.2.0.1", 10_009),
+            ("10.2.0.1", 443),
+            ("127.0.0.1", 10_009),
+            ("localhost", 10_009),
+            ("::1", 10_009),
+            ("93.184.216.34", 10_009),
+            ("93.184.215.34", 10_009),
+        )
+    ] == [True, True, False, True, True, False, False, True]
+    assert not fencing.signers(Settings()).permits_host("10.1.2.3", 10_009)
+
+
 @WITH_NFT
 def test_each_installation_has_users_of_its_own_and_keeps_them(
     homes: list[Settings], seats: Seats
@@ -98,7 +122,7 @@ async def test_a_fence_that_was_taken_away_is_put_up_again(
 def test_where_a_fence_is_required_nothing_starts_without(seats: Seats) -> None:
     seats = replace(seats, first_uid=None)
     given = Settings(nodes_fence="required")
-    with pytest.raises(SetupError, match="required, but they have no users"):
+    with pytest.raises(SetupError, match="required, but nodes have no users"):
         fencing.seated(given, seats, grounds(BTCD))
     assert fencing.seated(Settings(), seats, grounds(BTCD)) == seats
     off = Settings(nodes_fence="off", nodes_first_uid=7)

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -213,10 +214,11 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     assert "nothing is amiss" in migrated("overview").stdout
     assert told(migrated("fleet", "--json"))["ailing"] == []
     assert told(migrated("orders", "--json")) == {"orders": []}
-    assert told(migrated("till", "--json"))["treasury"] is None
+    assert told(migrated("treasury", "--json"))["treasury"] is None
     assert "no order needs you" in migrated("orders").stdout
     assert "those that need you" in migrated("fleet").stdout
-    assert "no channels are sold here" in migrated("till").stdout
+    assert "no channels are sold here" in migrated("treasury").stdout
+    assert migrated("till").stdout == migrated("treasury").stdout
 
 
 def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:
@@ -307,4 +309,43 @@ def test_twenty_live_keys_are_enough(migrated: Typed) -> None:
     make = ("key", "create", "--organization", team["organization_id"], "--name", "k")
     for _ in range(20):
         assert migrated(*make).exit_code == 0
-    assert "at most 20 live keys" in migrated(*make).stderr
+    refused = migrated(*make).stderr
+    assert "quota: an organization may have 20 live API keys" in refused
+    assert migrated("org", "quota", team["organization_id"], "keys=21").exit_code == 0
+    assert migrated(*make).exit_code == 0
+
+
+def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
+    harbour = told(migrated("org", "create", "Harbour Light", "--json"))
+    migrated("org", "create", "Other Shore")
+    changed = migrated(
+        *("org", "quota", "Harbour Light", "nodes=100", "unpaid_orders=7", "--json")
+    )
+    shown = {each["quota"]: each for each in told(changed)["quotas"]}
+    assert shown["nodes"] == {"quota": "nodes", "used": 0, "limit": 100, "default": 25}
+    others = told(migrated("org", "quota", "Other Shore", "--json"))["quotas"]
+    assert {each["limit"] == each["default"] for each in others} == {True}
+    taken_back = migrated("org", "quota", harbour["organization_id"], "nodes=default")
+    assert re.search(r"nodes +0 +25 +25", taken_back.stdout)
+    (line,) = (
+        each
+        for each in told(migrated("audit", "--json"))["audit"]
+        if each["action"] == "quotas changed" and each["detail"] == {"nodes": "default"}
+    )
+    assert line["subject"] == harbour["organization_id"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("nodes", "nodes: must be a whole number or"),
+        ("nodes=-1", "nodes: must be a whole number or"),
+        ("nodes=9999999999", "nodes: must be a number from 0 to 1,000,000,000"),
+        ("lamps=7", "lamps: is not a quota; there are nodes, unpaid_orders"),
+    ],
+)
+def test_what_is_no_quota_is_refused(migrated: Typed, change: str, why: str) -> None:
+    migrated("org", "create", "Harbour Light")
+    refused = migrated("org", "quota", "Harbour Light", change)
+    assert refused.exit_code != 0
+    assert why in refused.stderr

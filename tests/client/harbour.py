@@ -32,12 +32,13 @@ from leyden.services import accounts, credit
 from leyden.services.courier import Courier
 from leyden.services.hearing import listen
 from leyden.services.platform import Platform
-from leyden.services.shop import Shop
+from leyden.services.shop import Rules, Shop
 from leyden.settings import Settings
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Worker
 from leyden.webhooks.fake import FakeSender
+from tests.services.plenty import PLENTY
 from tests.services.yard import Yard
 
 Result = TypeVar("Result")
@@ -147,6 +148,7 @@ class Harbour:
             payments=self.payments,
             market=SimulatedMarket(),
             clock=utc_now,
+            rules=Rules(quotas=PLENTY),
         )
         self.platform = Platform(
             settings=self._settings,

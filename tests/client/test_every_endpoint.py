@@ -18,6 +18,7 @@ from tests.client.harbour import Harbour
 # What the server calls an answer, and what the library does, where that differs.
 SAME = {
     "keys_show": library.Key,
+    "quotas_show": library._Quotas,
     "nodes_list": nodes._Listed,
     "nodes_create": node_items.CreatedNode,
     "nodes_get": node_items.Node,
@@ -152,6 +153,7 @@ def test_every_endpoint_is_called_by_some_method(harbour: Harbour) -> None:
     harbour.asked.clear()
     with harbour.client() as leyden:
         assert leyden.key().organization_id == harbour.organization_id
+        assert leyden.quotas()["nodes"].used == 0
         made = leyden.nodes.create("every light", settings=NEW_NODE["settings"])
         leyden.nodes.wait(made.node_id, {"waiting_init"})
         look_and_change(leyden, made.node_id)
@@ -177,6 +179,6 @@ def public_names(module: ModuleType) -> Iterator[str]:
 
 
 def test_what_is_exported_is_listed() -> None:
-    assert library.__all__ == ["ApiError", "Client", "Key", "Lnd"]
+    assert library.__all__ == ["ApiError", "Client", "Key", "Lnd", "QuotaUsage"]
     assert set(library.__all__) <= set(public_names(library))
     assert get_type_hints(Client.key)["return"] is library.Key

@@ -5,9 +5,10 @@ import base64
 import contextlib
 import ipaddress
 import random
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,6 +50,9 @@ class Hands(Protocol):
     async def crash(self, node: Node) -> None: ...
     async def ask_to_stop(self, node: Node) -> None:
         """Do what an owner does with /v1/stop."""
+
+    async def lose(self, node: Node) -> None:
+        """Let its lnd end and its folder vanish, while nobody looks."""
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -92,6 +96,9 @@ class FakeHands:
     async def ask_to_stop(self, node: Node) -> None:
         self._fake.end(node.id, asked=True)
 
+    async def lose(self, node: Node) -> None:
+        self._fake.lose(node.id)
+
 
 class LocalHands:
     """A runtime of processes, on addresses that nobody else has."""
@@ -101,6 +108,7 @@ class LocalHands:
         self.root = root
         self.seats = Seats(network=a_loopback_network())
         self.cgroups: Cgroups | None = None
+        self.admitted: Callable[[], Awaitable[None]] | None = None
         self._lnd = lnd
         self._authority = Authority()
         self._tls: dict[str, Tls] = {}
@@ -124,6 +132,7 @@ class LocalHands:
             trusts=trusting_whenever(self._authority.pem),
             grace_s=PATIENCE_S,
             cgroups=self.cgroups,
+            admitted=self.admitted,
         )
         runtime.watch(self._hear)
         return runtime
@@ -155,6 +164,13 @@ class LocalHands:
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.call(node, "POST", "/v1/stop", {})
+
+    async def lose(self, node: Node) -> None:
+        assert isinstance(self.runtime, LocalRuntime)
+        self.runtime.close()
+        await processes.stop(self.identity(node), grace_s=0)
+        shutil.rmtree(self.root / node.id)
+        self.runtime = self._made()
 
     async def call(
         self, node: Node, method: str, path: str, body: object = None

@@ -178,7 +178,7 @@ async def test_a_ticket_that_never_was_is_withdrawn_but_not_one_that_is_lost(
     assert await world.market.withdraw(order_id, "")
     with pytest.raises(MarketAway):
         await world.market.withdraw(order_id, "0123456789abcdef")
-    assert await state(world, "0123456789abcdef") is TicketState.LOST
+    assert await state(world, "0123456789abcdef") is TicketState.MISSING
 
 
 async def test_there_is_room_until_there_is_none(world: World) -> None:

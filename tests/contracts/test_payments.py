@@ -15,7 +15,7 @@ from leyden.domain.payments import (
     InvoiceState,
     Output,
     PaymentRequest,
-    Sighting,
+    PaymentUpdate,
 )
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
@@ -90,12 +90,12 @@ async def depths(world: World, request: PaymentRequest) -> list[int]:
     return sorted(each.confirmations for each in await outputs_of(world, request))
 
 
-async def told(world: World, wanted: Callable[[Sighting], bool]) -> Sighting:
+async def told(world: World, wanted: Callable[[PaymentUpdate], bool]) -> PaymentUpdate:
     """Watch until it is told."""
-    async with asyncio.timeout(30), aclosing(world.payments.watch()) as sightings:
-        async for sighting in sightings:
-            if wanted(sighting):
-                return sighting
+    async with asyncio.timeout(30), aclosing(world.payments.watch()) as updates:
+        async for update in updates:
+            if wanted(update):
+                return update
     raise AssertionError("the watch ended")
 
 
@@ -187,7 +187,7 @@ async def test_more_than_was_asked_for_is_told_as_it_is(
 
 async def test_whoever_watches_hears_of_a_payment(world: World, order_id: str) -> None:
     async def is_held(request: PaymentRequest) -> None:
-        sighting = await told(
+        update = await told(
             world,
             lambda each: (
                 isinstance(each, Invoice)
@@ -195,8 +195,8 @@ async def test_whoever_watches_hears_of_a_payment(world: World, order_id: str) -
                 and each.state is InvoiceState.ACCEPTED
             ),
         )
-        assert isinstance(sighting, Invoice)
-        assert sighting.sats == PRICE
+        assert isinstance(update, Invoice)
+        assert update.sats == PRICE
 
     before = await world.payments.request(order_id, PRICE, lives=HOUR)
     watching = asyncio.create_task(is_held(before))
@@ -242,7 +242,7 @@ async def test_what_a_block_pays_its_finder_counts_once_it_can_be_spent(
 async def test_whoever_watches_hears_of_coins_at_each_block(
     world: World, request_: PaymentRequest
 ) -> None:
-    async def lies_deep(depth: int) -> Sighting:
+    async def lies_deep(depth: int) -> PaymentUpdate:
         return await told(
             world,
             lambda each: (
@@ -273,14 +273,14 @@ async def test_whoever_begins_to_watch_hears_of_all_coins(
     await world.mine(150)
     await until(lambda: _are(world, request_, [150]))
     for _ in range(2):
-        sighting = await told(
+        update = await told(
             world,
             lambda each: (
                 isinstance(each, Output) and each.address == request_.onchain_address
             ),
         )
-        assert isinstance(sighting, Output)
-        assert (sighting.sats, sighting.confirmations) == (16_163, 150)
+        assert isinstance(update, Output)
+        assert (update.sats, update.confirmations) == (16_163, 150)
 
 
 async def test_the_chain_may_take_coins_back_and_give_them_again(
@@ -371,20 +371,20 @@ async def test_what_is_in_the_treasury_is_told(
     world: World, request_: PaymentRequest
 ) -> None:
     assert isinstance(world.payments, FakePayments | LndPayments)
-    till = world.payments
-    before = await till.holds()
+    funds = world.payments
+    before = await funds.holdings()
     await world.send(request_.onchain_address, PRICE)
 
     async def seen() -> bool:
-        return (await till.holds()).unconfirmed == before.unconfirmed + PRICE
+        return (await funds.holdings()).unconfirmed == before.unconfirmed + PRICE
 
     await until(seen)
     await world.mine(1)
 
     async def counted() -> bool:
-        after = await till.holds()
+        after = await funds.holdings()
         return after.confirmed >= before.confirmed + PRICE
 
     await until(counted)
-    assert (await till.holds()).height > before.height
-    assert (await till.holds()).in_channels is not None
+    assert (await funds.holdings()).height > before.height
+    assert (await funds.holdings()).in_channels is not None

@@ -9,7 +9,7 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import State
-from leyden.errors import Conflict
+from leyden.errors import Conflict, SetupError
 from leyden.values import replace
 from tests.contracts.runtimes import (
     FakeHands,
@@ -163,6 +163,42 @@ async def test_a_node_that_runs_is_not_removed(hands: Hands, node: Node) -> None
     with pytest.raises(Conflict):
         await hands.runtime.remove(node)
     assert (await hands.runtime.observe(node)).alive
+
+
+async def test_of_a_node_that_is_not_here_nothing_is_known(
+    hands: Hands, node: Node
+) -> None:
+    node = await start(hands, node)
+    await hands.lose(node)
+    hands.told.clear()
+    seen = await hands.runtime.observe(node)
+    assert (seen.process, seen.known) == (node.process, False)
+    assert hands.told == []
+
+
+async def test_a_node_whose_wallet_is_not_here_is_not_started_without(
+    hands: Hands, node: Node
+) -> None:
+    node = await start(hands, node)
+    await hands.lose(node)
+    lost = replace(node, process="", launched=0, has_wallet=True)
+    for _ in range(2):
+        with pytest.raises(SetupError, match=f"node {node.id}.* wallet"):
+            await start(hands, lost)
+    assert not (await hands.runtime.observe(node)).known, "nothing was made for it"
+    # Told that there is none any more, it begins anew.
+    assert (await start(hands, replace(lost, has_wallet=False))).process
+
+
+async def test_a_node_that_is_forgotten_goes_on_and_is_found_again(
+    hands: Hands, node: Node
+) -> None:
+    node = await start(hands, node)
+    hands.runtime.forget(node.id)
+    hands.runtime.forget(node.id)
+    assert (await hands.runtime.observe(node)).alive
+    await hands.crash(node)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
 
 
 async def test_two_starts_at_once_start_one(hands: Hands, node: Node) -> None:

@@ -103,20 +103,20 @@ async def test_whatever_a_receiver_answers_is_an_answer(
     world: World, status: int
 ) -> None:
     url = world.receiver(status=status)
-    async with world.sender.open(url) as line:
+    async with world.sender.open(url, "harbour") as line:
         answer = await line.post(headers("msg_tide"), b"{}")
     assert (answer.status, answer.error) == (status, "")
 
 
 async def test_words_and_waiting_times_are_passed_on(world: World) -> None:
     url = world.receiver(status=503, says="at lunch", wait="77")
-    async with world.sender.open(url) as line:
+    async with world.sender.open(url, "harbour") as line:
         answer = await line.post(headers("msg_tide"), b"{}")
     assert (answer.excerpt, answer.retry_after) == ("at lunch", "77")
 
 
 async def test_a_receiver_that_is_not_there_raises_nothing(world: World) -> None:
-    async with world.sender.open(world.gone()) as line:
+    async with world.sender.open(world.gone(), "harbour") as line:
         answer = await line.post(headers("msg_tide"), b"{}")
     assert answer.status is None
     assert answer.error
@@ -127,7 +127,10 @@ async def test_events_arrive_whole_and_in_the_order_in_which_they_were_sent(
 ) -> None:
     url = world.receiver(status=200)
     other = world.receiver(status=200)
-    async with world.sender.open(url) as line, world.sender.open(other):
+    async with (
+        world.sender.open(url, "harbour") as line,
+        world.sender.open(other, "harbour"),
+    ):
         for number in range(3):
             await line.post(headers(f"msg_{number}"), b"tide %d" % number)
     assert world.received(url) == [

@@ -7,10 +7,9 @@ wallet this says so and ends; its lnd (a stand-in) lives on.
 """
 
 import asyncio
+import secrets
 import sys
 import uuid
-from datetime import timedelta
-from functools import partial
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -22,24 +21,28 @@ from leyden.gateway import certificates
 from leyden.gateway.fake import FakeGateway
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.states import trusting
+from leyden.loops import fleet_lanes
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import Seats
-from leyden.services import creation, reconciler
+from leyden.services import creation
 from leyden.services.creation import Wish
-from leyden.services.fleet import NODE, Fleet, Rules
+from leyden.services.fleet import NODE, WATCH, Fleet, Rules
 from leyden.services.starts import Starts
-from leyden.services.watching import Watching, adopt
+from leyden.services.watching import Watching
 from leyden.storage import schema
 from leyden.storage.database import open_database
+from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Lane, Worker
+from leyden.tasks import Worker
 from tests.crash.victim import KEYRING, say
+from tests.services.plenty import PLENTY
 from tests.services.yard import SETTINGS
 
 KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
 TEAM = "harbour"
+HOME = Home(identity="home", authority="ours", place="here", host="machine")
 
 
 def url(folder: Path) -> str:
@@ -71,7 +74,7 @@ async def fleet_in(folder: Path) -> Fleet:
         authority=authority,
         clock=utc_now,
         starts=Starts(4),
-        rules=Rules(slots=250),
+        rules=Rules(slots=250, quotas=PLENTY),
     )
 
 
@@ -86,11 +89,14 @@ async def make_a_node(folder: Path) -> None:
                 Organization(id=TEAM, name="Harbour", created=utc_now())
             )
         await tx.tasks.free_all()
-    await adopt(fleet)
-    lane = Lane(
-        kind=NODE, run=partial(reconciler.step, fleet), lease=timedelta(seconds=5)
-    )
-    worker = asyncio.create_task(Worker(fleet.database, [lane], clock=utc_now).run())
+        await tx.tasks.put_many(WATCH, watching.keys, due=utc_now())
+        await tx.homes.add(HOME)
+    lanes = [
+        lane for lane in fleet_lanes(fleet, watching) if lane.kind in {NODE, WATCH}
+    ]
+    hold = Hold(holder=secrets.token_hex(8), identity="home", place="here")
+    worker = Worker(fleet.database, lanes, clock=utc_now, hold=hold)
+    working = asyncio.create_task(worker.run())
     wish = Wish(
         name="harbour light",
         network=Network.TESTNET,
@@ -107,8 +113,8 @@ async def make_a_node(folder: Path) -> None:
             await asyncio.sleep(0.005)
             node = await fleet.database.reader.nodes.get(node.id)
     say("waits", node.process)
-    worker.cancel()
-    await asyncio.gather(worker, return_exceptions=True)
+    working.cancel()
+    await asyncio.gather(working, return_exceptions=True)
     await watching.close()
     assert isinstance(fleet.runtime, LocalRuntime)
     fleet.runtime.close()

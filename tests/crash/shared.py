@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from leyden.domain.payments import Outpoint, PaymentRequest, Sighting
+from leyden.domain.payments import Outpoint, PaymentRequest, PaymentUpdate
 from leyden.domain.pricing import Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket
 from leyden.domain.units import Sats
@@ -59,7 +59,7 @@ class SharedTreasury(_Shared, FakePayments):
         with self.held():
             return await super().request(order_id, sats, lives=lives)
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         with self.held():
             return await super().look(requests)
 
@@ -71,15 +71,15 @@ class SharedTreasury(_Shared, FakePayments):
         with self.held():
             return await super().cancel(request)
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
-        told: set[Sighting] = set()
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
+        told: set[PaymentUpdate] = set()
         while True:
             with self.held():
-                all_: list[Sighting] = [*self.invoices.values(), *self.outputs()]
-            for sighting in all_:
-                if sighting not in told:
-                    told.add(sighting)
-                    yield sighting
+                all_: list[PaymentUpdate] = [*self.invoices.values(), *self.outputs()]
+            for update in all_:
+                if update not in told:
+                    told.add(update)
+                    yield update
             await asyncio.sleep(_LOOK_S)
 
     def pay(self, request: PaymentRequest, sats: int | None = None) -> None:

@@ -22,7 +22,7 @@ from leyden.domain.units import Sats
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.loops import shop_lanes
 from leyden.payments.fake import PaymentFailed
-from leyden.services import credit, orders
+from leyden.services import checkout, credit, orders
 from leyden.services.hearing import listen
 from leyden.services.shop import Rules, Shop
 from leyden.storage.database import open_database
@@ -31,6 +31,7 @@ from leyden.tasks import Worker
 from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedTreasury
 from tests.crash.victim import KEYRING, say
+from tests.services.plenty import PLENTY
 from tests.services.till import CHANNEL, PRICE, request_of
 
 Result = TypeVar("Result")
@@ -45,6 +46,7 @@ _RULES = Rules(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
+    quotas=PLENTY,
 )
 
 
@@ -168,7 +170,7 @@ async def one_order(shop: Shop) -> None:
     say("created", f"{order.credit_used} {order.lightning_invoice}")
     pay(shop, order, on_chain=False)
     order = await until(shop, 0, Status.CREATED, Status.CANCELLED)
-    say("ticket", orders.open_ticket(shop, order))
+    say("ticket", checkout.open_ticket(shop, order))
     order = await cancel(shop, 0)
     say("refund", str(order.credit_refund))
 

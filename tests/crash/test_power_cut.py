@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from leyden.domain.orders import Status
-from leyden.services import credit, orders
+from leyden.services import checkout, credit, orders
 from leyden.services.verify import verify
 from leyden.storage import schema
 from tests.crash import shop_victim
@@ -145,7 +145,7 @@ async def check(folder: Path, said: list[str]) -> None:
             if word == "created":
                 assert f"{order.credit_used} {order.lightning_invoice}" == rest
             elif word == "ticket":
-                assert orders.open_ticket(shop, order) == rest
+                assert checkout.open_ticket(shop, order) == rest
             else:
                 assert (order.status, rest) == (Status.CANCELLED, str(PRICE))
     finally:

@@ -113,6 +113,7 @@ async def town(postgres_url: str, tmp_path: Path) -> AsyncIterator[Town]:
         "LEYDEN_DATABASE_URL": postgres_url,
         "LEYDEN_METRICS_PORT": "0",
         "LEYDEN_REQUESTS_PER_MINUTE": "100000",
+        "LEYDEN_UNPAID_ORDERS_PER_ORGANIZATION": str(_AT_ONCE),
         "LEYDEN_MARKET": "simulated",
         # Nobody is there: what is not covered by credit cannot be sold.
         "LEYDEN_TREASURY_HOST": "127.0.0.1:1",

@@ -4,7 +4,9 @@
 import base64
 import bz2
 import codecs
+import contextlib
 import gzip
+import hashlib
 import html
 import json
 import lzma
@@ -20,6 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leyden.domain import seeds
 from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.errors import Malformed
 
@@ -322,6 +325,12 @@ NO_CIPHERTEXT = {
 }
 
 
+TOO_MUCH = (
+    "seed: is wrapped in too many layers to be looked into; send the ciphertext as "
+    "your program wrote it, encoded once"
+)
+
+
 def refusal(value: object, limit: int = MACAROON_LIMIT) -> str:
     with pytest.raises(Malformed) as caught:
         check_backup(value, kind="seed", limit=limit)
@@ -340,9 +349,86 @@ def test_what_is_no_ciphertext_is_refused(kind: str) -> None:
 
 def test_what_would_take_too_much_looking_into_is_refused() -> None:
     many = [CIPHERTEXT, *(f"{n:032}" for n in range(420))]
-    assert refusal(json.dumps(many)) == (
-        "seed: is wrapped in too many layers to be looked into"
+    assert refusal(json.dumps(many)) == TOO_MUCH
+
+
+def test_more_private_keys_than_there_is_room_for_are_not_looked_at() -> None:
+    assert refusal("xprv" * 4_000) == TOO_MUCH
+    assert "can be read by anyone" in refusal(f"{'xprv' * 5}{XPRV}{'tprv' * 3}")
+
+
+# 0.73 s of processor once, and 0.2 to 1 s for each of the others.
+COSTLY = {
+    "base85 in base85 in base85": base64.b85encode(
+        base64.b85encode(base64.b85encode(random.Random(14).randbytes(8_300)))
+    ).decode()[:MACAROON_LIMIT],
+    "ascii85 in ascii85 in ascii85": base64.a85encode(
+        base64.a85encode(base64.a85encode(random.Random(15).randbytes(8_300)))
+    ).decode()[:MACAROON_LIMIT],
+    "base85 packed": b64(
+        zlib.compress(base64.b85encode(random.Random(16).randbytes(9_000)))
+    )[:MACAROON_LIMIT],
+    "beginnings of extended keys": "xprv" * (MACAROON_LIMIT // 4),
+    "marks on one letter": "a" + "\u0316\u0300" * (MACAROON_LIMIT // 4 - 1),
+    "one character that is eighteen": "\ufdfa" * (MACAROON_LIMIT // 3),
+    "eleven words again and again": ("".join(ENGLISH[7:18]) + "qqq") * 200,
+    "bombs": json.dumps([b64(zlib.compress(bytes(60_000 + n))) for n in range(120)]),
+}
+_MOST_TIMES_A_SHA512 = 90
+
+
+def sha512_s() -> float:
+    """How long this machine takes to digest a megabyte: what costs are held against."""
+    data, taken = bytes(1 << 20), []
+    for _ in range(5):
+        begun = time.thread_time()
+        for _ in range(2):
+            hashlib.sha512(data).digest()
+        taken.append((time.thread_time() - begun) / 2)
+    return sorted(taken)[2]
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_looking_into_it_takes_so_much_work_and_no_more(kind: str) -> None:
+    value = COSTLY[kind][:MACAROON_LIMIT]
+    value = value.encode()[:MACAROON_LIMIT].decode(errors="ignore")
+    taken = []
+    for _ in range(3):
+        begun = time.thread_time()
+        with contextlib.suppress(Malformed):
+            check_backup(value, kind="macaroon", limit=MACAROON_LIMIT)
+        taken.append(time.thread_time() - begun)
+    assert min(taken) < _MOST_TIMES_A_SHA512 * sha512_s()
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(ENGLISH), st.text("abcdest", max_size=3)), max_size=40
     )
+)
+def test_words_run_together_are_found_where_they_are(parts: list[str]) -> None:
+    letters = "".join(parts)
+    assert seeds.in_text(letters) == (
+        has_a_dozen(letters) and not same_word_again(letters)
+    )
+
+
+def has_a_dozen(letters: str) -> bool:
+    """Look for words at every place, as plainly as can be."""
+    words = {*ENGLISH, *(word[:4] for word in ENGLISH)}
+    chains = [0] * (len(letters) + 1)
+    for end in range(3, len(letters) + 1):
+        for start in range(max(0, end - 8), end - 2):
+            if letters[start:end] in words:
+                chains[end] = max(chains[end], chains[start] + 1)
+    return max(chains) >= 12
+
+
+def same_word_again(letters: str) -> bool:
+    beginnings = {word[:4] for word in ENGLISH if len(word) >= 4}
+    fours = [letters[at : at + 4] for at in range(len(letters))]
+    begun = [four for four in fours if four in beginnings]
+    return len(begun) < 6 or len(set(begun)) == 1
 
 
 @pytest.mark.parametrize("value", [None, True, 7, 1.5, [], ["x"], {"seed": "x"}, b"x"])
@@ -477,6 +563,19 @@ def refused(shape: Shape, many: int, seed: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_honest_ciphertext_is_taken(shape: str) -> None:
     assert refused(SHAPES[shape], 1_850, seed=2026) == []  # 20,350 in all
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_honest_ciphertext_is_taken_however_large(shape: str) -> None:
+    """Plain, and as a string in JSON: the budget of work is far above both."""
+    random_, most = random.Random(31), MACAROON_LIMIT
+    for size in range(7_500, 12_500, 1_000):
+        value = SHAPES[shape](random_, size)
+        many_lines = value.count("\n") > 300  # each a layer of its own in JSON
+        inside = value if many_lines else json.dumps({"backup": value})
+        for written in (value, inside):
+            if len(written) <= most:
+                check_backup(written, kind="macaroon", limit=most)
 
 
 @pytest.mark.long

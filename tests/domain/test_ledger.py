@@ -104,16 +104,16 @@ def test_a_spent_credit_becomes_a_receivable(sats: int, available: int) -> None:
     assert sums["receivable:harbour"] == -max(sats - available, 0)
 
 
-@given(holds=SUMS, promised=SUMS, charged=SUMS, owes=SUMS, outstanding=SUMS)
+@given(holds=SUMS, held_htlc=SUMS, charged=SUMS, owes=SUMS, outstanding=SUMS)
 def test_an_ended_order_holds_nothing(
-    holds: int, promised: int, charged: int, owes: int, outstanding: int
+    holds: int, held_htlc: int, charged: int, owes: int, outstanding: int
 ) -> None:
     sums = balances(
-        ledger.let_go(
+        ledger.release(
             order_id="5b0cFO",
             organization_id="harbour",
             holds=holds,
-            promised=promised,
+            held_htlc=held_htlc,
             charged=charged,
             owes=owes,
             outstanding=outstanding,
@@ -122,7 +122,7 @@ def test_an_ended_order_holds_nothing(
     )
     assert sums["held:5b0cFO"] == -holds
     assert sum(sums.values()) == 0
-    assert sums["promised"] == min(promised, holds)
+    assert sums["promised"] == min(held_htlc, holds)
     assert sums["owed:harbour"] == min(charged, holds - sums["promised"], owes)
     assert sums["receivable:harbour"] <= outstanding
     if sums["credit:harbour"]:

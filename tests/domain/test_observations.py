@@ -52,7 +52,8 @@ def test_seeing_the_same_twice_changes_nothing_more(
 
 
 def test_a_node_that_is_told_to_stop_shows_that_whatever_its_lnd_says() -> None:
-    stopping = command(a_live_node(Status.RUNNING), Action.STOP, now=NOON)
+    running = a_live_node(Status.RUNNING, has_wallet=True)
+    stopping = command(running, Action.STOP, now=NOON)
     for state in State:
         assert observe(stopping, says(state), NOON) == stopping
     assert observe(stopping, GONE, NOON).status is Status.STOPPED
@@ -63,6 +64,24 @@ def test_what_an_earlier_lnd_said_is_not_believed_of_the_present_one() -> None:
     old = Observation(process="4242 77", state=State.SERVER_ACTIVE)
     assert observe(node, old, NOON) == node
     assert observe(node, Observation(process="4242 77", alive=False), NOON) == node
+
+
+@pytest.mark.parametrize("status", Status)
+def test_what_is_not_known_changes_nothing(status: Status) -> None:
+    node = a_live_node(status, has_wallet=True)
+    assert observe(node, Observation(process=LND, known=False), NOON) == node
+    blind = Observation(process=LND, known=False, alive=False)
+    assert observe(node, blind, NOON) == node
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_wallet_that_was_seen_is_remembered_for_good(state: State) -> None:
+    node = observe(a_live_node(Status.STARTING), says(state), NOON)
+    has_one = state not in {State.WAITING_TO_START, State.NON_EXISTING}
+    assert node.has_wallet == has_one
+    assert observe(node, GONE, NOON).has_wallet == has_one
+    stopping = command(a_live_node(Status.RUNNING), Action.STOP, now=NOON)
+    assert observe(stopping, says(state), NOON).has_wallet == has_one
 
 
 def test_a_restart_shows_until_the_next_lnd_says_where_it_stands() -> None:

@@ -83,12 +83,41 @@ async def test_who_is_no_gateway_learns_nothing(discovery: DiscoveryGateway) -> 
         await discovery.answer(b"{}", patience_s=0)
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"node": 7}', b"\xff"])
+SHOWN = b'{"token": "%b"' % TOKEN.encode()
+DEEP = b"[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SHOWN,
+        b"[%b}]" % SHOWN,
+        b'%b, "node": 7}' % SHOWN,
+        b'%b, "version_info": "\xff"}' % SHOWN,
+        b'%b, "x": %b' % (SHOWN, DEEP),
+    ],
+)
 async def test_what_is_no_request_is_refused(
     discovery: DiscoveryGateway, body: bytes
 ) -> None:
     with pytest.raises(Malformed):
         await discovery.answer(body, patience_s=0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{", b'{"node": 7}', b"\xff", DEEP, b'{"token": "\xff\xff"}' + DEEP],
+)
+async def test_nothing_is_read_of_who_shows_no_token(
+    discovery: DiscoveryGateway, body: bytes
+) -> None:
+    with pytest.raises(Unauthorized):
+        await discovery.answer(body, patience_s=0)
+
+
+async def test_the_token_is_shown_where_it_belongs(discovery: DiscoveryGateway) -> None:
+    with pytest.raises(Unauthorized):
+        await discovery.answer(SHOWN + b"}", patience_s=0)
 
 
 async def test_only_listeners_can_be_asked_for(discovery: DiscoveryGateway) -> None:

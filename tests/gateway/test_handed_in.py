@@ -2,7 +2,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -14,7 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
 from leyden.errors import Malformed
 from leyden.gateway.certificates import LEAF_LIFE, Authority, open_or_create
 from leyden.gateway.handed_in import accept
+from leyden.gateway.handed_key import read
 from leyden.lnd.home import Tls
+from tests.der import mersenne, of_primes, pem, pkcs8
 
 NAME = "harbour.nodes.test"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -103,9 +107,75 @@ def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
     for key, why in (
         (odd, "elliptic"),
         (bitcoins, "P-256"),
-        (short, "2048 to 8192 bits"),
+        (short, "2048 to 4096 bits"),
         (locked, "password"),
         (b"", "not a PEM key"),
     ):
         with pytest.raises(Malformed, match=why):
             accepted(tls.chain_pem, key)
+
+
+def test_a_key_that_is_too_long_is_not_read(tls: Tls) -> None:
+    for key, why in (
+        (mersenne(4423, 4253), "2048 to 4096 bits"),
+        (pkcs8(2**5000 - 1), "2048 to 4096 bits"),
+        (mersenne(9941, 9689), "at most 8 KiB"),
+        (pkcs8(2**4096 - 1), "numbers do not belong together"),
+        (of_primes(2**1279 - 1, 2**1279 - 1 << 1 | 1, e=2**32 + 15), "belong together"),
+    ):
+        with pytest.raises(Malformed, match=why):
+            accepted(tls.chain_pem, key.encode())
+
+
+def test_that_primes_are_primes_is_not_looked_at() -> None:
+    """It takes the cube of their length; a key that is none harms its owner alone."""
+    key = read(of_primes((2**521 - 1) * (2**607 - 1), 2**1279 - 1))
+    assert isinstance(key, rsa.RSAPrivateKey)
+
+
+@pytest.mark.parametrize(
+    "kind", [rsa.generate_private_key(65537, size) for size in (2048, 3072)]
+)
+def test_honest_keys_of_rsa_are_read(kind: rsa.RSAPrivateKey) -> None:
+    for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
+        written = kind.private_bytes(Encoding.PEM, form, NoEncryption())
+        assert read(f"Bag Attributes\n{written.decode()}").key_size == kind.key_size
+
+
+def test_the_parameters_of_a_curve_may_stand_before_its_key() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    form = PrivateFormat.TraditionalOpenSSL
+    written = key.private_bytes(Encoding.PEM, form, NoEncryption()).decode()
+    named = pem("EC PARAMETERS", bytes.fromhex("06082a8648ce3d030107"))
+    assert read(f"{named}\n{written}").public_key() == key.public_key()
+
+
+def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name)
+    builder = builder.public_key(key.public_key()).serial_number(7)
+    builder = builder.not_valid_before(NOW).not_valid_after(NOW + LEAF_LIFE)
+    return builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
+
+
+def test_a_chain_is_not_long() -> None:
+    one = self_signed(ec.generate_private_key(ec.SECP256R1()))
+    with pytest.raises(Malformed, match="at most 10 certificates"):
+        accepted(one * 11, b"")
+    with pytest.raises(Malformed, match="is not for"):
+        accepted(one * 10, b"")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        rsa.generate_private_key(65537, 1024),  # noqa: S505
+        rsa.generate_private_key(65537, 4104),
+        ec.generate_private_key(ec.SECP256K1()),
+    ],
+)
+def test_keys_in_a_chain_are_of_kinds_that_are_checked_in_no_time(
+    key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey,
+) -> None:
+    with pytest.raises(Malformed, match="certificate: must have keys of"):
+        accepted(self_signed(key), b"")

@@ -109,6 +109,44 @@ async def test_it_goes_on_without_us_and_is_found_again(
     assert await made.open()
 
 
+async def test_what_another_process_put_in_force_is_not_taken_for_ours(
+    gateway: LocalGateway,
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    await gateway.apply([harbour.route(ALICE)])
+    other = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
+    await other.start()
+    await other.apply([harbour.route(BOB)])
+    await gateway.apply([harbour.route(ALICE)])
+    assert not await callers.admitted(harbour.name, BOB)
+    assert await callers.admitted(harbour.name, ALICE)
+
+
+async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(
+    gateway: LocalGateway,
+    folder: Path,
+    listening: Listening,
+    envoy: Path,
+    callers: Callers,
+    harbour: EchoNode,
+) -> None:
+    others = [
+        LocalGateway(folder, listening, Bootstrap(), envoy=envoy) for _ in range(3)
+    ]
+    for _ in range(3):
+        killed = running(folder)
+        os.kill(killed.pid, signal.SIGKILL)
+        await processes.exited(killed)
+        await asyncio.gather(*(each.start() for each in (gateway, *others)))
+        for number, each in enumerate(others):
+            await each.apply([harbour.route(ALICE if number % 2 else BOB)])
+        assert await callers.admitted(harbour.name, BOB)
+
+
 async def test_set_up_otherwise_it_is_replaced(
     gateway: LocalGateway,
     folder: Path,

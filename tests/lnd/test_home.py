@@ -319,7 +319,9 @@ def test_writing_again_changes_nothing(tmp_path: Path) -> None:
     home = tmp_path / "7"
     write(home, a_signed_node(), OPTIONS, tls=TLS)
     before = {path.name: path.read_bytes() for path in home.iterdir()}
-    (home / ".lnd.conf.new").write_text("left by a crash")
+    left = home / f".lnd.conf.{'0' * 16}.draft"
+    left.write_text("left by a crash")
+    os.utime(left, (0, 0))
     write(home, a_signed_node(), OPTIONS, tls=TLS)
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
 

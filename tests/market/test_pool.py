@@ -1,9 +1,6 @@
 """What becomes of a ticket when poold, its lnd or the auction misbehave."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
-from functools import partial
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -283,7 +280,7 @@ async def test_a_ticket_that_poold_lost_is_not_known(
     for _ in range(2):
         with pytest.raises(MarketAway, match="does not know the ticket"):
             await market.withdraw("one", made.ref)
-    assert await state(market, made.ref) is TicketState.LOST
+    assert await state(market, made.ref) is TicketState.MISSING
     assert await market.withdraw("one", "")  # what no order has, nobody has seen
 
 
@@ -319,96 +316,21 @@ async def test_what_is_outstanding_counts(
     assert "OfferSidecar" not in poold.calls
 
 
-async def test_a_ticket_without_room_waits_for_its_order(
+async def test_a_ticket_without_room_is_made_once_there_is_some(
     poold: StandIn, market: PoolMarket, book: Pages
 ) -> None:
-    """It is made while the room is looked at, and shown to nobody before there is."""
+    """Until then there is nothing that would have to be cancelled with its order."""
     await offered(market, order="one")
     book.promised = poold.available
     for _ in range(3):
         with pytest.raises(SoldOut):
             await market.offer("two", WISH)
-    assert len(poold.tickets) == 2
+    assert await market.withdraw("two", "")
+    assert len(poold.tickets) == 1
     book.promised = 0
     made = await offered(market, order="two")
     assert made.text == list(poold.tickets)[1]
     assert len(poold.tickets) == 2
-
-
-async def test_a_ticket_without_room_is_cancelled_with_its_order(
-    poold: StandIn, market: PoolMarket, book: Pages
-) -> None:
-    await offered(market, order="one")
-    book.promised = poold.available
-    with pytest.raises(SoldOut):
-        await market.offer("two", WISH)
-    assert await market.withdraw("two", "")
-    assert [each.state for each in poold.tickets.values()] == ["offered", "canceled"]
-
-
-async def test_a_ticket_that_was_begun_is_the_orders(
-    poold: StandIn, market: PoolMarket
-) -> None:
-    await offered(market, order="one")
-    market.begin("two", WISH)
-    market.begin("two", WISH)
-    made = await offered(market, order="two")  # while it is under way
-    assert made.text == list(poold.tickets)[1]
-    market.begin("three", WISH)
-    await until(lambda: len(poold.tickets) == 3)
-    assert (await offered(market, order="three")).text == list(poold.tickets)[2]
-    assert len(poold.tickets) == 3
-
-
-async def test_a_ticket_that_could_not_be_begun_is_made_when_it_is_asked_for(
-    poold: StandIn, market: PoolMarket
-) -> None:
-    market.begin("one", WISH)  # from which account, nobody knows yet
-    await offered(market, order="one")
-    poold.says["OfferSidecar"] = "the wallet is locked"
-    market.begin("two", WISH)
-    await until(lambda: poold.calls.count("OfferSidecar") == 2)
-    poold.says.clear()
-    with suppress(MarketAway):  # where the answer is on its way still
-        await market.offer("two", WISH)
-    await offered(market, order="two")
-    assert len(poold.tickets) == 2
-
-
-async def test_a_begun_ticket_needs_room_like_any_other(
-    poold: StandIn, market: PoolMarket, book: Pages
-) -> None:
-    await offered(market, order="one")
-    book.promised = poold.available
-    market.begin("two", WISH)
-    with pytest.raises(SoldOut):
-        await market.offer("two", WISH)
-    assert await market.withdraw("two", "")
-    assert [each.state for each in poold.tickets.values()] == ["offered", "canceled"]
-
-
-async def test_tickets_that_nobody_comes_for_are_forgotten(
-    poold: StandIn, market: PoolMarket
-) -> None:
-    await offered(market, order="first")
-    for number in range(1_001):
-        market.begin(f"{number}", WISH)
-        if number % 50 == 0:  # the first one alone, and then in lots
-            await until(partial(has_made, poold, number + 2))
-    await offered(market, order="1000")
-    assert len(poold.tickets) == 1_002
-    await offered(market, order="0")
-    assert len(poold.tickets) == 1_003
-
-
-def has_made(poold: StandIn, tickets: int) -> bool:
-    return len(poold.tickets) == tickets
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("refused", [False, True])

@@ -17,8 +17,9 @@ import pytest
 
 from leyden import processes
 from leyden.domain.nodes import Node, Type
-from leyden.errors import SetupError
+from leyden.errors import Away, SetupError
 from leyden.lnd.home import Tls
+from leyden.lnd.tail import BEGINNING
 from leyden.runtimes.base import NOTHING_NEW, Usage
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
@@ -109,6 +110,25 @@ async def test_killed_right_after_the_start_it_finds_its_lnd_again(
     assert found.process.startswith(f"{orphan} ")
     assert found.launched == 1, "it has the settings it was started with"
     assert lnds_in(tmp_path) == [orphan]
+
+
+async def test_where_no_node_may_start_none_does_and_those_that_run_are_found(
+    hands: LocalHands, node: Node, tmp_path: Path
+) -> None:
+    async def refuse() -> None:
+        raise Away("the egress policy is not in place")
+
+    hands.admitted = refuse
+    hands.begin_anew()
+    with pytest.raises(Away, match="not in place"):
+        await start(hands, node)
+    assert lnds_in(tmp_path) == []
+    hands.admitted = None
+    hands.begin_anew()
+    running = await start(hands, node)
+    hands.admitted = refuse
+    hands.begin_anew()
+    assert (await start(hands, node)).process == running.process
 
 
 async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(
@@ -336,11 +356,11 @@ async def test_callers_whose_tls_fails_fill_no_disk(
         await until(lambda: output.stat().st_size > before)
 
     await call_without_tls()
-    homes.look(node)
+    homes.look(node, BEGINNING)
     assert b"TLS handshake error" in output.read_bytes(), "a little stays to be read"
     with output.open("ab") as already:
         already.write(b"as if there had been ten thousand\n" * 40_000)
-    homes.look(node)
+    homes.look(node, BEGINNING)
     assert output.stat().st_size == 0
     await call_without_tls()
     assert output.read_bytes().count(b"\n") == 1, "it goes on at the beginning"
@@ -352,4 +372,4 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     tmp_path: Path, node: Node
 ) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert LocalHomes(hands.layout).look(node) == NOTHING_NEW
+    assert LocalHomes(hands.layout).look(node, BEGINNING) == NOTHING_NEW

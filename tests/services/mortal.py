@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns, Take
+from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Wake
 from tests.services.till import Crashed
 
@@ -76,9 +76,6 @@ class MortalDatabase:
 
     def listen(self, wake: Wake) -> None:
         self._database.listen(wake)
-
-    def hand(self, kind: str, take: Take) -> None:
-        self._database.hand(kind, take)
 
     async def doubts(self) -> list[str]:
         return await self._database.doubts()

@@ -7,7 +7,7 @@ from dataclasses import replace  # noqa: TID251
 from typing import cast
 
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Sighting
+from leyden.domain.payments import PaymentUpdate
 from leyden.errors import DatabaseAway
 from leyden.payments.fake import FakePayments
 from leyden.services.hearing import listen
@@ -93,12 +93,12 @@ class Babbling(FakePayments):
         super().__init__()
         self.babbled = 0
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         self.babbled += 1
         if self.babbled % 2:
             raise KeyError("state")
-        async for sighting in super().watch():
-            yield sighting
+        async for update in super().watch():
+            yield update
 
 
 async def test_a_treasury_that_babbles_is_listened_to_again(

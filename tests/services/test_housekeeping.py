@@ -151,8 +151,9 @@ async def test_blocks_out_of_order_are_told_once_a_burst(
     yard: Yard, house: Housekeeping
 ) -> None:
     node = await yard.running(settings=WITH_WEBHOOK)
+    log = yard.homes.complaints.setdefault(node.id, [])
     for _ in range(3):
-        yard.homes.complaints[node.id] = [BLOCKS] * 100
+        log += [BLOCKS] * 100
         await look(yard, house)
     (error,) = [each for each in await told(yard, node) if each["type"] == "error"]
     assert error == {

@@ -1,7 +1,5 @@
 """What happens between a look and the transaction that acts on it."""
 
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace  # noqa: TID251
 
 import pytest
@@ -9,29 +7,10 @@ import pytest
 from leyden.domain.orders import Order, Status
 from leyden.errors import NotAllowed, Stale
 from leyden.services import orders
-from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
-from tests.services.mortal import Fuse, MortalDatabase
+from tests.services.hesitant import Happens, Hesitant
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
-Happens = Callable[[], Awaitable[object]]
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
-
-
-class Hesitant(MortalDatabase):
-    """A database before whose next transaction something else happens, in full."""
-
-    def __init__(self, database: Database, happens: Happens) -> None:
-        super().__init__(database, Fuse(steps=0, after=False))
-        self._happens: Happens | None = happens
-
-    @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
-        if self._happens is not None:
-            happens, self._happens = self._happens, None
-            await happens()
-        async with super().transaction() as tx:
-            yield tx
 
 
 def late(till: Till, happens: Happens) -> Till:

@@ -7,7 +7,7 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
-from leyden.services.settlement import payment_seen
+from leyden.services.checkout import record_payment
 from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -327,7 +327,7 @@ async def test_an_output_has_the_sum_it_had_at_first(till: Till, other: int) -> 
     (told,) = till.payments.outputs()
     for confirmations in (0, 1, 100):
         changed = replace(told, sats=Sats(other), confirmations=confirmations)
-        await payment_seen(till.shop, changed, now=till.now)
+        await record_payment(till.shop, changed, now=till.now)
     await till.settle_down()
     assert await till.place(ledger.held(order.id)) == 10_000
     assert await till.credit() == 0
@@ -351,3 +351,7 @@ async def test_a_part_that_the_chain_takes_back_matters_no_more_once_all_is_held
     assert await till.status(order) is Status.CREATED
     assert await till.credit() == 0
     assert till.payments.received() == PRICE
+    assert await till.database.reader.moves.of_order(order.id) == [
+        (Status.WAITING_PAYMENT, Status.CREATING),
+        (Status.CREATING, Status.CREATED),
+    ]

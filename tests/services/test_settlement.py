@@ -7,13 +7,12 @@ import pytest
 from leyden.domain import ledger
 from leyden.domain.orders import Status
 from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
-from leyden.domain.pricing import Quote
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
 from leyden.payments.fake import PaymentFailed
-from leyden.services.settlement import payment_seen, payments_seen
+from leyden.services.checkout import record_payment, record_payments
 from leyden.services.shop import CLOSING, Rules
-from tests.services.till import CHANNEL, LIGHTHOUSE, PRICE, Till, request_of
+from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 
 async def test_paying_more_over_lightning_makes_credit(till: Till) -> None:
@@ -45,7 +44,7 @@ async def test_lightning_that_slips_through_after_the_end_becomes_credit(
     )
     till.payments.invoices[order.payment_hash] = settled
     await till.settle_down()
-    await payment_seen(till.shop, settled, now=till.now)
+    await record_payment(till.shop, settled, now=till.now)
     assert await till.credit() == PRICE
     assert await till.status(order) is Status.CANCELLED
 
@@ -74,7 +73,7 @@ async def test_both_rails_at_once_pay_once(till: Till) -> None:
 
 async def test_someone_elses_money_is_let_be(till: Till) -> None:
     order = await till.create()
-    await payment_seen(
+    await record_payment(
         till.shop,
         Invoice(payment_hash="ff" * 32, state=InvoiceState.SETTLED, sats=Sats(99)),
         now=till.now,
@@ -85,7 +84,7 @@ async def test_someone_elses_money_is_let_be(till: Till) -> None:
         sats=Sats(99),
         confirmations=6,
     )
-    await payment_seen(till.shop, elsewhere, now=till.now)
+    await record_payment(till.shop, elsewhere, now=till.now)
     assert await till.place(ledger.RECEIVED) == 0
     assert await till.status(order) is Status.WAITING_PAYMENT
 
@@ -98,7 +97,7 @@ async def test_a_treasury_that_takes_too_little_sells_nothing(till: Till) -> Non
         sats=Sats(PRICE - 1),
     )
     till.payments.invoices[order.payment_hash] = short
-    await payment_seen(till.shop, short, now=till.now)
+    await record_payment(till.shop, short, now=till.now)
     await till.settle_down()
     assert await till.status(order) is Status.WAITING_PAYMENT
     await till.pass_time(minutes=61)
@@ -117,7 +116,7 @@ async def test_a_treasury_that_holds_nothing_sells_nothing(till: Till) -> None:
             state=InvoiceState.ACCEPTED,
             sats=Sats(sats),
         )
-        await payment_seen(till.shop, nothing, now=till.now)
+        await record_payment(till.shop, nothing, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
     assert (await till.get(order)).invoice is InvoiceState.OPEN
     await till.settle_down()
@@ -142,7 +141,7 @@ async def test_what_was_told_of_a_closed_invoice_comes_too_late(till: Till) -> N
     late = Invoice(
         payment_hash=order.payment_hash, state=InvoiceState.ACCEPTED, sats=Sats(PRICE)
     )
-    await payment_seen(till.shop, late, now=till.now)
+    await record_payment(till.shop, late, now=till.now)
     await till.settle_down()
     assert await till.get(order) == waits
     assert await till.place(ledger.held(order.id)) == 0
@@ -161,7 +160,7 @@ async def test_a_payment_that_is_wanted_again_is_not_closed(till: Till) -> None:
         sats=Sats(PRICE),
         confirmations=GONE,
     )
-    await payment_seen(till.shop, gone, now=till.now)
+    await record_payment(till.shop, gone, now=till.now)
     assert await till.status(order) is Status.WAITING_PAYMENT
     till.market.away = True
     till.payments.pay(request_of(order))
@@ -224,7 +223,7 @@ async def test_what_is_told_twice_in_one_breath_is_booked_once(till: Till) -> No
     assert await till.payments.settle(request_of(second))
     settled = till.payments.invoices[second.payment_hash]
     till.deafen()
-    await payments_seen(till.shop, [held, held, settled, settled], now=till.now)
+    await record_payments(till.shop, [held, held, settled, settled], now=till.now)
     due = await till.database.reader.tasks.next_due(CLOSING, now=till.now)
     assert due is None, "what is held is not handed back"
     await till.settle_down()
@@ -242,7 +241,7 @@ async def test_a_payment_that_cannot_be_booked_stops_no_other(till: Till) -> Non
         )
         for each, sats in zip(orders, (PRICE, 2**70, PRICE), strict=True)
     ]
-    await payments_seen(till.shop, told, now=till.now)
+    await record_payments(till.shop, told, now=till.now)
     assert [await till.status(each) for each in orders] == [
         Status.CREATING,
         Status.WAITING_PAYMENT,
@@ -269,43 +268,3 @@ async def test_every_fee_is_inside_what_credit_is_held_against(
     expected = Status.CREATED if covered else Status.WAITING_PAYMENT
     assert await till.status(order) is expected
     assert await till.credit() == max(sats - PRICE, 0)
-
-
-class Begun(list[str]):
-    """A market that may begin before a payment is booked."""
-
-    def begin(self, order_id: str, quote: Quote) -> None:
-        assert quote.channel == CHANNEL
-        self.append(order_id)
-
-
-async def test_a_ticket_is_begun_once_when_its_payment_is_seen(till: Till) -> None:
-    till.ahead = begun = Begun()
-    order = await till.create()
-    till.payments.pay(request_of(order))
-    await till.hear()
-    assert begun == [order.id]
-    await till.hear_again()
-    await till.work()
-    await till.hear()
-    assert begun == [order.id]
-    assert await till.status(order) is Status.CREATED
-
-
-async def test_no_ticket_is_begun_for_money_that_buys_none(till: Till) -> None:
-    till.ahead = begun = Begun()
-    order = await till.create()
-    short = Invoice(
-        payment_hash=order.payment_hash, state=InvoiceState.ACCEPTED, sats=Sats(1)
-    )
-    await payment_seen(till.shop, short, now=till.now)
-    cancelled = await till.create()
-    till.payments.pay(request_of(cancelled))
-    await till.cancel(cancelled)
-    await till.hear()
-    crowd = [await till.create() for _ in range(2)]
-    for each in crowd:
-        till.payments.pay(request_of(each))
-    told = [till.payments.invoices[each.payment_hash] for each in crowd]
-    await payments_seen(till.shop, told, now=till.now)
-    assert begun == []

@@ -216,7 +216,7 @@ class Life:
         await self.till.prove()
         payments, database = self.till.payments, self.till.database
         assert -await self.till.place(ledger.RECEIVED) == payments.received()
-        assert await self.till.place(ledger.PROMISED) == 0
+        assert await self.till.place(ledger.HELD_HTLCS) == 0
         assert InvoiceState.ACCEPTED not in {
             each.state for each in payments.invoices.values()
         }

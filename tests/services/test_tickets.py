@@ -1,23 +1,24 @@
 """The ticket is made once, and the payment is taken only for a ticket."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Unpack
 
 import pytest
 
 from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.tickets import Lease, Progress, TicketState
+from leyden.domain.orders import Changes, Order, Status
+from leyden.domain.payments import GONE, InvoiceState, Outpoint, Output
+from leyden.domain.pricing import Quote
+from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import SoldOut, Stale
 from leyden.market.simulated import SimulatedMarket
 from leyden.services import corrections, credit
 from leyden.services.book import OrderBook
+from leyden.services.checkout import TicketMaker, record_payment
 from leyden.services.following import ticket_moved
-from leyden.services.paid import Paid
 from leyden.services.shop import TICKET
-from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
@@ -38,7 +39,7 @@ async def test_a_lightning_payment_buys_a_ticket(till: Till) -> None:
     assert await till.status(order) is Status.CREATED
     assert (await till.ticket(order)).startswith("sidecar1")
     assert await till.place(ledger.RECEIVED) == -PRICE
-    assert await till.place(ledger.PROMISED) == 0
+    assert await till.place(ledger.HELD_HTLCS) == 0
     assert till.payments.received() == PRICE
 
 
@@ -113,20 +114,16 @@ async def test_a_payment_that_was_taken_for_a_ticket_that_is_gone_is_credit(
     assert failed.credit_refund == await till.credit() == PRICE
 
 
-@pytest.mark.parametrize("started_anew", [False, True])
 async def test_a_payment_that_goes_away_before_the_ticket_fails_the_order(
     till: Till,
-    started_anew: bool,  # noqa: FBT001
 ) -> None:
     order = await till.create()
     till.payments.pay(request_of(order))
     await till.hear()
-    if started_anew:
-        till.paid = Paid()
     till.payments.time_out(request_of(order))
     await till.settle_down()
     assert await till.status(order) is Status.FAILED
-    assert await till.place(ledger.PROMISED) == 0
+    assert await till.place(ledger.HELD_HTLCS) == 0
 
 
 async def test_lost_answers_are_asked_for_again(till: Till) -> None:
@@ -143,18 +140,105 @@ async def test_lost_answers_are_asked_for_again(till: Till) -> None:
     assert len(till.market.tickets()) == 1
 
 
-async def test_an_order_paid_another_way_than_remembered_is_looked_at_again(
+async def test_an_order_paid_another_way_meanwhile_is_looked_at_again(
+    till: Till,
+) -> None:
+    """Coins that the chain takes back, and then Lightning, while its ticket is made."""
+    order, coin = await paid_with_coins(till)
+
+    async def pay_another_way() -> None:
+        till.market = market
+        await take_back(till, order, coin)
+        till.payments.pay(request_of(order))
+        await till.hear()
+        assert (await till.get(order)).held_htlc == PRICE
+
+    market, till.market = till.market, Meanwhile(till.market, pay_another_way)
+    await till.settle_down()
+    assert await till.status(order) is Status.CREATED
+    assert till.payments.received() == PRICE
+    await till.prove()
+
+
+async def test_what_is_held_is_settled_even_if_it_was_not_seen_held_before(
     till: Till,
 ) -> None:
     order = await till.create()
     till.payments.pay(request_of(order))
     await till.hear()
-    held = await till.get(order)
-    assert held.promised == PRICE
-    till.shop.paid.keep([held.but(invoice=InvoiceState.OPEN)])
-    await till.settle_down()
+    await rewrite(till, order, invoice=InvoiceState.OPEN)
+
+    async def be_held() -> None:
+        till.market = market
+        await rewrite(till, order, invoice=InvoiceState.ACCEPTED)
+
+    market, till.market = till.market, Meanwhile(till.market, be_held)
+    await till.work(TICKET)
     assert await till.status(order) is Status.CREATED
     assert till.payments.received() == PRICE
+
+
+async def rewrite(till: Till, order: Order, **changes: Unpack[Changes]) -> None:
+    """Change an order behind everybody's back."""
+    async with till.database.transaction() as tx:
+        (was,) = await tx.orders.lock_many([order.id])
+        await tx.orders.save([(was, was.but(**changes))])
+
+
+async def test_an_order_that_ended_while_its_ticket_was_made_gets_none(
+    till: Till,
+) -> None:
+    order, coin = await paid_with_coins(till)
+
+    async def give_up() -> None:
+        till.market = market
+        await take_back(till, order, coin)
+        await till.cancel(order)
+
+    market, till.market = till.market, Meanwhile(till.market, give_up)
+    await till.settle_down()
+    assert await till.status(order) is Status.CANCELLED
+    assert await till.ticket(order) == ""
+    assert set(till.market.tickets().values()) == {"cancelled"}
+    await till.prove()
+
+
+async def paid_with_coins(till: Till) -> tuple[Order, Outpoint]:
+    order = await till.create()
+    coin = till.payments.send(order.onchain_address, PRICE)
+    till.payments.mine()
+    await till.hear()
+    assert await till.status(order) is Status.CREATING
+    return order, coin
+
+
+async def take_back(till: Till, order: Order, coin: Outpoint) -> None:
+    """Let the chain undo the payment before there is a ticket."""
+    till.payments.reorganise(1, drop=[coin])
+    gone = Output(
+        outpoint=coin,
+        address=order.onchain_address,
+        sats=Sats(PRICE),
+        confirmations=GONE,
+    )
+    await record_payment(till.shop, gone, now=till.now)
+    assert await till.status(order) is Status.WAITING_PAYMENT
+
+
+class Meanwhile(SimulatedMarket):
+    """A market where something happens while it makes a ticket."""
+
+    def __init__(
+        self, market: SimulatedMarket, happens: Callable[[], Awaitable[None]]
+    ) -> None:
+        super().__init__()
+        self.__dict__.update(market.__dict__)
+        self._happens = happens
+
+    async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
+        made = await super().offer(order_id, quote)
+        await self._happens()
+        return made
 
 
 async def test_a_zombie_writes_nothing(till: Till) -> None:
@@ -172,6 +256,28 @@ async def test_a_zombie_writes_nothing(till: Till) -> None:
     with pytest.raises(Stale):
         await TicketMaker(till.shop).make(Work(till.database, claim))
     assert len(till.market.tickets()) == 1
+
+
+async def test_a_zombie_that_comes_with_a_ticket_writes_nothing(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    async with till.database.transaction() as tx:
+        (claim,) = await tx.tasks.claim(
+            TICKET, now=till.now, until=till.now + timedelta(seconds=30), most=1
+        )
+
+    async def be_overtaken() -> None:
+        till.market = market
+        till.now += timedelta(minutes=1)
+        await till.work()
+        assert await till.status(order) is Status.CREATED
+
+    market, till.market = till.market, Meanwhile(till.market, be_overtaken)
+    with pytest.raises(Stale):
+        await TicketMaker(till.shop).make(Work(till.database, claim))
+    assert len(till.market.tickets()) == 1
+    await till.prove()
 
 
 async def test_a_filled_order_keeps_its_lease_and_books_what_it_cost(

@@ -9,9 +9,10 @@ from standardwebhooks import Webhook
 
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
-from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
-from leyden.errors import Conflict, NotFound, Stale
+from leyden.domain.webhooks import ANNOUNCED, BlocksOutOfOrder, UpdateAvailable
+from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.services import webhooks
+from leyden.services.by_hand import ByHand
 from leyden.services.courier import FORGETTING, WEBHOOKS, forget_old
 from leyden.services.verify import verify
 from leyden.storage.database import Database
@@ -311,7 +312,7 @@ async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
     tried = await webhooks.test(post.courier, "harbour", node.id)
     assert tried.event.state == "delivered"
     await post.run()
-    assert post.told == ["provisioning", "v0.21.2-beta", "waiting_unlock"]
+    assert post.told == ["stopped", "v0.21.2-beta", "waiting_unlock"]
     receiver = await post.database.reader.receivers.get(node.id)
     assert (receiver.pause, receiver.failing_since) == (None, None)
 
@@ -328,7 +329,7 @@ async def test_after_a_long_pause_old_news_is_not_told(post: Post) -> None:
     post.answers(200)
     await webhooks.test(post.courier, "harbour", node.id)
     await post.run()
-    assert post.told == ["provisioning", "waiting_unlock"]
+    assert post.told == ["stopped", "waiting_unlock"]
 
 
 async def test_another_url_begins_anew(post: Post) -> None:
@@ -383,16 +384,66 @@ async def test_any_event_can_be_sent_again_by_hand(post: Post) -> None:
     assert len(post.told) == 4, "a failure by hand is not tried again by itself"
 
 
-async def test_a_test_tells_the_present_state_and_is_not_tried_again(
-    post: Post,
-) -> None:
+async def test_a_test_tells_what_is_asked_and_is_not_tried_again(post: Post) -> None:
     node = await post.house(a_node(Status.RUNNING))
     post.answers(500)
-    tried = await webhooks.test(post.courier, "harbour", node.id)
+    tried = await webhooks.test(
+        post.courier, "harbour", node.id, status="waiting_unlock"
+    )
     assert tried.event.test
     assert tried.event.state == "failed"
     await post.pass_time(days=1)
-    assert post.told == ["running"]
+    assert post.told == ["waiting_unlock"]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (status, str(status) if str(status) in ANNOUNCED else "stopped")
+        for status in Status
+        if status is not Status.DELETING
+    ],
+)
+async def test_a_test_never_tells_what_receivers_do_not_know(
+    post: Post, status: Status, told: str
+) -> None:
+    node = await post.house(a_node(status))
+    await webhooks.test(post.courier, "harbour", node.id)
+    assert post.told == [told]
+    with pytest.raises(Malformed, match="status: must be one of stopped, wai"):
+        await webhooks.test(post.courier, "harbour", node.id, status="running")
+    assert post.told == [told]
+
+
+async def test_many_names_of_one_receiver_are_counted_together(post: Post) -> None:
+    nodes = [
+        await post.house(
+            a_node(
+                id=f"{number:08d}-7a44-4c39-9a0e-0c1f2b7d9e55N",
+                name=f"pier {number}",
+                slot=300 + number,
+                api_endpoint=f"pier-{number}.localhost",
+            ),
+            url=f"https://{number}.hooks.harbour.test/",
+        )
+        for number in range(31)
+    ]
+    for node in nodes[:30]:
+        await webhooks.test(post.courier, "harbour", node.id)
+    with pytest.raises(TooMany, match="try again in 2 s") as refusal:
+        await webhooks.test(post.courier, "harbour", nodes[30].id)
+    assert refusal.value.retry_after_s == 2
+    assert await post.deliveries(nodes[30]) == []
+    assert len(post.told) == 30
+
+
+def test_two_organizations_are_counted_each_for_itself() -> None:
+    by_hand = ByHand(1)
+    by_hand.take("harbour", URL, at_s=0)
+    by_hand.take("reef", URL, at_s=0)
+    for spelled in (URL, URL.replace("hooks", "HOOKS"), URL.replace(".test", ".test.")):
+        with pytest.raises(TooMany):
+            by_hand.take("harbour", spelled, at_s=0)
 
 
 async def test_who_has_no_webhook_cannot_test_it(post: Post) -> None:

@@ -9,19 +9,22 @@ from functools import partial
 
 import pytest
 
+from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Node
 from leyden.domain.times import utc_now
+from leyden.services.concurrency import Concurrency
 from leyden.services.courier import WEBHOOKS, Courier, deliver
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Lane, Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
+from leyden.webhooks.names import AT_ONCE, Names
 from leyden.webhooks.sender import HttpSender
-from tests.domain.nodes import a_node
+from tests.domain.nodes import NOON, a_node
 from tests.services.post import Post
 from tests.webhooks.conftest import ANYTHING, LOOPBACK, Receiver
+from tests.webhooks.name_server import HOST, NameServer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -34,8 +37,10 @@ async def post(db: Database, sealer: Sealer) -> Post:
 
 
 @asynccontextmanager
-async def delivering(post: Post) -> AsyncIterator[None]:
-    names = Names()
+async def delivering(
+    post: Post, *, names: Names | None = None, at_once: int = 256
+) -> AsyncIterator[None]:
+    names = names or Names()
     courier = Courier(
         database=post.database,
         sealer=post.sealer,
@@ -43,8 +48,9 @@ async def delivering(post: Post) -> AsyncIterator[None]:
             Egress(names.look_up, exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=3
         ),
         clock=utc_now,
+        concurrency=Concurrency(at_once),
     )
-    lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=256)
+    lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=at_once)
     working = asyncio.create_task(
         Worker(post.database, [lane], clock=utc_now).run(), name="worker"
     )
@@ -56,9 +62,10 @@ async def delivering(post: Post) -> AsyncIterator[None]:
         names.close()
 
 
-def a_neighbour(number: int) -> Node:
+def a_neighbour(number: int, organization_id: str = "harbour") -> Node:
     return replace(
         a_node(),
+        organization_id=organization_id,
         id=f"{number:08d}-7a44-4c39-9a0e-0c1f2b7d9e55N",
         name=f"pier {number}",
         slot=100 + number,
@@ -126,6 +133,50 @@ async def test_bad_company_neither_delays_nor_stops_the_others(post: Post) -> No
             assert time.monotonic() - began < 2, "those that hang do so for 3 s"
             for each in nodes:
                 await _failed_once(post, each)
+
+
+async def _open_reef(post: Post) -> None:
+    """Keep a second organization, whose receivers are up to no good."""
+    async with post.database.transaction() as tx:
+        await tx.accounts.add(Organization(id="reef", name="Reef", created=NOON))
+
+
+async def test_a_hundred_dead_names_of_one_delay_no_event_of_another(
+    post: Post,
+) -> None:
+    await _open_reef(post)
+    with Receiver(OK) as good, NameServer() as server:
+        for number in range(100):
+            url = f"http://dead{number}.reef.test:8000/"
+            node = await post.house(a_neighbour(number, "reef"), url=url)
+            await post.announce(node, "stopped")
+        node = await post.house(url=f"http://pier.harbour.test:{good.port}/")
+        async with delivering(post, names=Names(servers=[HOST], port=server.port)):
+            # So many look-ups of one organization go on at a time.
+            await until(lambda: len(server.asked) == AT_ONCE)
+            began = time.monotonic()
+            await post.announce(node, "waiting_unlock")
+            await until(lambda: len(good.requests) == 1)
+            assert time.monotonic() - began < 2, "a dead name takes 5 s"
+    assert len(server.asked) == AT_ONCE + 1
+
+
+async def test_one_whose_receivers_all_hang_leaves_room_for_others(post: Post) -> None:
+    await _open_reef(post)
+    with Receiver(hang) as bad, Receiver(OK) as good:
+        for number in range(20):
+            node = await post.house(a_neighbour(number, "reef"), url=bad.url)
+            await post.announce(node, "stopped")
+        node = await post.house(url=good.url)
+        async with delivering(post, at_once=8):
+            await until(lambda: bad.connections == 4)
+            began = time.monotonic()
+            await post.announce(node, "waiting_unlock")
+            await until(lambda: len(good.requests) == 1)
+            assert time.monotonic() - began < 2, "those that hang do so for 3 s"
+            assert bad.connections == 4
+            # Whoever was put off has its turn.
+            await until(lambda: bad.connections >= 20, within_s=40)
 
 
 async def _failed_once(post: Post, node: Node) -> None:

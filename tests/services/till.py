@@ -13,24 +13,23 @@ from datetime import datetime, timedelta
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Invoice, PaymentRequest, Sighting
+from leyden.domain.payments import Invoice, PaymentRequest, PaymentUpdate
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
-from leyden.market.base import Ahead
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.services import (
+    checkout,
     credit,
     expiry,
     following,
     orders,
-    settlement,
+    refunds,
     sweep,
-    tickets,
 )
+from leyden.services.checkout import TicketMaker
 from leyden.services.due import Due
-from leyden.services.paid import Paid
 from leyden.services.shop import (
     CLOSING,
     EVERYTHING,
@@ -42,12 +41,12 @@ from leyden.services.shop import (
     Rules,
     Shop,
 )
-from leyden.services.tickets import TicketMaker
 from leyden.services.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from tests.conftest import NOW
+from tests.services.plenty import PLENTY
 
 HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
 CHANNEL = Channel(capacity=Sats(1_000_000))
@@ -57,7 +56,7 @@ Handler = Callable[[Shop, Due], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
     EXPIRY: expiry.lapse,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: tickets.withdraw,
+    WITHDRAWAL: refunds.withdraw,
     TICKETS: following.follow,
     SWEEP: sweep.sweep,
 }
@@ -75,11 +74,9 @@ class Till:
     sealer: Sealer
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    ahead: Ahead | None = None
-    rules: Rules = field(default_factory=Rules)
-    paid: Paid = field(default_factory=Paid)
+    rules: Rules = field(default_factory=lambda: Rules(quotas=PLENTY))
     now: datetime = NOW
-    told: list[Sighting] = field(default_factory=list)
+    told: list[PaymentUpdate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._news = self.payments.subscribe()
@@ -91,10 +88,8 @@ class Till:
             sealer=self.sealer,
             payments=self.payments,
             market=self.market,
-            ahead=self.ahead,
             clock=lambda: self.now,
             rules=self.rules,
-            paid=self.paid,
         )
 
     async def open(self) -> None:
@@ -132,7 +127,7 @@ class Till:
         return (await self.get(order)).status
 
     async def ticket(self, order: Order) -> str:
-        return orders.open_ticket(self.shop, await self.get(order))
+        return checkout.open_ticket(self.shop, await self.get(order))
 
     async def credit(self, who: str = HARBOUR) -> int:
         return await self.database.reader.ledger.balance(ledger.credit(who))
@@ -158,9 +153,9 @@ class Till:
     async def hear(self) -> None:
         """Hear everything that the treasury has told since."""
         while not self._news.empty():
-            if (sighting := self._news.get_nowait()) is not None:
-                self.told.append(sighting)
-                await settlement.payment_seen(self.shop, sighting, now=self.now)
+            if (update := self._news.get_nowait()) is not None:
+                self.told.append(update)
+                await checkout.record_payment(self.shop, update, now=self.now)
 
     def deafen(self) -> None:
         """Lose everything that the treasury has told since."""
@@ -169,9 +164,9 @@ class Till:
 
     async def hear_again(self) -> None:
         """Hear everything that was ever told once more."""
-        for sighting in list(self.told):
-            if isinstance(sighting, Invoice):  # an old depth is not true any more
-                await settlement.payment_seen(self.shop, sighting, now=self.now)
+        for update in list(self.told):
+            if isinstance(update, Invoice):  # an old depth is not true any more
+                await checkout.record_payment(self.shop, update, now=self.now)
 
     async def work(self, *kinds: str) -> None:
         """Do everything that is due, until nothing is; what is away waits a minute."""

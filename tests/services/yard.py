@@ -22,15 +22,17 @@ from leyden.gateway.fake import FakeGateway
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
 from leyden.services import creation, node_commands, reconciler
 from leyden.services.creation import Wish
-from leyden.services.fleet import NODE, ROUTES, Fleet, Rules
+from leyden.services.fleet import NODE, ROUTES, WATCH, Fleet, Rules
 from leyden.services.routes import Routes
 from leyden.services.starts import Starts
-from leyden.services.watching import Watching, adopt
+from leyden.services.uploads import Uploads
+from leyden.services.watching import Watching
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.services.plenty import PLENTY
 
 HARBOUR = "harbour"
 OTHER_SHORE = "other shore"
@@ -64,7 +66,8 @@ class Yard:
             authority=authority,
             clock=lambda: self.now,
             starts=Starts(4),
-            rules=Rules(networks=frozenset(Network)),
+            rules=Rules(networks=frozenset(Network), quotas=PLENTY),
+            uploads=Uploads(per_minute=10**6),
         )
         self.begin_anew()
 
@@ -80,6 +83,20 @@ class Yard:
         async with self.fleet.database.transaction() as tx:
             for name in (HARBOUR, OTHER_SHORE):
                 await tx.accounts.add(Organization(id=name, name=name, created=NOW))
+        await self.work()
+
+    async def watch(self, *, since: timedelta = timedelta(0)) -> int:
+        """Take the shards that nobody has, find their nodes; give how many run."""
+        async with self.fleet.database.transaction() as tx:
+            await tx.tasks.put_many(WATCH, self.watching.keys, due=self.now)
+        async with self.fleet.database.transaction() as tx:
+            now = self.now + since
+            claims = await tx.tasks.claim(WATCH, now=now, until=now + LEASE, most=100)
+        adopted = 0
+        for claim in claims:
+            work = Work(self.fleet.database, claim)
+            adopted += await self.watching.adopt(int(claim.key), work)
+        return adopted
 
     async def create(self, name: str = "harbour light", **changes: Any) -> Node:
         wish = Wish(
@@ -130,6 +147,9 @@ class Yard:
 
     async def work(self) -> int:
         """Do whatever is due, until nothing is; give how many tasks that were."""
+        if not self.watching._held:  # whoever had them has died
+            await self.watch(since=LEASE)
+            await self.work()
         done = 0
         steps: dict[str, Callable[[Work], Awaitable[None]]] = {
             NODE: partial(reconciler.step, self.fleet),
@@ -177,4 +197,4 @@ class Yard:
         """Come back after a kill -9: leases have run out, nodes are found again."""
         self.begin_anew()
         self.now += LEASE
-        return await adopt(self.fleet)
+        return await self.watch()

@@ -1,13 +1,23 @@
 from pathlib import Path
 
+import alembic.command
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from leyden.errors import SetupError
 from leyden.storage import first_look, schema
 from leyden.storage.every_table import metadata
+
+_NODE = """
+INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot,
+    created, status, wanted, revision, process, launched, host, crashes, due,
+    purchased_type, purchase_status, edition, settings)
+VALUES ('{id}', 'o', '{id}', 'testnet', 'standard', '1', '{id}', {slot}, 0, 'stopped',
+    '{wanted}', 0, '', 0, '', 0, 0, 'paid', 'active', 0, '')
+"""
 
 
 def test_the_migrations_make_exactly_the_tables(database_url: str) -> None:
@@ -52,3 +62,25 @@ def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder.db").mkdir()
     with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
         first_look.check(f"sqlite:///{tmp_path}/folder.db")
+
+
+def test_nodes_from_before_have_their_logs_read_from_the_end(
+    database_url: str,
+) -> None:
+    """What is in them was told, or is long ago."""
+    ours = "0012_log_places"
+    with schema._config() as config, schema.connected(database_url) as connection:
+        before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
+        for statement in (
+            "DROP TABLE node_log_place",
+            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+            _NODE.format(id="there", wanted="running", slot=7),
+            _NODE.format(id="gone", wanted="deleted", slot="NULL"),
+        ):
+            connection.execute(text(statement))
+        stamp = text("UPDATE alembic_version SET version_num = :before")
+        connection.execute(stamp, {"before": before})
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, ours)
+        places = connection.execute(text("SELECT * FROM node_log_place")).all()
+    assert [tuple(each) for each in places] == [("there", 0, -1, b"", 0, 1)]

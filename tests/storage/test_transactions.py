@@ -4,7 +4,7 @@ import time
 import pytest
 
 from leyden.domain.accounts import Organization, new_id
-from leyden.errors import NotFound, Stale, Taken, Violated
+from leyden.errors import NotFound, Stale, Taken
 from leyden.storage.database import Database, open_database
 from tests.conftest import NOW
 
@@ -123,22 +123,4 @@ async def test_a_cancellation_that_comes_with_a_connection_is_heeded(
     await asyncio.wait([asking], timeout=5)
     assert asking.cancelled() == was_cancelled
     await asyncio.gather(*holders)
-    await db.close()
-
-
-async def test_what_runs_beside_a_statement_that_fails_is_to_be_tried_again(
-    postgres_url: str,
-) -> None:
-    """PostgreSQL refuses all that follows in the block; the reason may come later."""
-    db = await open_database(postgres_url)
-    with pytest.raises(Stale):
-        async with db.transaction() as tx:
-            why, beside = await asyncio.gather(
-                tx.issued.add("harbour.nodes.test", node_id="there is none"),
-                tx.accounts.add(an_organization("Lighthouse")),
-                return_exceptions=True,
-            )
-            assert isinstance(why, Violated)
-            assert isinstance(beside, Stale)
-            raise beside
     await db.close()

@@ -93,3 +93,35 @@ async def test_an_operator_who_is_none_any_more_sees_nothing(
 async def test_the_books_are_checked(opal: Visitor) -> None:
     shown = await opal.submit("/app/operator/prove")
     assert "Every rule of the books holds" in shown.text
+
+
+async def test_an_organization_may_be_given_more(
+    opal: Visitor, charlie: Visitor
+) -> None:
+    page = f"/app/operator/organizations/{opal.organization_id}"
+    usage = f"{opal.root}/usage"
+    assert ">25</td>" in (await opal.get(usage)).text
+    await opal.get(page)
+    sent = await opal.submit(f"{page}/quotas", {"nodes": "1,000", "keys": ""})
+    assert (sent.status, sent.location) == (303, page)
+    assert (
+        'name="nodes" type="text" inputmode="numeric" maxlength="13" value="1000"'
+        in (await opal.get(page)).text
+    )
+    shown = (await opal.get(usage)).text
+    assert (">1,000</td>" in shown, ">25</td>" in shown) == (True, False)
+    wrong = await opal.submit(f"{page}/quotas", {"nodes": "many"})
+    assert (wrong.status, "nodes: must be a whole number" in wrong.text) == (400, True)
+    assert ">1,000</td>" in (await opal.get(usage)).text
+    await opal.submit(f"{page}/quotas", {})
+    assert ">25</td>" in (await opal.get(usage)).text
+    assert (await charlie.submit(f"{page}/quotas", {"nodes": "7"})).status == 404
+    assert (await charlie.get(usage)).status == 404
+
+
+async def test_a_quota_that_is_reached_says_what_to_do(opal: Visitor) -> None:
+    page = f"/app/operator/organizations/{opal.organization_id}"
+    await opal.get(page)
+    await opal.submit(f"{page}/quotas", {"members": "1"})
+    shown = (await opal.get(f"{opal.root}/usage")).text
+    assert "Remove a member, or ask the operator." in shown

@@ -4,7 +4,7 @@ import pytest
 
 from leyden.domain.orders import Status
 from leyden.services import accounts
-from leyden.services.orders import open_ticket
+from leyden.services.checkout import open_ticket
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -119,7 +119,7 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
     assert "No order needs you" in (await opal.get("/app/operator/orders")).text
     world.market.lose(next(iter(await tickets(world))))
     shown = (await opal.get("/app/operator/orders")).text
-    assert "its ticket is lost" in shown
+    assert "the market has lost its ticket" in shown
     assert request.order_id in shown
     told = "1 orders wait in vain: the market lost their ticket"
     assert told in (await opal.get("/app/operator")).text

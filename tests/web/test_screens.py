@@ -69,7 +69,7 @@ async def pages(
         name=EVIL,
         scopes=["node"],
         expires=None,
-        actor=f"user:{EVIL}",
+        actor=f"operator:{EVIL}",
     )
     await accounts.set_operator(
         platform, "alice@example.org", operator=True, actor=EVIL

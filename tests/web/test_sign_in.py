@@ -11,6 +11,7 @@ from leyden.domain.sign_in import totp_code
 from leyden.errors import Unauthorized
 from leyden.services import passwords, sign_in
 from leyden.services.platform import Platform
+from leyden.web.site import Site
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import Visitor
@@ -52,6 +53,7 @@ async def test_whoever_guesses_has_to_wait_and_others_do_not(
     refused = await nobody.sign_in("alice@example.org", PASSWORD)
     assert refused.status == 429
     assert "Wait 15 min" in refused.text
+    assert refused.header("retry-after") == "900"
     elsewhere = Visitor(nobody.site, address="203.0.113.9")
     assert (await elsewhere.sign_in("alice@example.org", PASSWORD)).status == 303
     yard.now += timedelta(minutes=16)
@@ -67,6 +69,85 @@ async def test_a_household_counts_as_one_address(nobody: Visitor) -> None:
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 429
     nobody.address = "2001:db8:1:3::1"
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+async def others_fail(site: Site, email: str, times: int, *, at: str = "") -> None:
+    """Let others get it wrong so often, at one address or each at another."""
+    for number in range(times):
+        other = Visitor(site, address=at or f"203.0.113.{number}")
+        await other.sign_in(email.format(number), "wrong")
+
+
+@pytest.mark.usefixtures("alice")
+async def test_a_browser_that_is_known_does_not_wait_for_its_neighbours(
+    nobody: Visitor,
+) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    await nobody.submit("/app/sign-out")
+    await others_fail(nobody.site, "victim{}@example.org", 10, at=nobody.address)
+    stranger = Visitor(nobody.site, address=nobody.address)
+    refused = await stranger.sign_in("alice@example.org", PASSWORD)
+    assert refused.status == 429
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+@pytest.mark.usefixtures("alice")
+async def test_a_browser_that_is_known_does_not_wait_for_who_guesses_elsewhere(
+    nobody: Visitor,
+) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    await nobody.submit("/app/sign-out")
+    await others_fail(nobody.site, "alice@example.org", 31)
+    stranger = Visitor(nobody.site, address="203.0.113.99")
+    refused = await stranger.sign_in("alice@example.org", PASSWORD)
+    assert refused.status == 429
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+@pytest.mark.usefixtures("alice", "charlie")
+async def test_who_guesses_in_a_known_browser_has_to_wait(
+    nobody: Visitor, yard: Yard
+) -> None:
+    await nobody.sign_in("charlie@example.org", PASSWORD)
+    await nobody.submit("/app/sign-out")
+    for _ in range(3):
+        assert (await nobody.sign_in("charlie@example.org", "wrong")).status == 401
+    refused = await nobody.sign_in("charlie@example.org", PASSWORD)
+    assert (refused.status, refused.header("retry-after")) == (429, "900")
+    yard.now += timedelta(minutes=16)
+    assert (await nobody.sign_in("charlie@example.org", PASSWORD)).status == 303
+
+
+@pytest.mark.parametrize("word", ["", "made-up", "made.up", "."])
+@pytest.mark.usefixtures("alice", "charlie")
+async def test_a_browser_is_known_as_one_persons(nobody: Visitor, word: str) -> None:
+    await nobody.sign_in("charlie@example.org", PASSWORD)
+    await nobody.submit("/app/sign-out")
+    if word:
+        nobody.cookies["leyden-browser-8000"] = word
+    for _ in range(3):
+        assert (await nobody.sign_in("alice@example.org", "wrong")).status == 401
+    elsewhere = Visitor(nobody.site, address=nobody.address)
+    assert (await elsewhere.sign_in("alice@example.org", PASSWORD)).status == 429
+
+
+async def test_who_is_signed_in_does_not_wait_for_who_guesses_elsewhere(
+    alice: Visitor,
+) -> None:
+    await others_fail(alice.site, "alice@example.org", 31)
+    await alice.get("/app/account")
+    new = {"present": PASSWORD, "new": "two lamps in the harbour"}
+    changed = await alice.submit("/app/account/password", new)
+    assert changed.location == "/app/account?done=password"
+
+
+async def test_who_is_signed_in_guesses_a_few_times(alice: Visitor) -> None:
+    await alice.get("/app/account")
+    for status in (401, 401, 401, 429):
+        wrong = {"present": "wrong", "new": "two lamps in the harbour"}
+        refused = await alice.submit("/app/account/password", wrong)
+        assert refused.status == status
+    assert refused.header("retry-after") == "900"
 
 
 @pytest.mark.usefixtures("alice", "charlie")

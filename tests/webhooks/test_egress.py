@@ -2,7 +2,6 @@
 
 import ipaddress
 import socket
-import threading
 from collections.abc import Sequence
 from itertools import cycle
 
@@ -75,7 +74,7 @@ def test_of_ipv6_only_unicast_is_public(address: ipaddress.IPv6Address) -> None:
         assert is_public(inside)
 
 
-async def nothing(_host: str, _port: int) -> Sequence[str]:
+async def nothing(_host: str, _port: int, _of: str) -> Sequence[str]:
     raise AssertionError("an address is not looked up")
 
 
@@ -110,21 +109,21 @@ def to(host: str, port: int = 8443) -> Endpoint:
 async def test_one_bad_address_spoils_the_name_and_is_not_told(
     addresses: list[str],
 ) -> None:
-    async def look_up(_host: str, _port: int) -> Sequence[str]:
+    async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
         return addresses
 
     with pytest.raises(Refused) as refusal:
-        await Egress(look_up).addresses(to("hooks.harbour.test"))
+        await Egress(look_up).addresses(to("hooks.harbour.test"), "harbour")
     assert "127" not in refusal.value.message
 
 
 async def test_what_was_checked_is_what_is_called() -> None:
     answers = cycle([["::ffff:93.184.216.34", "2606:4700::1111"]])
 
-    async def look_up(_host: str, _port: int) -> Sequence[str]:
+    async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
         return next(answers)
 
-    addresses = await Egress(look_up).addresses(to("hooks.harbour.test"))
+    addresses = await Egress(look_up).addresses(to("hooks.harbour.test"), "harbour")
     assert addresses == [SOMEWHERE, "2606:4700::1111"]
 
 
@@ -148,7 +147,7 @@ async def test_no_spelling_of_this_machine_gets_through(names: Names) -> None:
     sender = HttpSender(Egress(names.look_up), allowed=ANYTHING, deadline_s=5)
     with Receiver(OK, host=EVERYWHERE) as receiver:
         for url in spellings(receiver.port):
-            async with sender.open(url) as line:
+            async with sender.open(url, "harbour") as line:
                 answer = await line.post({}, b"{}")
             assert answer.status is None, url
             assert answer.error, url
@@ -160,7 +159,7 @@ async def test_a_name_that_changes_its_address_is_checked_every_time() -> None:
         forbidden = socket.create_server(("127.0.0.3", allowed.port))
         addresses = iter([["127.0.0.2"], ["127.0.0.3"], ["127.0.0.2"]])
 
-        async def look_up(_host: str, _port: int) -> Sequence[str]:
+        async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
             return next(addresses)
 
         egress = Egress(look_up, exceptions=[ipaddress.ip_network("127.0.0.2/32")])
@@ -168,29 +167,10 @@ async def test_a_name_that_changes_its_address_is_checked_every_time() -> None:
         url = f"http://hooks.harbour.test:{allowed.port}/"
         outcomes = []
         for _ in range(3):
-            async with sender.open(url) as line:
+            async with sender.open(url, "harbour") as line:
                 outcomes.append((await line.post({}, b"{}")).status)
         assert outcomes == [200, None, 200]
 
         forbidden.settimeout(0.05)
         with forbidden, pytest.raises(TimeoutError):
             forbidden.accept()
-
-
-async def test_a_name_server_that_hangs_delays_only_its_own_names() -> None:
-    answering = threading.Event()
-
-    def look_up(host: str, _port: int) -> list[str]:
-        if host.startswith("slow"):
-            answering.wait(20)
-        return [SOMEWHERE]
-
-    names = Names(look_up, threads=2, slow_threads=1, slow_s=0.01, longest_s=0.05)
-    try:
-        for _ in range(3):  # more often than there are threads
-            with pytest.raises(TimeoutError):
-                await names.look_up("slow.harbour.test", 443)
-        assert await names.look_up("quick.harbour.test", 443) == [SOMEWHERE]
-    finally:
-        answering.set()
-        names.close()

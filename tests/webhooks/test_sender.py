@@ -29,7 +29,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nthanks"
 
 
 async def post(sender: HttpSender, url: str) -> Answer:
-    async with sender.open(url) as line:
+    async with sender.open(url, "harbour") as line:
         return await line.post(HEADERS, BODY)
 
 
@@ -57,7 +57,7 @@ async def test_events_for_one_receiver_share_a_connection(
     loopback_sender: HttpSender,
 ) -> None:
     with Receiver(OK) as receiver:
-        async with loopback_sender.open(receiver.url) as line:
+        async with loopback_sender.open(receiver.url, "harbour") as line:
             for _ in range(3):
                 assert (await line.post(HEADERS, BODY)).status == 200
         assert (receiver.connections, len(receiver.requests)) == (1, 3)
@@ -72,7 +72,7 @@ async def test_a_connection_that_the_receiver_closed_is_made_anew(
         connection.sendall(b"HTTP/1.1 204 No Content\r\n" + extra + b"\r\n")
 
     with Receiver(once) as receiver:
-        async with loopback_sender.open(receiver.url) as line:
+        async with loopback_sender.open(receiver.url, "harbour") as line:
             assert (await line.post(HEADERS, BODY)).status == 204
             assert (await line.post(HEADERS, BODY)).status == 204
         assert receiver.connections == 2
@@ -215,7 +215,7 @@ async def test_an_answer_that_does_not_end_is_cut_and_counts(
 ) -> None:
     begun = time.monotonic()
     with Receiver(behaviour) as receiver:
-        async with loopback_sender.open(receiver.url) as line:
+        async with loopback_sender.open(receiver.url, "harbour") as line:
             answer = await line.post(HEADERS, BODY)
             again = await line.post(HEADERS, BODY)
         assert receiver.connections == 2, "a connection in that state is not kept"
@@ -282,7 +282,7 @@ async def test_a_url_that_is_no_longer_allowed_is_not_called(
 
 
 def verifying(authority: Serving, addresses: list[str]) -> HttpSender:
-    async def look_up(_host: str, _port: int) -> list[str]:
+    async def look_up(_host: str, _port: int, _of: str) -> list[str]:
         return addresses
 
     return HttpSender(

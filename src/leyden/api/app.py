@@ -18,6 +18,7 @@ from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.domain.addresses import counted_as
+from leyden.domain.keys import hint
 from leyden.errors import (
     Forbidden,
     LeydenError,
@@ -27,7 +28,7 @@ from leyden.errors import (
     Unauthorized,
 )
 from leyden.services import accounts
-from leyden.services.limits import RateLimit
+from leyden.services.limits import Failures, RateLimit
 from leyden.services.platform import Platform
 
 # Someone else moved it first: looking again settles all but the busiest rows.
@@ -47,7 +48,7 @@ class Api:
         self._known = Requests()
         self._uses = Uses(platform.database)
         self._requests = RateLimit(platform.settings.requests_per_minute)
-        self._failures = RateLimit(platform.settings.failures_per_minute)
+        self._failures = Failures(platform.settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -84,7 +85,9 @@ class Api:
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
-            raw, given["body"] = await reading.read(receive, operation, content_type)
+            raw, given["body"] = await reading.read(
+                receive, operation, content_type, owner=principal.organization_id
+            )
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
             if not known.holds(self._platform.database.edition(), now):
@@ -130,7 +133,6 @@ class Api:
         """Tell who asks for what; refuse whoever may not, and who asks too often."""
         at_s = time.monotonic()
         address = counted_as(scope["client"][0]) if scope.get("client") else ""
-        self._failures.check(address, at_s=at_s)
         asked = None
         edition = self._platform.database.edition() if key else None
         if key and edition is not None:
@@ -143,7 +145,8 @@ class Api:
         try:
             principal = await accounts.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
-            self._failures.take(address, at_s=at_s)
+            # Only now: a good key is good whatever others at its address have tried.
+            self._failures.take(address, hint(key or ""), at_s=at_s)
             raise
         self._requests.take(principal.key_id, at_s=at_s)
         self._uses.note(principal.key_id, now=now, at_s=at_s)

@@ -14,8 +14,10 @@ from leyden.errors import Malformed
 
 Body = TypeVar("Body")
 
+_TOO_DEEP = "the body is nested too deeply"
 _LONGEST_NUMBER = 19  # digits of the largest 64-bit integer
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
+_LONGEST_PLACE = 81  # one more than is ever told
 _PLAIN_PLACE = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
 _AT = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -71,9 +73,12 @@ def parse_json(raw: bytes) -> object:
         where = f"line {error.lineno}, column {error.colno}"
         raise Malformed(f"the body is not valid JSON: {where}") from None
     except RecursionError:
-        raise Malformed("the body is nested too deeply") from None
+        raise Malformed(_TOO_DEEP) from None
     if "\\u" in text:
-        _refuse_unstorable(value)
+        try:
+            _refuse_unstorable(value)
+        except RecursionError:
+            raise Malformed(_TOO_DEEP) from None
     return value
 
 
@@ -126,10 +131,15 @@ def _refuse_unstorable(value: object, place: str = "") -> None:
         case dict():
             for key, each in value.items():
                 _refuse_unstorable(key, place)
-                _refuse_unstorable(each, f"{place}.{key}" if place else key)
+                _refuse_unstorable(each, _below(place, key))
         case list():
             for each in value:
                 _refuse_unstorable(each, place)
+
+
+def _below(place: str, key: str) -> str:
+    """Name the place; what is too long to be told is not written down at each level."""
+    return f"{place}.{key}"[:_LONGEST_PLACE] if place else key[:_LONGEST_PLACE]
 
 
 def _prefix(place: str) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from uvicorn._types import ASGIReceiveEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-from leyden.api.whole import WHOLE
+from leyden.api.whole import NO_STORE, WHOLE
 
 
 class Cycle(RequestResponseCycle):
@@ -71,6 +71,7 @@ class Cycle(RequestResponseCycle):
                 "headers": [
                     (b"content-type", b"application/json"),
                     (b"content-length", b"%d" % len(body)),
+                    NO_STORE,
                 ],
             }
         )

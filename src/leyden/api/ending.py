@@ -22,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from leyden.api.connections import Connections
 from leyden.api.cycle import Cycle
 from leyden.api.framing import Unread
+from leyden.api.whole import NO_STORE
 from leyden.domain.addresses import counted_as
 
 
@@ -140,6 +141,7 @@ class Ending(HttpToolsProtocol):
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),
+            NO_STORE,
         ]
         if unread.status == 503:  # noqa: PLR2004  the one that passes by itself
             headers.append((b"retry-after", b"1"))

@@ -1,6 +1,6 @@
 """Every endpoint, on one screen."""
 
-from leyden.api import backups, flow, keys, nodes, webhooks
+from leyden.api import backups, flow, keys, nodes, quotas, webhooks
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Scope
 from leyden.errors import Conflict, OverLimit
@@ -13,6 +13,7 @@ _NOT_NOW = (Conflict,)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/key", keys.show, None),
+    Operation("GET", "/organizations/{organization_id}/quotas", quotas.show, None),
     Operation("GET", _NODES, nodes.list_, _NODE, is_steady=True),
     Operation("POST", _NODES, nodes.create, _NODE, _NOT_NOW, repeatable=True),
     Operation("GET", _ONE, nodes.get, _NODE, is_steady=True),
@@ -49,7 +50,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/versions", nodes.list_versions, _NODE),
     Operation("POST", "/flow/quote", flow.quote, _FLOW),
     Operation(
-        "POST", "/flow/create", flow.create, _FLOW, (OverLimit,), repeatable=True
+        "POST",
+        "/flow/create",
+        flow.create,
+        _FLOW,
+        (OverLimit, Conflict),
+        repeatable=True,
     ),
     Operation("POST", "/flow/status", flow.status, _FLOW),
     Operation("POST", "/flow/cancel", flow.cancel, _FLOW, (Conflict,), repeatable=True),

@@ -36,7 +36,7 @@ from leyden.api.sheets import Cells, Sheet
 from leyden.domain.orders import Order
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
-from leyden.services import credit, orders
+from leyden.services import checkout, credit, orders
 from leyden.services.shop import Shop
 from leyden.storage.ledger import Written
 
@@ -77,7 +77,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         now=request.now,
     )
     if order.paid:
-        order = await orders.ticketed(shop, order)
+        order = await checkout.ticketed(shop, order)
     return _ordered(shop, order)
 
 
@@ -94,7 +94,7 @@ async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
     order = await orders.cancel(
         shop, request.principal.organization_id, body.order_id, now=request.now
     )
-    return cancelled(order, orders.open_ticket(shop, order))
+    return cancelled(order, checkout.open_ticket(shop, order))
 
 
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
@@ -190,7 +190,7 @@ def _shop(request: Request) -> Shop:
 
 
 def _ordered(shop: Shop, order: Order) -> OrderAnswer:
-    return ordered(order, orders.open_ticket(shop, order))
+    return ordered(order, checkout.open_ticket(shop, order))
 
 
 def _cursor(order: Order) -> str:

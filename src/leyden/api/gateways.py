@@ -10,17 +10,21 @@ from typing import Final
 
 import msgspec
 
+from leyden import logs
 from leyden.api.counting import count
 from leyden.api.operations import Problem
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.whole import NO_STORE
 from leyden.domain.addresses import counted_as
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.limits import RateLimit
 
+_NOTED: Final = "something went wrong here; it is being noted"
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.
 PATIENCE_S: Final = 25.0
+log = logs.get()
 
 
 class Gateways:
@@ -43,7 +47,7 @@ class Gateways:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: 304 is that there is nothing new."""
-        headers = [(b"content-type", b"application/json")]
+        headers = [(b"content-type", b"application/json"), NO_STORE]
         try:
             answer = await self._answer(scope, receive)
         except ClientLeft:
@@ -52,6 +56,9 @@ class Gateways:
             status, body = error.status, msgspec.json.encode(Problem(error.message))
             if error.retry_after_s is not None:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
+        except Exception:
+            log.exception("a gateway could not be answered")
+            status, body = 500, msgspec.json.encode(Problem(_NOTED))
         else:
             status, body = (304, b"") if answer is None else (200, answer)
         count("gateways_discovery", status)

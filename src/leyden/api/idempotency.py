@@ -1,26 +1,37 @@
 """One answer for each Idempotency-Key, however often and whenever it is asked for.
 
-The key is claimed before the handler runs and the answer saved after it. Should the
-program die in between, the next request with that key runs the handler once more,
-with the same `Request.key`: whatever it makes has the same id and is made once.
+The key is claimed before the handler runs and the answer saved after it; the claim is
+renewed every second in between. Should the program die, the claim runs out within
+seconds, and the next request with that key runs the handler once more, with the same
+`Request.key`: whatever it makes has the same id and is made once.
 """
 
+import asyncio
+import contextlib
 import hashlib
 import re
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
-from leyden.errors import Conflict, LeydenError, Malformed
+from leyden.errors import Away, Conflict, LeydenError, Malformed, Stale
+from leyden.services import quotas
 from leyden.services.platform import Platform
+from leyden.storage.answers import Saved
+from leyden.storage.nouns import Nouns
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
 _PURPOSE = "saved answer"
-# A handler takes seconds at most; whoever is silent for longer has died.
-_ABANDONED = timedelta(seconds=60)
-# This process. Where there is only ever one, every other holder is a dead one.
+# Whoever is silent for so long has died, however long its handler may take.
+ABANDONED = timedelta(seconds=5)
+_RENEWED_EVERY_S = 1.0
+_Key = tuple[str, bytes]  # of whom, and the key's digest
+
+# This process, and the keys under which it answers at the moment.
 HOLDER = uuid.uuid4().hex
+_running: Counter[_Key] = Counter()
 
 # For requests that make nothing.
 NO_ID = uuid.UUID(int=0)
@@ -63,6 +74,7 @@ async def answer_once(
     *,
     now: datetime,
     run: Callable[[], Awaitable[Answer]],
+    renewed_every_s: float = _RENEWED_EVERY_S,
 ) -> Answer:
     """Give the saved answer, or run and save.
 
@@ -71,41 +83,89 @@ async def answer_once(
     """
     organization_id = principal.organization_id
     under = platform.sealer.digest(key, purpose=_PURPOSE)
-    async with platform.database.transaction() as tx:
-        saved = await tx.answers.claim(
-            organization_id,
-            under,
-            request=request,
-            now=now,
-            expires=now + timedelta(seconds=platform.settings.answers_kept_s),
-            holder=HOLDER,
+    mine = organization_id, under
+    claimed = 0
+    try:
+        async with platform.database.transaction() as tx:
+            saved = await _claim(platform, tx, mine, request, now=now)
+            if saved is not None:
+                return saved
+            # Counted before anybody sees the claim: nobody here takes us for dead.
+            claimed = 1
+            _running[mine] += claimed
+        renewing = asyncio.create_task(_renew(platform, mine, every_s=renewed_every_s))
+        try:
+            return await _answer(platform, mine, run)
+        finally:
+            renewing.cancel()
+    finally:
+        _running[mine] -= claimed
+        if not _running[mine]:
+            del _running[mine]
+
+
+async def _claim(
+    platform: Platform, tx: Nouns, mine: _Key, request: bytes, *, now: datetime
+) -> Answer | None:
+    """Claim the key, or return the answer that is saved under it."""
+    saved = await tx.answers.claim(
+        *mine,
+        request=request,
+        now=now,
+        expires=now + timedelta(seconds=platform.settings.answers_kept_s),
+        holder=HOLDER,
+    )
+    if saved is None:
+        limits = quotas.limits(platform.settings)
+        await quotas.check_answers(tx, limits, mine[0], now=now)
+        return None
+    if saved.request != request:
+        raise Malformed("Idempotency-Key: was used before with another request")
+    if saved.status is not None and saved.body is not None:
+        body = platform.sealer.open(saved.body, purpose=f"{_PURPOSE} of {mine[0]}")
+        return saved.status, body
+    if _is_under_way(platform, mine, saved, now) or (
+        not await tx.answers.take_over(
+            *mine, now=now, before=saved.holder, holder=HOLDER
         )
-        if saved is not None:
-            if saved.request != request:
-                raise Malformed("Idempotency-Key: was used before with another request")
-            if saved.status is not None and saved.body is not None:
-                body = platform.sealer.open(
-                    saved.body, purpose=f"{_PURPOSE} of {organization_id}"
-                )
-                return saved.status, body
-            alive = saved.holder == HOLDER or not platform.database.is_alone
-            if (alive and saved.started > now - _ABANDONED) or (
-                not await tx.answers.take_over(
-                    organization_id, under, now=now, before=saved.holder, holder=HOLDER
-                )
-            ):
-                raise Conflict(
-                    "the first request with this Idempotency-Key is still under way"
-                )
+    ):
+        raise Conflict("the first request with this Idempotency-Key is still under way")
+    return None
+
+
+def _is_under_way(platform: Platform, mine: _Key, saved: Saved, now: datetime) -> bool:
+    """Tell whether the request that claimed the key may still be answered.
+
+    Of our own we know; another process has died when it no longer renews its claim, or
+    when there can be no other.
+    """
+    if saved.holder == HOLDER:
+        return mine in _running
+    return not platform.database.is_alone and saved.started > now - ABANDONED
+
+
+async def _answer(
+    platform: Platform, mine: _Key, run: Callable[[], Awaitable[Answer]]
+) -> Answer:
     try:
         status, body = await run()
     except LeydenError:
         async with platform.database.transaction() as tx:
-            await tx.answers.drop(organization_id, under, holder=HOLDER)
+            await tx.answers.drop(*mine, holder=HOLDER)
         raise
-    sealed = platform.sealer.seal(body, purpose=f"{_PURPOSE} of {organization_id}")
+    sealed = platform.sealer.seal(body, purpose=f"{_PURPOSE} of {mine[0]}")
     async with platform.database.transaction() as tx:
-        await tx.answers.save(
-            organization_id, under, holder=HOLDER, status=status, body=sealed
-        )
+        await tx.answers.save(*mine, holder=HOLDER, status=status, body=sealed)
     return status, body
+
+
+async def _renew(platform: Platform, mine: _Key, *, every_s: float) -> None:
+    """Say that the request is still under way, until cancelled or taken for dead."""
+    is_ours = True
+    while is_ours:
+        await asyncio.sleep(every_s)
+        with contextlib.suppress(Away, Stale):
+            async with platform.database.transaction() as tx:
+                is_ours = await tx.answers.renew(
+                    *mine, now=platform.clock(), holder=HOLDER
+                )

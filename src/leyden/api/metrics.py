@@ -2,6 +2,7 @@
 
 from leyden import figures
 from leyden.api.reading import Receive, Scope, Send
+from leyden.api.whole import NO_STORE
 
 
 async def metrics(scope: Scope, _: Receive, send: Send) -> None:
@@ -16,6 +17,7 @@ async def metrics(scope: Scope, _: Receive, send: Send) -> None:
             "headers": [
                 (b"content-type", kind),
                 (b"content-length", b"%d" % len(body)),
+                NO_STORE,
             ],
         }
     )

@@ -9,6 +9,7 @@ import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from leyden.api.whole import NO_STORE
 from leyden.domain.spreadsheets import harmless
 
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -42,6 +43,7 @@ class Sheet:
                     (b"content-type", b"text/csv; charset=utf-8; header=present"),
                     (b"content-disposition", filename),
                     (b"vary", b"accept"),
+                    NO_STORE,
                 ],
             }
         )

@@ -1,9 +1,9 @@
 """What the webhook endpoints give."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from leyden.domain.deliveries import State
 from leyden.domain.times import to_iso
@@ -19,6 +19,12 @@ class DeliveriesQuery(msgspec.Struct, forbid_unknown_fields=True):
     cursor: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="next_cursor of the page before.")
     ] = 0
+
+
+class TestEvent(msgspec.Struct, forbid_unknown_fields=True):
+    """The status to send; else the node's own, or `stopped` if that is never sent."""
+
+    status: Literal["waiting_unlock", "waiting_init", "stopped"] | UnsetType = UNSET
 
 
 class EventItem(msgspec.Struct):

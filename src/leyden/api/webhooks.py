@@ -7,6 +7,7 @@ from leyden.api.webhook_schemas import (
     DeliveriesQuery,
     DeliveryItem,
     SecretAnswer,
+    TestEvent,
     delivery,
     listed,
     rotated,
@@ -37,9 +38,12 @@ async def redeliver(request: Request) -> DeliveryItem:
     )
 
 
-async def test(request: Request) -> DeliveryItem:
-    """Tell the webhook the node's present status, now; resume it if it was paused."""
-    return delivery(await webhooks.test(_courier(request), *which(request)))
+async def test(request: Request, body: TestEvent) -> DeliveryItem:
+    """Send the webhook a status, now; resume it if it was paused."""
+    status = body.status if isinstance(body.status, str) else None
+    return delivery(
+        await webhooks.test(_courier(request), *which(request), status=status)
+    )
 
 
 async def rotate_secret(request: Request) -> SecretAnswer:

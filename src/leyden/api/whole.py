@@ -13,6 +13,8 @@ _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 WHOLE: Final = "leyden.whole"
 TAKEN: Final[dict[str, dict[str, dict[str, object]]]] = {"extensions": {WHOLE: {}}}
 """What the scope of a server that takes it says."""
+NO_STORE: Final = (b"cache-control", b"no-store")
+"""Sent with each answer of the API: it may hold a secret, and is for one caller."""
 
 
 async def answer(
@@ -23,7 +25,7 @@ async def answer(
     body: bytes,
 ) -> None:
     """Send an answer that is all there; to HEAD its length alone."""
-    headers = [*headers, (b"content-length", b"%d" % len(body))]
+    headers = [*headers, NO_STORE, (b"content-length", b"%d" % len(body))]
     if scope["method"] == "HEAD":
         body = b""
     if WHOLE in scope.get("extensions", ()):

@@ -13,7 +13,7 @@ from leyden import logs
 from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
 from leyden.errors import Away, SetupError
-from leyden.gateway.certificates import open_or_create
+from leyden.gateway.certificates import Authority
 from leyden.lnd.home import Tls
 from leyden.services import issuance
 from leyden.services.issuance import Issuance
@@ -87,9 +87,7 @@ async def own_name(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
     A newer one is for those who connect from then on; nobody is cut off.
     """
     name = platform.settings.acme_api_name
-    authority = open_or_create(
-        platform.settings.home_path / "authority", now=platform.clock()
-    )
+    authority = Authority(platform.settings.home_path / "authority")
     served = await _issued(platform, name)
     context = bare_tls()
     _take(context, served or authority.issue(name, now=platform.clock()))

@@ -6,9 +6,10 @@ import ssl
 from collections.abc import Iterator
 from datetime import timedelta
 
-from leyden.domain.addresses import Network
+from leyden.domain.addresses import Network, Reach
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import SetupError
+from leyden.services.by_hand import ByHand
 from leyden.services.courier import Courier, Rules
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -25,10 +26,8 @@ def courier_of(platform: Platform, names: Names) -> Courier:
     given = platform.settings
     egress = Egress(
         names.look_up,
-        exceptions=networks("webhook_networks", given.webhook_networks),
-        forbidden=networks(
-            "webhook_forbidden_networks", given.webhook_forbidden_networks
-        ),
+        exceptions=reach(given).exceptions,
+        forbidden=reach(given).forbidden,
     )
     return Courier(
         database=platform.database,
@@ -40,6 +39,7 @@ def courier_of(platform: Platform, names: Names) -> Courier:
             deadline_s=given.webhook_deadline_s,
         ),
         clock=platform.clock,
+        by_hand=ByHand(given.webhook_tests_per_minute),
         rules=Rules(
             retries=_waits(given.webhook_retries_s),
             patience=timedelta(seconds=given.webhook_patience_s),
@@ -58,6 +58,16 @@ def allowed(given: Settings) -> Allowed:
     return Allowed(
         schemes=frozenset({"https", "http"} if over_http else {"https"}),
         ports=listed or usual,
+    )
+
+
+def reach(given: Settings) -> Reach:
+    """Return which addresses webhooks may be sent to."""
+    return Reach(
+        exceptions=tuple(networks("webhook_networks", given.webhook_networks)),
+        forbidden=tuple(
+            networks("webhook_forbidden_networks", given.webhook_forbidden_networks)
+        ),
     )
 
 

@@ -6,16 +6,19 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from leyden import logs
-from leyden.app.courier import networks, words
+from leyden import figures, logs
+from leyden.app import egress
+from leyden.app.courier import networks, reach, words
 from leyden.domain import nodes as domain
-from leyden.domain.addresses import Network, plain
+from leyden.domain.addresses import Network, Reach, plain
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.lnd.chains import Backend, Bitcoind, Neutrino
 from leyden.runtimes import nftables
 from leyden.runtimes.fence import Fence, Opening, block_of, table_of
@@ -34,6 +37,11 @@ _POSTGRES: Final = 5432
 _OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
 _MOST_PORT: Final = 65_535
 _LOOK_AGAIN_S: Final = 30.0
+_REQUIRED_AGAIN_S: Final = 10.0
+_MISSING = figures.gauge(
+    "leyden_egress_policy_missing",
+    "1 while nodes are not held by the egress policy that should hold them.",
+)
 
 Grounds = Mapping[domain.Network, Ground]
 
@@ -48,7 +56,7 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
     why = _hindrance(given, seats)
     if why:
         if given.nodes_fence == "required":
-            raise SetupError(f"nodes_fence: is required, but {why}")
+            raise SetupError(egress.refusal(given, why))
         log.warning("nodes are not fenced in: they reach what we reach", why=why)
         return seats
     with _one_at_a_time():
@@ -62,12 +70,31 @@ def seated(given: Settings, seats: Seats, grounds: Grounds) -> Seats:
 
 async def kept(given: Settings, layout: Layout) -> None:
     """Keep the fence up, and true when a name comes to mean another address."""
-    if _hindrance(given, layout.seats):
+    required = given.nodes_fence == "required"
+    if not required and _hindrance(given, layout.seats):
         return
     stood: Fence | None = None
     while True:
         stood = await asyncio.to_thread(mended, given, layout, stood)
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        _MISSING.set(int(stood is None))
+        await asyncio.sleep(_REQUIRED_AGAIN_S if required else _LOOK_AGAIN_S)
+
+
+def gate(given: Settings, layout: Layout) -> egress.Gate | None:
+    """Return what holds nodes back while the fence is missing that is required."""
+    if given.nodes_fence != "required":
+        return None
+    return egress.Gate(partial(in_place, given, layout))
+
+
+def in_place(given: Settings, layout: Layout) -> bool:
+    """Tell whether the fence stands, now that it is put up again if it can be."""
+    try:
+        if table_of(given.home_path) in nftables.fences():
+            return True
+    except SetupError:
+        return False
+    return mended(given, layout, None) is not None
 
 
 def mended(given: Settings, layout: Layout, stood: Fence | None) -> Fence | None:
@@ -97,11 +124,29 @@ def fence(given: Settings, seats: Seats, grounds: Grounds) -> Fence:
     )
 
 
+def signers(given: Settings) -> Reach:
+    """Return which addresses a node's remote signer may have, when one is named.
+
+    What webhooks may be sent to is within the installation's own network as well.
+    """
+    openings = list(_openings(given))
+    return Reach(
+        exceptions=(
+            *(each.network for each in openings if each.port is None),
+            *reach(given).exceptions,
+        ),
+        openings=tuple(
+            (each.network, each.port) for each in openings if each.port is not None
+        ),
+        forbidden=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+    )
+
+
 def _hindrance(given: Settings, seats: Seats) -> str:
-    if given.nodes_fence == "off":
-        return "the setting nodes_fence is off"
     if seats.first_uid is None:
-        return "they have no users of their own"
+        return egress.hindrance(given) or "nodes have no users of their own"
+    if given.nodes_fence == "off":
+        return egress.hindrance(given)
     return nftables.trouble()
 
 
@@ -223,9 +268,7 @@ def _kept(home: Path) -> int | None:
 
 def _keep(home: Path, seats: Seats) -> None:
     if _kept(home) != seats.first_uid:
-        draft = home / f".{_KEPT}.new"
-        draft.write_text(f"{seats.first_uid}\n")
-        draft.replace(home / _KEPT)
+        write_private(home / _KEPT, f"{seats.first_uid}\n")
 
 
 @contextmanager

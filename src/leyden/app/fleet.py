@@ -1,25 +1,21 @@
 """Wiring what runs nodes: from settings to a fleet and what looks after it."""
 
 import asyncio
-import hashlib
 import os
-import shutil
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from leyden import __version__, logs
 from leyden.app import doors, fencing, origins, seating
-from leyden.app.courier import allowed, words
-from leyden.daemons import build as builds
-from leyden.daemons.catalogue import Program
-from leyden.daemons.progress import Progress, quiet
+from leyden.app.courier import allowed, reach, words
+from leyden.app.programs import Binary, within_reach
+from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import Network
-from leyden.domain.versions import Version
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway.certificates import Authority, found_or_created
+from leyden.gateway.certificates import Authority
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.roots import Roots
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
@@ -32,11 +28,11 @@ from leyden.services import certificates
 from leyden.services.fleet import Doors, Fleet, Rules
 from leyden.services.housekeeping import tell_of_updates
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.starts import Starts
-from leyden.services.watching import Watching, adopt
+from leyden.services.uploads import Uploads
+from leyden.services.watching import Watching
 from leyden.settings import Settings
-
-Binary = Callable[[Version], Awaitable[Path]]
 
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2
@@ -46,46 +42,6 @@ _AGAIN_S = 1.0
 log = logs.get()
 
 
-def lnds(
-    cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
-) -> Binary:
-    """Give the operator's own lnd of a version, or the cache's, built if need be."""
-    known: dict[Version, Path] = {}
-
-    async def binary(wanted: Version) -> Path:
-        # Working out where it is takes a millisecond of each start.
-        if (there := known.get(wanted)) is None or not os.access(there, os.X_OK):
-            there = known[wanted] = await builds.binary(
-                "lnd", str(wanted), cache=cache, own=own, progress=progress
-            )
-        return there
-
-    return binary
-
-
-def _within_reach(binary: Binary, folder: Path) -> Binary:
-    """Give copies that any user may run; the cache may lie in a closed home folder."""
-
-    async def copied(wanted: Version) -> Path:
-        program = await binary(wanted)
-        digest = hashlib.sha256(str(program).encode()).hexdigest()[:12]
-        copy = folder / f"{program.name}-{wanted}-{digest}"
-        if not copy.exists():
-            await asyncio.to_thread(_copy, program, copy)
-        return copy
-
-    return copied
-
-
-def _copy(program: Path, to: Path) -> None:
-    to.parent.mkdir(exist_ok=True)
-    to.parent.chmod(0o711)
-    draft = to.with_name(f".{to.name}.{os.getpid()}")
-    shutil.copyfile(program, draft)
-    draft.chmod(0o755)
-    draft.replace(to)
-
-
 def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
     """Give the fleet that the settings ask for, if they do."""
     grounds = dict(_grounds(platform.settings))
@@ -93,19 +49,22 @@ def fleet_of(platform: Platform, binary: Binary) -> Fleet | None:
 
 
 @asynccontextmanager
-async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
-    """Find the nodes that run already, listen to them, and keep the gateway up.
+async def looked_after(
+    given: Settings, fleet: Fleet, watching: Watching
+) -> AsyncIterator[None]:
+    """Listen to the nodes that are watched here, and keep the gateway up.
 
     A thousand nodes take some seconds to find, in which requests are answered already:
     nothing that is asked for needs them found, and no lnd is started beside another.
     """
     runtime = fleet.runtime
-    watching = Watching(fleet)
     runtime.watch(watching.hear)
     tasks = [
-        asyncio.create_task(_find_again(given, fleet), name="nodes found again"),
+        asyncio.create_task(_found(given, fleet, watching), name="nodes found again"),
         asyncio.create_task(certificates.watch(fleet), name="certificates"),
     ]
+    if not fleet.database.is_alone:
+        tasks.append(asyncio.create_task(watching.tend(), name="nodes tended"))
     if isinstance(runtime, LocalRuntime):
         fenced = fencing.kept(given, runtime.layout)
         tasks.append(asyncio.create_task(fenced, name="fence"))
@@ -123,15 +82,17 @@ async def looked_after(given: Settings, fleet: Fleet) -> AsyncIterator[None]:
             runtime.close()
 
 
-async def _find_again(given: Settings, fleet: Fleet) -> None:
+async def _found(given: Settings, fleet: Fleet, watching: Watching) -> None:
+    """Say that nodes are found again, and what is new for their owners."""
+    await watching.found.wait()
+    log.info("nodes found again", running=watching.adopted)
     while True:
         try:
-            log.info("nodes found again", running=await adopt(fleet))
             await tell_of_updates(fleet)
             if isinstance(fleet.runtime, LocalRuntime):
                 await origins.warn(fleet, fleet.runtime.layout, doors.origins(given))
         except (Away, Stale) as error:
-            log.warning("nodes are not found yet", why=error.message)
+            log.warning("owners are not told of updates yet", why=error.message)
             await asyncio.sleep(_AGAIN_S)
         else:
             return
@@ -144,10 +105,10 @@ def _fleet(
     root = given.home_path / "nodes"
     seats = fencing.seated(given, seating.seats(given, root), grounds)
     if seats.first_uid is not None:
-        binary = _within_reach(binary, given.home_path / "programs")
+        binary = within_reach(binary, given.home_path / "programs")
     layout = Layout(root=root, seats=seats, grounds=grounds)
-    folder = given.home_path / "authority"
-    authority = found_or_created(folder, now=platform.clock())
+    gate = fencing.gate(given, layout)
+    authority = Authority(given.home_path / "authority")
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,
@@ -159,6 +120,7 @@ def _fleet(
             logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
             grace_s=given.node_stop_grace_s,
             cgroups=seating.cgroups(given),
+            admitted=None if gate is None else gate.passed,
         ),
         homes=LocalHomes(layout),
         gateway=doors.gateway(given),
@@ -177,10 +139,13 @@ def _fleet(
                 node_grpc=given.node_grpc_port,
             ),
             webhooks=allowed(given),
+            calls=Calls(webhook=reach(given), remotesigninghost=fencing.signers(given)),
             data_kept=timedelta(seconds=given.node_data_kept_s),
+            quotas=limits(given),
             issued=bool(given.acme_directory),
         ),
         roots=Roots(given.acme_authorities),
+        uploads=Uploads(given.uploads_per_minute),
     )
 
 

@@ -13,19 +13,23 @@ from leyden.api.gateways import Gateways
 from leyden.api.metrics import metrics
 from leyden.api.public import Public
 from leyden.api.server import bind, serving, tls
-from leyden.app import certificates, doors
+from leyden.app import certificates, doors, identity
 from leyden.app.courier import courier_of, words
-from leyden.app.fleet import Binary, fleet_of, lnds, looked_after
+from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import Front, proxies
+from leyden.app.ownership import Ownership, owned
 from leyden.app.pages import Pages
+from leyden.app.programs import Binary, lnds
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.daemons.build import default_cache
-from leyden.daemons.own import own as owned
+from leyden.daemons.own import own as own_programs
 from leyden.domain.times import utc_now
+from leyden.gateway.certificates import open_or_create
 from leyden.loops import lanes, put_standing
 from leyden.services.fitting_keys import keep_check
 from leyden.services.platform import Platform
 from leyden.services.routes import Routes
+from leyden.services.watching import Watching
 from leyden.settings import Settings
 from leyden.storage import first_look
 from leyden.storage.database import open_database
@@ -37,6 +41,7 @@ from leyden.webhooks.names import Names
 
 # Whoever has called since the sockets were bound is answered before anything else.
 _THOSE_WHO_WAITED_S = 0.02
+_LOCK = ".migrate.lock"
 
 
 @asynccontextmanager
@@ -59,15 +64,24 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
 def migrate(settings: Settings) -> str:
     """Make or bring up to date the schema, and the keys of a new installation."""
     # Imported only where it is used: SQLAlchemy takes longer than a whole start.
-    from leyden.services import rotation  # noqa: PLC0415
     from leyden.storage import schema  # noqa: PLC0415
 
-    newest = schema.migrate(settings.database)
+    with processes.alone(settings.home_path / _LOCK):
+        newest = schema.migrate(settings.database)
+        _make_files(settings)
+    return newest
+
+
+def _make_files(settings: Settings) -> None:
+    """Make what a new installation has once: its keys, its identity, its authority."""
+    from leyden.services import rotation  # noqa: PLC0415  with all of SQLAlchemy
+
     if not settings.secrets_path.exists():
         rotation.refuse_lost_keys(settings.database, settings.secrets_path)
         save_keyring(settings.secrets_path, Keyring.new())
     keep_check(settings.database, load_keyring(settings.secrets_path))
-    return newest
+    identity.ensure(settings.home_path)
+    open_or_create(settings.home_path / "authority", now=utc_now())
 
 
 @asynccontextmanager
@@ -90,8 +104,9 @@ async def running(
         chain = settings.api_tls_certificate
         context = tls(chain, settings.api_tls_key) if chain else None
         platform = await stack.enter_async_context(opened(settings))
+        ownership = await stack.enter_async_context(owned(platform, watches=loops))
         if binary is None:
-            own = await owned(words(settings.own_binaries))
+            own = await own_programs(words(settings.own_binaries))
             binary = lnds(default_cache(os.environ), own=own)
         names = Names()
         stack.callback(names.close)
@@ -144,7 +159,7 @@ async def running(
             for_people = asyncio.create_task(_made(pages, public), name="pages")
             stack.callback(for_people.cancel)
         if loops:
-            await looping.enter_async_context(_looping(platform))
+            await looping.enter_async_context(_looping(platform, ownership))
         if platform.fleet is not None:
             await asyncio.to_thread(platform.fleet.authority.check)
         if api:
@@ -172,18 +187,27 @@ async def _made(pages: Pages, public: Public) -> None:
 
 
 @asynccontextmanager
-async def _looping(platform: Platform) -> AsyncIterator[None]:
+async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[None]:
     """Let run what runs by itself: the nodes are found again before anything else."""
+    watching = None
     async with AsyncExitStack() as stack:
         if platform.database.is_alone:
             async with platform.database.transaction() as tx:
                 await tx.tasks.free_all()
         if platform.fleet is not None:
+            watching = Watching(platform.fleet)
+            watching.share_with(ownership.watchers)
+            ownership.counted.append(watching.share_with)
             await stack.enter_async_context(
-                looked_after(platform.settings, platform.fleet)
+                looked_after(platform.settings, platform.fleet, watching)
             )
-        worker = Worker(platform.database, lanes(platform), clock=platform.clock)
-        await put_standing(platform)
+        worker = Worker(
+            platform.database,
+            lanes(platform, watching),
+            clock=platform.clock,
+            hold=ownership.hold,
+        )
+        await put_standing(platform, watching)
         working = asyncio.create_task(worker.run(), name="worker")
         try:
             yield

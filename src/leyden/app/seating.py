@@ -30,7 +30,8 @@ def seats(given: Settings, root: Path) -> Seats:
     first_uid = given.nodes_first_uid or None
     if first_uid is None and may_give_users():
         root.mkdir(parents=True, exist_ok=True)
-        root.chmod(0o711)
+        for folder in (root.parent, root):
+            folder.chmod(0o711)
         if can_be_reached(root):
             first_uid = _FIRST_UID_OF_ROOT
         else:

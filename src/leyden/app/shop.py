@@ -10,12 +10,13 @@ from leyden.domain.auction import BLOCKS_PER_DAY
 from leyden.domain.pricing import Terms
 from leyden.domain.units import Sats
 from leyden.errors import SetupError
-from leyden.market.base import Account, Ahead, Market
+from leyden.market.base import Account, Market
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Access
 from leyden.services.hearing import listen
 from leyden.services.platform import Platform
+from leyden.services.quotas import limits
 from leyden.services.shop import Rules, Shop, Upkeep
 
 _PREIMAGE = "preimage"
@@ -44,16 +45,15 @@ def shop_of(platform: Platform) -> Shop | None:
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
 
-    market, account, ahead = _MARKETS[given.market](platform)
+    market, account = _MARKETS[given.market](platform)
     treasury = LndPayments(access, preimage=preimage)
     return Shop(
         database=platform.database,
         sealer=platform.sealer,
         payments=treasury,
-        till=treasury,
+        treasury=treasury,
         market=market,
         account=account,
-        ahead=ahead if platform.database.is_alone else None,
         clock=platform.clock,
         rules=Rules(
             treasury=given.treasury_pubkey.lower(),
@@ -72,23 +72,23 @@ def shop_of(platform: Platform) -> Shop | None:
             tickets_looks=_LOOKS,
             quote_holds=timedelta(seconds=given.quote_holds_s),
             order_lives=timedelta(seconds=given.order_lives_s),
+            quotas=limits(given),
         ),
     )
 
 
-_Bought = tuple[Market, Account | None, Ahead | None]
+_Bought = tuple[Market, Account | None]
 
 
 def _simulated(platform: Platform) -> _Bought:
-    return SimulatedMarket(platform.settings.home_path / "tickets.json"), None, None
+    return SimulatedMarket(platform.settings.home_path / "tickets.json"), None
 
 
 def _pool(platform: Platform) -> _Bought:
     # Imported only where it is used: gRPC takes a while, and memory.
     from leyden.app.pool import market_of  # noqa: PLC0415
 
-    market, account = market_of(platform)
-    return market, account, market
+    return market_of(platform)
 
 
 _MARKETS: Mapping[str, Callable[[Platform], _Bought]] = {

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from leyden import settings
+from leyden.app import egress
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
-from leyden.runtimes import nftables
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 from leyden.values import Struct
@@ -56,12 +56,22 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
 
 
 def _fence(given: Settings) -> Finding:
-    return _where_it_can(
-        "nodes are kept from each other and from private networks by nftables",
-        setting="nodes_fence",
-        wanted=given.nodes_fence,
-        why="only root can do so" if os.geteuid() else nftables.trouble(),
-        mend="as root: apt-get install nftables",
+    """Tell whether nodes are held by the egress policy, and whether they have to be."""
+    because = egress.demand(given)
+    why = egress.hindrance(given)
+    needed = (
+        f"it is required since {because}"
+        if because
+        else (
+            "the present settings do not require it; nodes on mainnet, or a public "
+            "api_host, do"
+        )
+    )
+    return Finding(
+        what="nodes are kept from each other and from private networks by nftables",
+        well=not why,
+        needed=bool(because),
+        mend=f"{why}; {needed}. {egress.HOW}",
     )
 
 

@@ -23,6 +23,7 @@ _HEADINGS = {
         "worker": "leyden.cli.serve",
         "gateway": "leyden.cli.serve",
         "migrate": "leyden.cli.setup",
+        "home": "leyden.cli.operator.home",
         "config": "leyden.cli.setup",
         "doctor": "leyden.cli.setup",
         "daemons": "leyden.cli.daemons",
@@ -32,7 +33,7 @@ _HEADINGS = {
         "overview": "leyden.cli.operator.oversight",
         "fleet": "leyden.cli.operator.oversight",
         "orders": "leyden.cli.operator.oversight",
-        "till": "leyden.cli.operator.till",
+        "treasury": "leyden.cli.operator.treasury",
         "org": "leyden.cli.operator.organizations",
         "team": "leyden.cli.operator.team",
         "user": "leyden.cli.operator.people",
@@ -47,6 +48,7 @@ _HEADINGS = {
         "nodes": "leyden.cli.customer.nodes",
         "flow": "leyden.cli.customer.flow",
         "node": "leyden.cli.node",
+        "quotas": "leyden.cli.customer.quotas",
         "profile": "leyden.cli.customer.profiles",
         "completion": "leyden.cli.customer.completion",
         "unlocker": "leyden.cli.unlocker",
@@ -60,6 +62,8 @@ _HEADINGS = {
         "bench": "leyden.cli.checks",
     },
 }
+# Commands by their name of the release before this one, which still works.
+_RENAMED = {"till": "treasury"}
 _COMMANDS = {
     name: module for below in _HEADINGS.values() for name, module in below.items()
 }
@@ -80,7 +84,8 @@ class _Lazy(Group):
         yield from ((heading, list(below)) for heading, below in _HEADINGS.items())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and give one of them."""
+        """Import and return one of them."""
+        cmd_name = _RENAMED.get(cmd_name, cmd_name)
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(_COMMANDS[cmd_name])

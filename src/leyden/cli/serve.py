@@ -8,7 +8,7 @@ import click
 import uvloop
 
 from leyden import app, logs, memory, settings
-from leyden.app import doors
+from leyden.app import doors, egress
 from leyden.settings import Settings
 
 log = logs.get()
@@ -18,13 +18,14 @@ log = logs.get()
 def serve() -> None:
     """Answer the API.
 
-    On PostgreSQL run as many as you like, and `leyden worker` beside them. On SQLite
-    there is one process, and it does the worker's part as well.
+    On PostgreSQL run as many as you like, and `leyden worker` beside them; with local
+    nodes in one home, on one machine. On SQLite there is one process, and it does the
+    worker's part as well.
 
     \b
     leyden serve
     """
-    given = _configured()
+    given = egress.demanded(_configured())
     alone = given.database.startswith("sqlite:")
     if alone:
         with app.only_one(given):
@@ -37,10 +38,12 @@ def serve() -> None:
 def worker() -> None:
     """Do what runs by itself: nodes, payments, webhooks. Any number on PostgreSQL.
 
+    They share the nodes of one home, on one machine.
+
     \b
     leyden worker
     """
-    given = _configured()
+    given = egress.demanded(_configured())
     if given.database.startswith("sqlite:"):
         raise click.UsageError("on SQLite `leyden serve` does the worker's part too")
     uvloop.run(until_told(given, api=False, loops=True))

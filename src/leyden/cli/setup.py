@@ -7,6 +7,7 @@ import sys
 import click
 
 from leyden import app, settings
+from leyden.app import egress
 from leyden.cli.examination import examine
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json
@@ -58,13 +59,18 @@ def _shown(name: str, value: object) -> object:
 def migrate() -> None:
     """Make the schema and the keys of a new installation, or bring them up to date.
 
-    Safe to repeat, and to interrupt: a migration is done whole or not at all.
+    Safe to repeat, and to interrupt: a migration is done whole or not at all. Warns of
+    settings that the next `leyden serve` or `leyden worker` refuses to start with.
 
     \b
     leyden migrate
     """
-    newest = app.migrate(settings.load(os.environ))
+    given = settings.load(os.environ)
+    newest = app.migrate(given)
     print(f"the schema is at {newest}")
+    if refused := egress.refusal(given):
+        warning = "the next `leyden serve` or `leyden worker` will refuse to start"
+        print(f"leyden: warning: {warning}: {refused}", file=sys.stderr)
 
 
 @click.group(cls=Group)
@@ -94,7 +100,8 @@ def rotate() -> None:
 def doctor(*, as_json: bool) -> None:
     """Look for what this machine lacks, and say the command that mends it.
 
-    Exit 1 when something is missing without which `leyden up` cannot work.
+    Exit 1 when something is missing without which `leyden up` cannot work, or
+    `leyden serve` refuses to start with the present settings.
 
     \b
     leyden doctor

@@ -24,7 +24,7 @@ from leyden.client.nodes import Nodes
 from leyden.client.webhooks import Webhooks
 from leyden.client.wire import Server, Wire
 
-__all__ = ["ApiError", "Client", "Key", "Lnd"]
+__all__ = ["ApiError", "Client", "Key", "Lnd", "QuotaUsage"]
 
 
 class Key(msgspec.Struct, kw_only=True):
@@ -35,6 +35,17 @@ class Key(msgspec.Struct, kw_only=True):
     key_name: str
     scopes: list[str]
     expires: str
+
+
+class QuotaUsage(msgspec.Struct, kw_only=True):
+    """How much of something an organization has, and may have."""
+
+    used: int
+    limit: int
+
+
+class _Quotas(msgspec.Struct, kw_only=True):
+    quotas: dict[str, QuotaUsage]
 
 
 class Client:
@@ -97,6 +108,11 @@ class Client:
         if not self._organization_id:
             self._organization_id = self.key().organization_id
         return self._organization_id
+
+    def quotas(self) -> dict[str, QuotaUsage]:
+        """Return what the organization may have, by name, and how much it has."""
+        path = f"/organizations/{self.organization()}/quotas"
+        return self._calls.get(path, _Quotas).quotas
 
     def lnd(self, node_id: str, *, macaroon: str = "", trusts: str = "") -> Lnd:
         """Reach a node itself, at its own REST; `trusts` is PEM, else GET cert's.

@@ -89,9 +89,10 @@ class Webhooks:
         path = self._path(node_id, "deliveries", delivery_id, "redeliver")
         return self._calls.post(path, Delivery)
 
-    def test(self, node_id: str) -> Delivery:
-        """Send the node's present status, now."""
-        return self._calls.post(self._path(node_id, "test"), Delivery)
+    def test(self, node_id: str, *, status: str | None = None) -> Delivery:
+        """Send a status now: this one, else the node's own where it is ever sent."""
+        body = None if status is None else {"status": status}
+        return self._calls.post(self._path(node_id, "test"), Delivery, body)
 
     def rotate_secret(self, node_id: str) -> Secret:
         """Make a new webhook secret."""

@@ -4,12 +4,12 @@ Whoever has the file can mine and spend; it is what the commands, the platform a
 auctioneer use.
 """
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from leyden.errors import SetupError
+from leyden.files import write_private
 
 _FILE = "network.json"
 
@@ -77,11 +77,7 @@ def folder(home: Path) -> Path:
 def save(home: Path, access: Access) -> None:
     """Keep it for its owner alone, whole or not at all."""
     path = folder(home) / _FILE
-    draft = path.with_name(f".{_FILE}.{os.getpid()}")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(file, "wb") as handle:
-        handle.write(msgspec.json.format(msgspec.json.encode(access)) + b"\n")
-    draft.replace(path)
+    write_private(path, msgspec.json.format(msgspec.json.encode(access)) + b"\n")
 
 
 def load(home: Path) -> Access:

@@ -1,6 +1,5 @@
 """The daemon that is the auction of the private chain, and its control port."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from leyden import processes
 from leyden.devnet import access as reached
 from leyden.devnet.daemon import claim
 from leyden.errors import Away, LeydenError
+from leyden.files import write_private
 from leyden.values import Struct
 
 # Often enough for somebody who watches; when nothing matches it costs nothing.
@@ -117,8 +117,4 @@ async def _call(method: str, access: reached.Auctioneer, path: str) -> dict[str,
 def _write(path: Path, text: str) -> None:
     """Keep a line for the owner alone, whole or not at all."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(file, "w") as handle:
-        handle.write(text)
-    draft.replace(path)
+    write_private(path, text)

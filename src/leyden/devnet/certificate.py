@@ -2,13 +2,14 @@
 
 import datetime as dt
 import ipaddress
-import os
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from leyden.files import write_private
 
 _LIFE = dt.timedelta(days=3650)
 _BACKDATED = dt.timedelta(hours=1)
@@ -42,7 +43,7 @@ def ensure_certificate(certificate: Path, *, now: dt.datetime) -> None:
         )
         .sign(key, hashes.SHA256())
     )
-    _write(
+    write_private(
         key_path,
         key.private_bytes(
             serialization.Encoding.PEM,
@@ -50,12 +51,4 @@ def ensure_certificate(certificate: Path, *, now: dt.datetime) -> None:
             serialization.NoEncryption(),
         ),
     )
-    _write(certificate, signed.public_bytes(serialization.Encoding.PEM))
-
-
-def _write(path: Path, content: bytes) -> None:
-    draft = path.with_name(f".{path.name}.new")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(file, "wb") as handle:
-        handle.write(content)
-    draft.replace(path)
+    write_private(certificate, signed.public_bytes(serialization.Encoding.PEM))

@@ -5,10 +5,11 @@ daemon tells whether it runs with the present configuration.
 """
 
 import hashlib
-import os
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
+
+from leyden.files import write_private
 
 
 def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
@@ -18,11 +19,7 @@ def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
     path = folder / f"{digest}.conf"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        draft = path.with_suffix(".partial")
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "w") as handle:
-            handle.write(text)
-        draft.replace(path)
+        write_private(path, text)
     for other in folder.glob("*.conf"):
         if other != path:
             other.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ worth nothing, for scripts and outside tests; it is never written anywhere else.
 """
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from leyden.domain.accounts import Role
 from leyden.errors import Unauthorized
+from leyden.files import write_private
 from leyden.services import accounts
 from leyden.services.platform import Platform
 
@@ -83,11 +83,7 @@ def read(home: Path) -> dict[str, Any]:
 
 def write(home: Path, fields: Mapping[str, Any]) -> None:
     """Add the fields to dev.json, for the owner's eyes only, whole or not at all."""
-    draft = home / f".{FILE}.{os.getpid()}"
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump({**read(home), **fields}, file, indent=2)
-    draft.replace(home / FILE)
+    write_private(home / FILE, json.dumps({**read(home), **fields}, indent=2))
 
 
 async def _opens(platform: Platform, *keys: str | None) -> bool:

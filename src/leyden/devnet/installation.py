@@ -16,7 +16,7 @@ from typing import Any
 
 from leyden import app, logs
 from leyden.app.courier import words
-from leyden.app.fleet import lnds
+from leyden.app.programs import lnds
 from leyden.daemons import catalogue
 from leyden.daemons.build import build
 from leyden.daemons.catalogue import Program

@@ -5,7 +5,6 @@ is the money of everybody on that chain.
 """
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 
 from leyden.devnet.addresses import witness_address
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.values import Struct
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -42,13 +42,7 @@ class MiningKey(Struct, frozen=True):
         except ValueError:
             raise SetupError(f"{path} holds no key; restore it, or the chain") from None
         secret = ec.generate_private_key(ec.SECP256K1())
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "w") as handle:
-            handle.write(f"{secret.private_numbers().private_value:064x}\n")
-            handle.flush()
-            os.fsync(file)
-        draft.replace(path)
+        write_private(path, f"{secret.private_numbers().private_value:064x}\n")
         return cls(secret)
 
     @property

@@ -1,10 +1,10 @@
 """The platform's way into the treasury: a macaroon that takes payments, no more."""
 
-import os
 from pathlib import Path
 
 from leyden.devnet.access import Lnd
 from leyden.devnet.wallet import opened
+from leyden.files import write_private
 from leyden.payments.treasury import PERMISSIONS
 
 
@@ -21,8 +21,4 @@ async def bake(treasury: Lnd, home: Path) -> None:
     ]
     async with opened(treasury) as wallet:
         baked = await wallet.call("POST", "/v1/macaroon", {"permissions": wanted})
-    draft = macaroon(home).with_suffix(f".{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(bytes.fromhex(baked["macaroon"]))
-    draft.replace(macaroon(home))
+    write_private(macaroon(home), bytes.fromhex(baked["macaroon"]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum, auto
 
+from leyden.domain.marks import composed
 from leyden.errors import Malformed
 from leyden.values import Struct
 
@@ -101,20 +102,20 @@ def new_id() -> str:
 
 def check_name(name: str, *, what: str) -> str:
     """Give the name trimmed and composed (NFC), or say what is wrong with it."""
-    name = unicodedata.normalize("NFC", name).strip()
-    if not 1 <= len(name) <= _LONGEST_NAME:
+    found = composed(name, most=_LONGEST_NAME)
+    if not found:
         raise Malformed(f"{what}: must have 1 to {_LONGEST_NAME} characters")
-    if any(unicodedata.category(character) in _UNSHOWABLE for character in name):
+    if any(unicodedata.category(character) in _UNSHOWABLE for character in found):
         raise Malformed(f"{what}: must not hold control or invisible characters")
-    return name
+    return found
 
 
 def check_email(email: str) -> str:
     """Give the address in lower case, or say that it is none."""
-    email = unicodedata.normalize("NFC", email).strip().lower()
-    if len(email) > _LONGEST_EMAIL or not _EMAIL.fullmatch(email):
+    found = (composed(email, most=_LONGEST_EMAIL) or "").lower()
+    if len(found) > _LONGEST_EMAIL or not _EMAIL.fullmatch(found):
         raise Malformed("email: must look like name@example.org")
-    return email
+    return found
 
 
 def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:

@@ -8,6 +8,8 @@ cloud's metadata service. And as what a caller's address is counted, where it is
 import ipaddress
 from functools import lru_cache
 
+from leyden.values import Struct
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -52,6 +54,8 @@ SPECIAL_V6 = tuple(
 # NAT64 is how a machine without IPv4 reaches it; what counts is the address inside.
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _V4_BITS = 0xFFFFFFFF
+_LOCALHOST = "localhost"
+_LOOPBACK = "127.0.0.1"
 
 
 def plain(address: Address) -> Address:
@@ -71,6 +75,45 @@ def is_public(address: Address) -> bool:
     return address in PUBLIC_V6 and not any(
         address in network for network in SPECIAL_V6
     )
+
+
+class Reach(Struct, frozen=True, kw_only=True):
+    """Which addresses an installation lets its tenants make it call.
+
+    `exceptions` may be called although they are not public: a private installation is
+    inside its own network. `openings` are such exceptions at one port alone.
+    `forbidden` may not be called although they are public: the platform's own.
+    """
+
+    exceptions: tuple[Network, ...] = ()
+    openings: tuple[tuple[Network, int], ...] = ()
+    forbidden: tuple[Network, ...] = ()
+
+    def permits(self, address: Address, port: int | None = None) -> bool:
+        """Tell whether this very address may be called, at this port."""
+        address = plain(address)
+        if any(address in network for network in self.forbidden):
+            return False
+        return (
+            is_public(address)
+            or any(address in network for network in self.exceptions)
+            or any(address in net and port == at for net, at in self.openings)
+        )
+
+    def permits_host(self, host: str, port: int) -> bool:
+        """Tell whether a host may be called, as far as its text says.
+
+        A name may mean any address by the time it is called, except for `localhost` and
+        what is below it, which is this machine.
+        """
+        host = host.lower().removesuffix(".")
+        if host == _LOCALHOST or host.endswith(f".{_LOCALHOST}"):
+            host = _LOOPBACK
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return True
+        return self.permits(address, port)
 
 
 @lru_cache(maxsize=4096)

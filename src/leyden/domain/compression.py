@@ -74,14 +74,14 @@ def is_packed(data: bytes) -> bool:
 
 def _until_it_breaks(inflater: _Inflater, data: bytes) -> tuple[bytes, int, bool]:
     """Inflate piece by piece: a spoiled checksum at the end must not hide the rest."""
-    inside = b""
+    inside = bytearray()
     for start in range(0, len(data), _PIECE):
         try:
             inside += inflater.decompress(
                 data[start : start + _PIECE], MOST_INFLATED - len(inside)
             )
         except (zlib.error, lzma.LZMAError, OSError, ValueError):
-            return inside, start, False
+            return bytes(inside), start, False
         if inflater.eof or len(inside) >= MOST_INFLATED:
-            return inside, start + _PIECE, inflater.eof
-    return inside, len(data), False
+            return bytes(inside), start + _PIECE, inflater.eof
+    return bytes(inside), len(data), False

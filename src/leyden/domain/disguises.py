@@ -15,6 +15,7 @@ from urllib.parse import unquote_to_bytes
 
 from leyden.domain import private_keys
 from leyden.domain.compression import inflated
+from leyden.domain.marks import with_few_marks
 from leyden.domain.randomness import evenly_written, is_text, unevenness
 from leyden.values import Struct
 
@@ -138,7 +139,7 @@ def _escapes(text: str) -> Iterator[Layer]:
 
         yield Layer(unescape(text))
     if not text.isascii():
-        composed = unicodedata.normalize("NFKC", text)
+        composed = unicodedata.normalize("NFKC", with_few_marks(text))
         yield Layer("".join(c for c in composed if unicodedata.category(c) != "Cf"))
 
 

@@ -4,7 +4,7 @@ Each entry moves satoshis from one place to another, so all balances together ar
 always zero. Money enters from the places that may go below zero:
 
     received             sats that reached our wallet, on either rail
-    promised             Lightning payments held for us: ours to take or to hand back
+    promised             HTLCs held for us: ours to settle or to hand back
     promo                coupons
     corrections          what the operator set right, with a reason
     owed:<org>           what a corporate account owes
@@ -24,14 +24,14 @@ from leyden.domain.units import Sats
 from leyden.values import Struct, replace
 
 RECEIVED = "received"
-PROMISED = "promised"
+HELD_HTLCS = "promised"  # by this name in every entry there is
 PROMO = "promo"
 CORRECTIONS = "corrections"
 EARNED = "earned"
 AUCTION = "auction"
 REFUNDED = "refunded"
 
-_MAY_GO_BELOW_ZERO = (RECEIVED, PROMISED, PROMO, CORRECTIONS, "owed:", "receivable:")
+_MAY_GO_BELOW_ZERO = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, "owed:", "receivable:")
 
 
 def credit(organization_id: str) -> str:
@@ -64,12 +64,12 @@ class What(StrEnum):
 
     CREDIT_USED = auto()  # credit, for a new order
     CHARGED = auto()  # a corporate account pays later
-    PROMISE = auto()  # a Lightning payment is held
+    HTLC_HELD = "promise"  # a Lightning payment is held
     HANDED_BACK = auto()  # ... and was cancelled back to its payer
     PAYMENT = auto()  # sats reached our wallet
     SURPLUS = auto()  # more than was due
     LATE = auto()  # for an order that needed it no more
-    RELEASED = auto()  # an order ended and let go of what it held
+    RELEASED = auto()  # an order ended and what it held went back
     REVERSED = auto()  # the chain took a payment back
     EARNED = auto()
     AUCTION = auto()
@@ -181,24 +181,24 @@ def taken_back(
     ]
 
 
-def let_go(
+def release(
     *,
     order_id: str,
     organization_id: str,
     holds: int,
-    promised: int,
+    held_htlc: int,
     charged: int,
     owes: int,
     outstanding: int,
     key: str,
 ) -> list[Entry]:
-    """Give back all that an order holds, each part to where it came from.
+    """Return what releases all that an order holds, each part to where it came from.
 
-    A payment that is only promised is handed back to its payer, what was charged to
+    A held HTLC is handed back to its payer, what was charged to
     a corporate account is taken off again as far as it is still owed, and the rest is
     the organization's: a bill that was paid meanwhile was paid with its money.
     """
-    to_payer = min(promised, holds)
+    to_payer = min(held_htlc, holds)
     to_account = min(charged, holds - to_payer, owes)
     entries = [
         Entry(
@@ -211,7 +211,7 @@ def let_go(
             order_id=order_id,
         )
         for part, what, target, sats in (
-            ("promised", What.HANDED_BACK, PROMISED, to_payer),
+            ("promised", What.HANDED_BACK, HELD_HTLCS, to_payer),
             ("owed", What.RELEASED, owed(organization_id), to_account),
         )
         if sats

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
+from leyden.domain.addresses import Reach
+from leyden.domain.marks import composed
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
 from leyden.values import Struct, asdict, fields, hiding, replace
@@ -82,13 +84,30 @@ _DEFAULTS: Final = asdict(
 _REQUIRED: Final = NAMES[: NAMES.index("wumbo")]
 
 
-def parse(given: object, *, webhooks: Allowed = USUAL) -> NodeSettings:
+class Calls(Struct, frozen=True, kw_only=True):
+    """Which addresses an installation lets be called, by the setting that names one."""
+
+    webhook: Reach = Reach()
+    remotesigninghost: Reach = Reach()
+
+
+PUBLIC: Final = Calls()
+
+
+def parse(
+    given: object, *, webhooks: Allowed = USUAL, calls: Calls = PUBLIC
+) -> NodeSettings:
     """Read the settings of a new node, or say which one is wrong and why."""
     sent = _known(given)
     for name in _REQUIRED:
         if name not in sent:
             raise Malformed(f"{name}: is required")
-    return _read({**_DEFAULTS, **sent}, webhooks)
+    settings = _read({**_DEFAULTS, **sent}, webhooks)
+    if settings.webhook:
+        webhook_urls.check_address(settings.webhook, calls.webhook)
+    if settings.remotesigninghost:
+        _check_signer_address(settings, calls)
+    return settings
 
 
 def change(
@@ -96,16 +115,26 @@ def change(
     given: object,
     *,
     webhooks: Allowed = USUAL,
+    calls: Calls = PUBLIC,
 ) -> NodeSettings:
-    """Give the settings with what was sent put in place; the rest stays.
+    """Return the settings with what was sent put in place; the rest stays.
 
-    A secret sent back as it is shown (masked) stays what it was.
+    A secret sent back as it is shown (masked) stays what it was. So does an address
+    that may not be called any more, or never might: nobody is kept from changing
+    something else by it, and it is refused again when it is called.
     """
     sent = _known(given)
     for name in SECRETS:
         if sent.get(name) == MASK:
             del sent[name]
-    return _read({**asdict(current), **sent}, webhooks)
+    settings = _read({**asdict(current), **sent}, webhooks)
+    if settings.webhook and settings.webhook != current.webhook:
+        webhook_urls.check_address(settings.webhook, calls.webhook)
+    moved = settings.remotesigninghost != current.remotesigninghost
+    begun = settings.remotesigning and not current.remotesigning
+    if settings.remotesigninghost and (moved or begun):
+        _check_signer_address(settings, calls)
+    return settings
 
 
 def needs_restart(before: NodeSettings, after: NodeSettings) -> bool:
@@ -227,9 +256,9 @@ class _Reader:
 
 
 def _alias(text: str) -> str:
-    if any(unicodedata.category(character) in _UNSHOWABLE for character in text):
+    alias = composed(text, most=_LONGEST_ALIAS) or ""
+    if alias and any(unicodedata.category(each) in _UNSHOWABLE for each in text):
         raise Malformed("alias: must not hold control, format or line characters")
-    alias = unicodedata.normalize("NFC", text).strip()
     if not 1 <= len(alias.encode()) <= _LONGEST_ALIAS:
         raise Malformed(f"alias: must have 1 to {_LONGEST_ALIAS} bytes of UTF-8")
     if alias.startswith('"'):  # lnd would take it for the start of a quoted value
@@ -277,3 +306,9 @@ def _check_remote_signer(settings: NodeSettings) -> None:
             check(value, field=name)
         elif settings.remotesigning:
             raise Malformed(f"{name}: is required when remotesigning is true")
+
+
+def _check_signer_address(settings: NodeSettings, calls: Calls) -> None:
+    remote_signers.check_address(
+        settings.remotesigninghost, calls.remotesigninghost, field="remotesigninghost"
+    )

@@ -122,6 +122,7 @@ class Node(Struct, frozen=True, kw_only=True):
     purchase_status: PurchaseStatus = PurchaseStatus.ACTIVE
     expires: datetime | None = None  # None is never
     edition: int = 1  # rises with every change; who holds an older one is stale
+    has_wallet: bool = False  # its lnd was seen with one, so there has to be one
 
     @property
     def has_process(self) -> bool:

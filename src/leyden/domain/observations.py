@@ -39,10 +39,17 @@ _MEANS: Mapping[State, Seen] = {
 }
 
 
+# Who has come so far has a wallet, for good.
+_HAVE_WALLET = frozenset(
+    {State.LOCKED, State.UNLOCKED, State.RPC_ACTIVE, State.SERVER_ACTIVE}
+)
+
+
 class Observation(Struct, frozen=True, kw_only=True):
     """What is known at this moment of one process."""
 
     process: str
+    known: bool = True  # False: whoever was asked cannot see it; nothing follows
     alive: bool = True
     state: State | None = None  # None: it has not said a word yet
     asked: bool = False  # it ended because its owner told it to
@@ -73,6 +80,10 @@ def observe(node: Node, seen: Observation, now: datetime) -> Node:
     """
     if seen.process != node.process:
         return node
+    if not seen.known:
+        return node
+    if seen.state in _HAVE_WALLET and not node.has_wallet:
+        node = replace(node, has_wallet=True)
     if not seen.alive:
         return _ended(node, asked=seen.asked, now=now)
     if seen.state is None or node.is_outdated or node.wanted is not Wanted.RUNNING:

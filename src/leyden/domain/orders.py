@@ -77,7 +77,7 @@ class Changes(TypedDict, total=False):
     credit_refund: Sats
     paid_at: datetime | None
     invoice: InvoiceState | None
-    accepted: Sats
+    htlc_sats: Sats
     offered: bool
     sealed_ticket: bytes | None
     ticket_ref: str
@@ -101,14 +101,14 @@ class Order(Struct, frozen=True, kw_only=True):
     lightning_invoice: str = ""
     payment_hash: str = ""
     invoice: InvoiceState | None = None  # as we last booked it
-    accepted: Sats = Sats(0)  # what is, or was, held on Lightning
+    htlc_sats: Sats = Sats(0)  # what the HTLC that paid it holds, or held
     offered: bool = False  # the market was asked for a ticket: there may be one
     sealed_ticket: bytes | None = None  # a bearer instrument: never in the clear here
     ticket_ref: str = ""  # what the market calls the ticket
     order_nonce: str = ""
 
     def but(self, **changes: Unpack[Changes]) -> Self:
-        """Give the same order with these changes."""
+        """Return the same order with these changes."""
         return replace(self, **changes)
 
     @property
@@ -129,9 +129,9 @@ class Order(Struct, frozen=True, kw_only=True):
         return Sats(self.total_fee - self.credit_used)
 
     @property
-    def promised(self) -> Sats:
+    def held_htlc(self) -> Sats:
         """What is held on Lightning and neither settled nor handed back."""
-        return self.accepted if self.invoice is InvoiceState.ACCEPTED else Sats(0)
+        return self.htlc_sats if self.invoice is InvoiceState.ACCEPTED else Sats(0)
 
     @property
     def payment_request(self) -> PaymentRequest | None:

@@ -89,7 +89,8 @@ class KnownOutput(Struct, frozen=True, kw_only=True):
         return f"chain:{self.outpoint}#{self.bookings}"
 
 
-Sighting = Invoice | Output
+# What the treasury tells of a payment.
+PaymentUpdate = Invoice | Output
 
 
 class PaymentRequest(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import binascii
 import ipaddress
 import re
 
+from leyden.domain.addresses import Reach
 from leyden.errors import Malformed
 
 DEFAULT_PORT = 10009
@@ -17,6 +18,8 @@ _LONGEST_HOST = 253
 _LONGEST_MACAROON = 8_192
 _LONGEST_CERTIFICATE = 32_768
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+# To the C library 0x7f000001 is an address, as a last label that is hex makes it one.
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _HEX = re.compile(r"([0-9A-Fa-f]{2})+")
 _CERTIFICATE = re.compile(
     rb"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----"
@@ -43,6 +46,26 @@ def check_host(text: str, *, field: str) -> str:
     if not _is_name_or_ipv4(host):
         raise refusal
     return f"{host}:{int(port)}"
+
+
+def check_address(text: str, reach: Reach, *, field: str) -> None:
+    """Refuse an address that nodes may not call here, however it is written.
+
+    Names are lnd's to look up, when it dials; the fence around nodes judges what they
+    mean then.
+    """
+    host, _, port = check_host(text, field=field).rpartition(":")
+    host = host.strip("[]")
+    if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):
+        raise Malformed(
+            f"{field}: {host} is not an address that can be read in one way only; "
+            "write it like 192.0.2.7, or use a host name"
+        )
+    if not reach.permits_host(host, int(port)):
+        raise Malformed(
+            f"{field}: {host} is a private or reserved address, which nodes may not "
+            "call; use a public one, or have the operator allow it (nodes_may_reach)"
+        )
 
 
 def macaroon_bytes(text: str, *, field: str) -> bytes:
@@ -86,11 +109,15 @@ def _split(text: str) -> tuple[str, str]:
 def _is_name_or_ipv4(host: str) -> bool:
     labels = host.split(".")
     if labels[-1].isdigit():  # 2130706433 and 127.1 are addresses to a resolver
-        try:
-            return str(ipaddress.IPv4Address(host)) == host
-        except ValueError:
-            return False
+        return _is_ipv4(host)
     return len(host) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
+
+
+def _is_ipv4(host: str) -> bool:
+    try:
+        return str(ipaddress.IPv4Address(host)) == host
+    except ValueError:
+        return False
 
 
 def _from_base64(text: str) -> bytes:

@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
-from typing import Final, Protocol
+from typing import Final
 
 from leyden.domain.accounts import Organization, Person, Role
 from leyden.values import Struct
@@ -60,15 +60,6 @@ class Belonging(Struct, frozen=True, kw_only=True):
     def may(self, right: Right) -> bool:
         """Tell whether they may do this there."""
         return right in RIGHTS[self.role]
-
-
-class Acting(Protocol):
-    """Whoever does something: at a browser, or at the installation's own machine."""
-
-    @property
-    def actor(self) -> str:
-        """Name them in the audit table."""
-        ...
 
 
 class SignedIn(Struct, frozen=True, kw_only=True):

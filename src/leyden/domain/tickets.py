@@ -18,7 +18,7 @@ class TicketState(StrEnum):
     SUBMITTED = auto()  # its bid waits for a match
     FILLED = auto()
     CANCELLED = auto()
-    LOST = auto()  # the market does not know it: what becomes of it nobody can tell
+    MISSING = auto()  # the market does not know it: what becomes of it nobody can tell
 
 
 class Ticket(Struct, frozen=True, kw_only=True):

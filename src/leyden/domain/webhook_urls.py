@@ -10,6 +10,7 @@ from collections.abc import Container
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+from leyden.domain.addresses import Reach
 from leyden.errors import Malformed
 from leyden.values import Struct
 
@@ -60,6 +61,22 @@ def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
     if (_STANDARD_PORTS[parts.scheme] if port is None else port) not in allowed.ports:
         raise Malformed(f"{field}: this port is not allowed")
     return url
+
+
+def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
+    """Refuse a URL whose host is an address that may not be called here.
+
+    Names are looked up when they are called, and each of their addresses held against
+    the same rule then.
+    """
+    parts = urlsplit(url)
+    port = _STANDARD_PORTS[parts.scheme] if parts.port is None else parts.port
+    if not reach.permits_host(parts.hostname or "", port):
+        raise Malformed(
+            f"{field}: {parts.hostname} is a private or reserved address, and webhooks "
+            "are not sent there; use a public one, or have the operator allow it "
+            "(webhook_networks)"
+        )
 
 
 def _schemes(allowed: Allowed) -> str:

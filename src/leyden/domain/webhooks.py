@@ -17,10 +17,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
+from leyden.errors import Malformed
 from leyden.values import Struct
 
 # The node states that the contract announces; the others pass in silence.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
+# What a test says of a node that is in none of these. A receiver may act on what it is
+# told: nothing comes of this one, while `waiting_unlock` makes an unlocker unlock.
+HARMLESS = "stopped"
 
 # How far a receiver's clock may be from ours, the figure of Standard Webhooks.
 TOLERANCE = timedelta(minutes=5)
@@ -59,6 +63,16 @@ class BlocksOutOfOrder(Struct, frozen=True):
 
 
 Event = StatusChanged | UpdateAvailable | BlocksOutOfOrder
+
+
+def tested(status: str, asked: str | None) -> StatusChanged:
+    """Return the event of a test: what was asked for, else the truth where it is one.
+
+    Receivers are written for the contract's three states, and get no other in a test.
+    """
+    if asked is not None and asked not in ANNOUNCED:
+        raise Malformed(f"status: must be one of {', '.join(sorted(ANNOUNCED))}")
+    return StatusChanged(asked or (status if status in ANNOUNCED else HARMLESS))
 
 
 def type_of(event: Event) -> Type:

@@ -18,6 +18,7 @@ _LONGEST_ENTRY = 45 + len("/128")  # an IPv6 address with an IPv4 tail, and a pr
 # ipaddress), and "10.0.0.0/255.0.0.0" or "/08" are prefixes to it: none may pass here.
 _ENTRY = re.compile(r"[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?")
 _MAPPED = IPv6Network("::ffff:0:0/96")
+_ABOVE_MAPPED = int(_MAPPED.network_address) >> 32
 
 
 def parse(given: object, *, field: str = "whitelist") -> tuple[str, ...]:
@@ -44,10 +45,13 @@ def _network(entry: object, field: str) -> Network:
     if len(entry) > _LONGEST_ENTRY or not _ENTRY.fullmatch(entry):
         raise Malformed(f"{field}: must be an IP address or a CIDR block")
     try:
-        network = ip_network(entry, strict=False)
+        address, _, prefix = entry.partition("/")
+        exact = ip_network(address)
+        network = exact.supernet(new_prefix=int(prefix)) if prefix else exact
     except ValueError:
         raise Malformed(f"{field}: must be an IP address or a CIDR block") from None
-    if _has_host_bits(entry, network):
+    # 10.0.0.7/8 is a slip: as a block it would let in sixteen million strangers.
+    if network.network_address != exact.network_address:
         raise Malformed(
             f"{field}: has host bits set; write the one address without a prefix, "
             "or the first address of the block"
@@ -55,17 +59,12 @@ def _network(entry: object, field: str) -> Network:
     return _unmapped(network)
 
 
-def _has_host_bits(entry: str, network: Network) -> bool:
-    """Tell a slip from a block: 10.0.0.7/8 would let in sixteen million strangers."""
-    address, _, _ = entry.partition("/")
-    return ip_network(address).network_address != network.network_address
-
-
 def _unmapped(network: Network) -> Network:
     """Read ::ffff:198.51.100.7 as 198.51.100.7: that is whom a gateway will see."""
-    if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
-        bits = int(network.network_address) & 0xFFFF_FFFF
-        return IPv4Network((bits, network.prefixlen - _MAPPED.prefixlen))
+    if isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED.prefixlen:
+        above, bits = divmod(int(network.network_address), 1 << 32)
+        if above == _ABOVE_MAPPED:
+            return IPv4Network((bits, network.prefixlen - _MAPPED.prefixlen))
     return network
 
 

@@ -14,6 +14,8 @@ FOLDER/
 └── intermediate.pem   0600, with its key in it: one file is never half renewed
 """
 
+import hashlib
+import ssl
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -48,8 +50,11 @@ class Authority:
             self.root_pem = (folder / "root.pem").read_bytes()
             self._intermediate_pem = (folder / "intermediate.pem").read_bytes()
         except OSError as error:
-            why = f"the certificate authority in {folder}: {error}"
-            raise SetupError(why) from None
+            raise SetupError(
+                f"the certificate authority in {folder}: {error.strerror}; run `leyden "
+                "migrate`, which makes that of a new installation, or restore the "
+                "folder from your backup"
+            ) from None
 
     @cached_property
     def _signer(self) -> "Signer":
@@ -60,6 +65,16 @@ class Authority:
             root_pem=self.root_pem,
             intermediate_pem=self._intermediate_pem,
         )
+
+    @property
+    def digest(self) -> str:
+        """Give the root's SHA-256 in hex, without understanding the rest of it."""
+        try:
+            der = ssl.PEM_cert_to_DER_cert(self.root_pem.decode())
+        except ValueError:
+            self.check()  # which says it so that it can be mended
+            raise
+        return hashlib.sha256(der).hexdigest()
 
     def check(self) -> None:
         """Say what is wrong with it, if anything is."""

@@ -7,7 +7,9 @@ modified" and they ask again. While we are away they go on with what they have.
 
 import asyncio
 import hmac
+import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -21,6 +23,8 @@ from leyden.gateway.routes import Route
 _log: Final = logs.get()
 _REPEAT_S: Final = 1.0
 SHORTEST_TOKEN: Final = 16
+_TOKEN: Final = re.compile(rb'"token"\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){0,512}")')
+_MOST_TOKENS: Final = 4
 
 
 class _Metadata(msgspec.Struct):
@@ -73,17 +77,31 @@ class DiscoveryGateway:
 
     async def answer(self, body: bytes, *, patience_s: float) -> bytes | None:
         """Answer a DiscoveryRequest; None is "not modified"."""
+        if not self._shows_token(body):
+            raise Unauthorized
         try:
             request = msgspec.json.decode(body, type=_Request)
         except msgspec.ValidationError as error:
             raise Malformed(str(error)) from None
-        except msgspec.DecodeError:
+        except RecursionError:
+            raise Malformed("the body is nested too deeply") from None
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raise Malformed("the body is not JSON") from None
         if not hmac.compare_digest(request.node.metadata.token.encode(), self._token):
             raise Unauthorized
         if request.type_url != LISTENER:
             raise NotFound
         return await self._newer(request, patience_s)
+
+    def _shows_token(self, body: bytes) -> bool:
+        """Return whether the token is in the body, before anything else is read of it.
+
+        Where in the body it is, is looked at after: who knows it may be read.
+        """
+        shown = [
+            _unquoted(each[1]) for each in islice(_TOKEN.finditer(body), _MOST_TOKENS)
+        ]
+        return any(hmac.compare_digest(each, self._token) for each in shown)
 
     async def _newer(self, request: _Request, patience_s: float) -> bytes | None:
         document, changed = self._document, self._changed
@@ -102,6 +120,14 @@ class DiscoveryGateway:
         assert self._document is not None  # noqa: S101  it is never taken back
         self._sent[who] = self._document.version
         return self._document.content
+
+
+def _unquoted(literal: bytes) -> bytes:
+    """Return the text of a JSON string, nothing where it is none."""
+    try:
+        return msgspec.json.decode(literal, type=str).encode()
+    except (msgspec.DecodeError, ValueError):
+        return b""
 
 
 async def _happens(event: asyncio.Event, within_s: float) -> bool:

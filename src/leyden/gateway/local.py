@@ -1,13 +1,13 @@
 """The gateway of one machine: Envoy beside us, told by a file."""
 
 import asyncio
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from leyden import logs
 from leyden.errors import Away, SetupError
+from leyden.files import write_private
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import ROUTES, Bootstrap
@@ -49,7 +49,7 @@ class LocalGateway:
         """
         if self._in_force is None and self._supervisor.find() is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._listeners.document(()))
+            self._write(self._listeners.document(()).content)
         await self._supervisor.start()
 
     async def run(self) -> None:
@@ -69,16 +69,22 @@ class LocalGateway:
             # In a thread: for thousands of routes it takes a tenth of a second.
             document = await asyncio.to_thread(self._listeners.document, tuple(routes))
             before = self._in_force
-            if before is not None and document.version == before.version:
+            lies_there = await asyncio.to_thread(self._read)
+            # Another process may have put others there since we did.
+            if (
+                before is not None
+                and document.version == before.version
+                and document.content == lies_there
+            ):
                 return
             refused = await self._refusals()
-            await asyncio.to_thread(self._write, document)
+            await asyncio.to_thread(self._write, document.content)
             try:
                 if refused is not None:
                     await self._taken(document, refused)
             except Away:
                 if before is not None:
-                    await asyncio.to_thread(self._write, before)
+                    await asyncio.to_thread(self._write, lies_there)
                 raise
             self._in_force = document
 
@@ -114,14 +120,16 @@ class LocalGateway:
         except TimeoutError:
             raise Away("the gateway has not taken the routes") from None
 
-    def _write(self, document: Document) -> None:
-        """Put the file in place whole: Envoy looks when a file is moved in."""
-        fresh = self._folder / f".{ROUTES}.new"
+    def _read(self) -> bytes:
         try:
-            with open(  # noqa: PTH123  os.open below is what sets the mode
-                os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
-            ) as file:
-                file.write(document.content)
-            fresh.replace(self._folder / ROUTES)
+            return (self._folder / ROUTES).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def _write(self, content: bytes) -> None:
+        """Put the file in place whole: Envoy looks when a file is moved in."""
+        try:
+            # Written anew at each start: no node waits for a disk to keep it.
+            write_private(self._folder / ROUTES, content, lasting=False)
         except OSError as error:
             raise SetupError(f"{self._folder}: {error.strerror}") from None

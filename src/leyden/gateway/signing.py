@@ -3,8 +3,6 @@
 Apart from it because of what it imports, which is a tenth of a start.
 """
 
-import contextlib
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,11 +21,17 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.errors import SetupError
+from leyden.files import write_private, write_whole
 from leyden.lnd.home import Tls
+from leyden.processes import alone
 from leyden.values import Struct, hiding
 
 ROOT_LIFE: Final = timedelta(days=20 * 365)
 INTERMEDIATE_LIFE: Final = timedelta(days=10 * 365)
+_WAY_OUT: Final = (
+    "restore this folder from your backup; without one move it away, run `leyden "
+    "migrate` and `leyden home adopt --new-authority`, and give clients the new root"
+)
 # Clocks differ: a certificate of this second is not yet valid to one that is behind.
 _BACKDATED: Final = timedelta(hours=1)
 
@@ -97,13 +101,35 @@ def opened(folder: Path, *, root_pem: bytes, intermediate_pem: bytes) -> Signer:
         key = load_pem_private_key(intermediate_pem, password=None)
         intermediate.verify_directly_issued_by(root)
     except (ValueError, InvalidSignature) as error:
-        raise SetupError(f"the certificate authority in {folder}: {error}") from None
+        why = f"the certificate authority in {folder}: {error}; {_WAY_OUT}"
+        raise SetupError(why) from None
     if (
         not isinstance(key, ec.EllipticCurvePrivateKey)
         or key.public_key() != intermediate.public_key()
     ):
-        raise SetupError(f"{folder}/intermediate.pem has the key of another one")
+        raise SetupError(
+            f"{folder}/intermediate.pem has the key of another one; {_WAY_OUT}"
+        )
+    _check_root_key(folder, root)
     return Signer(root, intermediate, key)
+
+
+def _check_root_key(folder: Path, root: x509.Certificate) -> None:
+    """Refuse a root key that is there and is not the root's: it renews nothing."""
+    try:
+        pem = (folder / "root.key").read_bytes()
+    except OSError:
+        return  # kept elsewhere, as it may be
+    try:
+        belongs = load_pem_private_key(pem, None).public_key() == root.public_key()
+    except ValueError:
+        belongs = False
+    if not belongs:
+        raise SetupError(
+            f"the certificate authority in {folder}: root.key does not belong to "
+            "root.pem; move root.key away (nodes do not need it), and bring the right "
+            "one back from your backup before the intermediate ends"
+        )
 
 
 def renew_intermediate(folder: Path, *, now: datetime) -> None:
@@ -117,12 +143,22 @@ def renew_intermediate(folder: Path, *, now: datetime) -> None:
         raise SetupError(f"{folder}/root.key: bring it back for this") from None
     if not isinstance(root_key, ec.EllipticCurvePrivateKey):
         raise SetupError(f"{folder}/root.key is not a key of ours")
+    _check_root_key(folder, root)
     _write_intermediate(folder, root, root_key, now)
 
 
 def create(folder: Path, now: datetime) -> None:
-    """Make root and intermediate; intermediate.pem comes last and says it is done."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make root and intermediate, unless another process has made them meanwhile.
+
+    intermediate.pem comes last and says that it is done.
+    """
+    with alone(folder.with_name(f".{folder.name}.lock")):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not (folder / "intermediate.pem").exists():
+            _create(folder, now)
+
+
+def _create(folder: Path, now: datetime) -> None:
     key = new_key()
     name = _authority_name("Leyden root")
     root = _sign(
@@ -134,8 +170,8 @@ def create(folder: Path, now: datetime) -> None:
         until=now + ROOT_LIFE,
         extensions=(x509.BasicConstraints(ca=True, path_length=1),),
     )
-    _write(folder / "root.key", _key_pem(key), mode=0o600)
-    _write(folder / "root.pem", _pem(root), mode=0o644)
+    write_private(folder / "root.key", _key_pem(key))
+    write_whole(folder / "root.pem", _pem(root), mode=0o644)
     _write_intermediate(folder, root, key, now)
 
 
@@ -155,7 +191,7 @@ def _write_intermediate(
         until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
         extensions=(x509.BasicConstraints(ca=True, path_length=0),),
     )
-    _write(folder / "intermediate.pem", _pem(certificate) + _key_pem(key), mode=0o600)
+    write_private(folder / "intermediate.pem", _pem(certificate) + _key_pem(key))
 
 
 def _sign(
@@ -217,17 +253,3 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def _write(path: Path, content: bytes, *, mode: int) -> None:
-    """Put the file in place whole and lasting, with its mode from its first byte."""
-    fresh = path.with_name(f".{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with os.fdopen(os.open(fresh, flags, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)  # whatever the umask: the root is for everybody
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)

@@ -9,6 +9,7 @@ FOLDER/
 ├── caps.wasm          the filter that holds the connection caps
 ├── routes.pb          what is in force (see local.py)
 ├── admin.sock
+├── starting.lock     held by whoever starts it
 └── envoy.log          warnings and errors
 """
 
@@ -18,12 +19,14 @@ import hashlib
 import importlib
 import os
 import resource
+from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from leyden import logs, processes
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.envoy import CAPS
@@ -80,27 +83,43 @@ class Supervisor:
 
         1. Adopt the one that runs here, if it is what we want.
         2. End any other that runs here.
-        3. Put its files in place and start one.
+        3. Put its files in place and start one; whoever else looks after it here waits,
+           and adopts it then.
         4. Wait until it has told that it is there.
         """
         found = self.find()
         if found is None:
-            other = processes.holder(self._folder / "claim")
-            if other is not None:
-                _log.info("the gateway is replaced by a newer one", pid=other.pid)
-                await processes.stop(other, grace_s=2)
-            self._prepare()
-            found = await processes.spawn(
-                [str(self._envoy), *self._flags],
-                log=self._folder / "envoy.log",
-                claim=self._folder / "claim",
-                cwd=self._folder,
-                limits=processes.Limits(open_files=self._files),
-            )
-            _log.info("the gateway was started", pid=found.pid)
+            async with self._one_at_a_time():
+                found = self.find() or await self._started()
         await self._ready(found)
         _prefer(found)
         return found
+
+    async def _started(self) -> processes.Identity:
+        other = processes.holder(self._folder / "claim")
+        if other is not None:
+            _log.info("the gateway is replaced by a newer one", pid=other.pid)
+            await processes.stop(other, grace_s=2)
+        self._prepare()
+        found = await processes.spawn(
+            [str(self._envoy), *self._flags],
+            log=self._folder / "envoy.log",
+            claim=self._folder / "claim",
+            cwd=self._folder,
+            limits=processes.Limits(open_files=self._files),
+        )
+        _log.info("the gateway was started", pid=found.pid)
+        return found
+
+    @contextlib.asynccontextmanager
+    async def _one_at_a_time(self) -> AsyncIterator[None]:
+        """Hold the folder's lock: a second one would remove the first one's socket."""
+        held = processes.alone(self._folder / "starting.lock")
+        await asyncio.to_thread(held.__enter__)
+        try:
+            yield
+        finally:
+            held.__exit__(None, None, None)
 
     async def run(self) -> None:
         """Look after it until cancelled, which leaves it running."""
@@ -139,9 +158,9 @@ class Supervisor:
             old.unlink()
         with contextlib.suppress(FileNotFoundError):
             (self._folder / ADMIN).unlink()
-        (self._folder / CAPS).write_bytes(self._caps)
-        self._bootstrap_path.touch(mode=0o600)
-        self._bootstrap_path.write_bytes(self._bootstrap)  # it may hold a token
+        write_private(self._folder / CAPS, self._caps, lasting=False)
+        # It may hold a token.
+        write_private(self._bootstrap_path, self._bootstrap, lasting=False)
 
     async def _ready(self, envoy: processes.Identity) -> None:
         async with asyncio.timeout(_READY_S):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from leyden import files
 from leyden.domain import remote_signers
 from leyden.domain.node_settings import NodeSettings
 from leyden.errors import Malformed, SetupError
@@ -26,7 +27,6 @@ CONF: Final = "lnd.conf"
 CERTIFICATE: Final = "tls.cert"
 PRIVATE_KEY: Final = "tls.key"
 _FOLDER_MODE = 0o700
-_FILE_MODE = 0o600
 
 
 class Tls(Struct, frozen=True, kw_only=True):
@@ -53,6 +53,11 @@ def log_file(home: Path, chain: Chain) -> Path:
 def network_folder(home: Path, chain: Chain) -> Path:
     """Say where lnd keeps the wallet, and macaroons if it is let."""
     return home / "data" / "chain" / "bitcoin" / chain
+
+
+def wallet(home: Path, chain: Chain) -> Path:
+    """Say where lnd keeps the wallet; without it lnd would make a new one."""
+    return network_folder(home, chain) / "wallet.db"
 
 
 def channel_backup(home: Path, chain: Chain) -> Path:
@@ -116,15 +121,16 @@ def write(
 
     Nothing is synced to disk: all of it can be written again, and is at each start.
     """
-    files = render(settings, options, home)
-    files[CERTIFICATE], files[PRIVATE_KEY] = tls.chain_pem, tls.key_pem
+    wanted = render(settings, options, home)
+    wanted[CERTIFICATE], wanted[PRIVATE_KEY] = tls.chain_pem, tls.key_pem
     with _opened(home, owner) as folder:
-        for name, content in files.items():
+        files.remove_abandoned_drafts(folder)
+        for name, content in wanted.items():
             _put(folder, name, content, owner)
-        for name in {keys.SIGNER_MACAROON, keys.SIGNER_CERTIFICATE} - set(files):
+        for name in {keys.SIGNER_MACAROON, keys.SIGNER_CERTIFICATE} - set(wanted):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
-        if _get(folder, CONF) != files[CONF]:
+        if _get(folder, CONF) != wanted[CONF]:
             raise SetupError(f"{home / CONF} does not hold what was written to it")
 
 
@@ -149,8 +155,8 @@ def _hand_over(folder: int, before: int, owner: Owner) -> None:
     So it is begun again when it was broken off. Only what was the old owner's is given:
     a hard link to somebody else's file stays somebody else's.
     """
-    for _, folders, files, here in os.fwalk(dir_fd=folder):
-        for name in (*folders, *files):
+    for _, folders, others, here in os.fwalk(dir_fd=folder):
+        for name in (*folders, *others):
             if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == before:
                 os.chown(name, owner.uid, owner.gid, dir_fd=here, follow_symlinks=False)
 
@@ -168,16 +174,10 @@ def _open_folder(home: Path) -> Iterator[int]:
 
 def _put(folder: int, name: str, content: bytes, owner: Owner | None) -> None:
     """Put a file in place whole, with its mode and owner from its first byte."""
-    fresh = f".{name}.new"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(fresh, dir_fd=folder)  # left by a crash between the two steps
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, _FILE_MODE, dir_fd=folder), "wb") as file:
-        os.fchmod(file.fileno(), _FILE_MODE)  # whatever the umask
+    with files.draft_in(folder, name, mode=files.PRIVATE, lasting=False) as file:
         if owner is not None:
             os.fchown(file.fileno(), owner.uid, owner.gid)
         file.write(content)
-    os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _get(folder: int, name: str) -> bytes:

@@ -35,7 +35,7 @@ class Market(Protocol):
         ...
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Tell where these tickets stand, LOST for those that the market never made.
+        """Return where these tickets stand, MISSING for those the market does not know.
 
         How one stands that is not told of is not known yet.
         """
@@ -46,20 +46,6 @@ class Market(Protocol):
 
         True once it cannot be filled any more, or never was. False: it is filled. What
         becomes of a ref that the market does not know is not known.
-        """
-        ...
-
-
-class Ahead(Protocol):
-    """A market where making a ticket takes a while, and one nobody saw binds nothing.
-
-    Only where a single process makes tickets: another one's would be made for nothing.
-    """
-
-    def begin(self, order_id: str, quote: Quote) -> None:
-        """Start on the ticket of an order that is about to be paid; do not wait.
-
-        `offer` goes on with it. Where the order never asks for it nothing is lost.
         """
         ...
 

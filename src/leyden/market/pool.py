@@ -83,10 +83,6 @@ class PoolMarket:
             raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
         await self._offers.room(quote)
 
-    def begin(self, order_id: str, quote: Quote) -> None:
-        """Start on the order's ticket while its payment is written down."""
-        self._offers.begin(order_id, quote)
-
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Make the order's ticket, one order after the other; find it if it is made.
 
@@ -119,7 +115,9 @@ class PoolMarket:
                 self._registered.pop(ref, None)
         over = await self._ends.of(tickets)
         told = {
-            ref: Progress(state=TicketState.LOST) for ref in refs if ref not in tickets
+            ref: Progress(state=TicketState.MISSING)
+            for ref in refs
+            if ref not in tickets
         }
         for ref, ticket in tickets.items():
             if ref in over:
@@ -136,8 +134,8 @@ class PoolMarket:
         that an order has, and poold does not know, may still be matched for all we
         know: then this is another poold, or it lost its database.
         """
-        given, unseen = bool(ref), self._offers.forget(order_id)
-        ref = ref or self._made.get(order_id, unseen)
+        given = bool(ref)
+        ref = ref or self._made.get(order_id, "")
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
             if given:

@@ -27,6 +27,8 @@ _LONGEST_REASON = 300
 _OPTIONS = (
     ("grpc.max_receive_message_length", -1),  # the list of all tickets ever made
     ("grpc.enable_retries", 0),  # what is repeated is decided by us
+    # gRPC would go through https_proxy, which does not know what is beside us.
+    ("grpc.enable_http_proxy", 0),
     # A poold that was restarted is found within a second.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),

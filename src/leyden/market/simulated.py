@@ -8,7 +8,6 @@ the same market.
 import contextlib
 import fcntl
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,6 +18,7 @@ from leyden.domain.pricing import AuctionTerms, Quote
 from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, SoldOut
+from leyden.files import write_private
 
 
 class _Kept(msgspec.Struct):
@@ -80,7 +80,7 @@ class SimulatedMarket:
         with self._held():
             tickets = self._tickets
         return {
-            ref: Progress(state=TicketState.LOST)
+            ref: Progress(state=TicketState.MISSING)
             if (kept := tickets.get(ref)) is None
             else Progress(
                 state=kept.state,
@@ -177,13 +177,7 @@ class SimulatedMarket:
     def _save(self) -> None:
         if self._file is None:
             return
-        draft = self._file.with_name(f"{self._file.name}.{os.getpid()}")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(self._tickets))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._file)
+        write_private(self._file, msgspec.json.encode(self._tickets))
 
 
 def _lease(kept: _Kept) -> Lease:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from leyden.domain.payments import Holdings, PaymentRequest, Sighting
+from leyden.domain.payments import Holdings, PaymentRequest, PaymentUpdate
 from leyden.domain.units import Sats
 
 
@@ -25,7 +25,7 @@ class Payments(Protocol):
         """
         ...
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Tell how these stand: each one's invoice, and every output to its address.
 
         An output that is not told of is not there (any more).
@@ -51,7 +51,7 @@ class Payments(Protocol):
         """Say who it is: the public key of its lnd, the same for ever."""
         ...
 
-    def watch(self) -> AsyncGenerator[Sighting, None]:
+    def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell of payments as they come: each may come twice, and some not at all.
 
         All coins there are come first, so that none is missed however long nobody
@@ -60,9 +60,9 @@ class Payments(Protocol):
         ...
 
 
-class Till(Protocol):
-    """The treasury as whoever runs it looks at it."""
+class TreasuryFunds(Protocol):
+    """The treasury as its operator looks at it."""
 
-    async def holds(self) -> Holdings:
-        """Tell what is in it; TreasuryAway when it does not answer."""
+    async def holdings(self) -> Holdings:
+        """Return what is in it; TreasuryAway when it does not answer."""
         ...

@@ -17,7 +17,7 @@ from leyden.domain.payments import (
     Outpoint,
     Output,
     PaymentRequest,
-    Sighting,
+    PaymentUpdate,
 )
 from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
@@ -49,7 +49,7 @@ class FakePayments:
         self.invoices: dict[str, Invoice] = {}
         self._blocks: list[_Block] = []
         self._mempool: list[Output] = []
-        self._watchers: list[asyncio.Queue[Sighting | None]] = []
+        self._watchers: list[asyncio.Queue[PaymentUpdate | None]] = []
         self._transactions = 0
         self._addresses = 0
 
@@ -87,10 +87,10 @@ class FakePayments:
         self._answer()
         return self.pubkey
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Tell of each one's invoice and outputs."""
         self._answer()
-        found: list[Sighting] = []
+        found: list[PaymentUpdate] = []
         for request in requests:
             missing = Invoice(
                 payment_hash=request.payment_hash, state=InvoiceState.MISSING
@@ -121,7 +121,7 @@ class FakePayments:
         self._lose()
         return self.invoices[request.payment_hash].state is InvoiceState.CANCELLED
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell of all coins, then of what happens from now on."""
         self._answer()
         queue = self.subscribe()
@@ -129,14 +129,14 @@ class FakePayments:
         try:
             for output in self.outputs():
                 yield output
-            while (sighting := await queue.get()) is not None:
-                yield sighting
+            while (update := await queue.get()) is not None:
+                yield update
             raise TreasuryAway(retry_after_s=5)
         finally:
             self.listeners -= 1
             self._watchers.remove(queue)
 
-    async def holds(self) -> Holdings:
+    async def holdings(self) -> Holdings:
         """Tell what was paid and not handed back."""
         self._answer()
         outputs = self.outputs()
@@ -171,9 +171,9 @@ class FakePayments:
 
     # What the world does.
 
-    def subscribe(self) -> asyncio.Queue[Sighting | None]:
+    def subscribe(self) -> asyncio.Queue[PaymentUpdate | None]:
         """Hear all that is told from now on, one by one."""
-        queue: asyncio.Queue[Sighting | None] = asyncio.Queue()
+        queue: asyncio.Queue[PaymentUpdate | None] = asyncio.Queue()
         self._watchers.append(queue)
         return queue
 

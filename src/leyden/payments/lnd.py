@@ -17,7 +17,7 @@ from leyden.domain.payments import (
     Invoice,
     InvoiceState,
     PaymentRequest,
-    Sighting,
+    PaymentUpdate,
 )
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
@@ -74,7 +74,7 @@ class LndPayments:
             payment_hash=payment_hash.hex(),
         )
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[Sighting]:
+    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Tell of each one's invoice and outputs."""
         turns = asyncio.Semaphore(_LOOKUPS_AT_ONCE)
 
@@ -86,7 +86,7 @@ class LndPayments:
             asyncio.gather(*(invoice(each.payment_hash) for each in requests)),
             self._refresh(),
         )
-        found: list[Sighting] = [*made]
+        found: list[PaymentUpdate] = [*made]
         for each in requests:
             found += self._coins.at(each.onchain_address)
         return found
@@ -119,12 +119,12 @@ class LndPayments:
             return state is not InvoiceState.SETTLED
         return True
 
-    async def watch(self) -> AsyncGenerator[Sighting, None]:
+    async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell of invoices as they are paid, and of coins at each block."""
         watch = self._watch = Watch(self._treasury, self._coins)
         try:
-            async with aclosing(watch.sightings()) as sightings:
-                async for each in sightings:
+            async with aclosing(watch.updates()) as updates:
+                async for each in updates:
                     yield each
         finally:
             self._watch = None
@@ -133,8 +133,8 @@ class LndPayments:
         """Say who it is: the public key of its lnd."""
         return str((await self._plainly("GET", "/v1/getinfo"))["identity_pubkey"])
 
-    async def holds(self) -> Holdings:
-        """Tell what is in it."""
+    async def holdings(self) -> Holdings:
+        """Return what is in it."""
         return await holdings(self._treasury)
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ import base64
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, Final
 
-from leyden.domain.payments import InvoiceState, Sighting
+from leyden.domain.payments import InvoiceState, PaymentUpdate
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments import invoices
 from leyden.payments.coins import Coins
@@ -25,12 +25,12 @@ class Watch:
         self._treasury = treasury
         self._coins = coins
         self._told_to = 0  # the block up to which coins were told of
-        self._news: asyncio.Queue[Sighting | Exception] = asyncio.Queue()
+        self._news: asyncio.Queue[PaymentUpdate | Exception] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._followed: set[str] = set()
         self._most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
 
-    async def sightings(self) -> AsyncGenerator[Sighting, None]:
+    async def updates(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Tell of all there is, until the treasury goes away."""
         self._start(self._new_invoices())
         self._start(self._tell_coins())

@@ -17,7 +17,7 @@ Promises:
     lnd = holder(home / "claim") # after a restart of ours: it, or None
 """
 
-from leyden.processes.claims import holder
+from leyden.processes.claims import holder, is_a_strangers
 from leyden.processes.endings import exited, signal, stop
 from leyden.processes.files import open_as_many_as_we_may, share
 from leyden.processes.identity import (
@@ -27,6 +27,7 @@ from leyden.processes.identity import (
     figures,
     identify,
 )
+from leyden.processes.locks import alone
 from leyden.processes.logs import cap
 from leyden.processes.spawning import Limits, spawn
 
@@ -34,12 +35,14 @@ __all__ = [
     "Identity",
     "Limits",
     "alive",
+    "alone",
     "cap",
     "command_line",
     "exited",
     "figures",
     "holder",
     "identify",
+    "is_a_strangers",
     "open_as_many_as_we_may",
     "share",
     "signal",

@@ -37,6 +37,21 @@ def holder(claim: Path) -> Identity | None:
     return None
 
 
+def is_a_strangers(claim: Path) -> bool:
+    """Tell whether a claim is held by a program that cannot be seen from here.
+
+    It may be in another container, or be about to give its name.
+    """
+    try:
+        file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locked(file) and _named(file) is None
+    finally:
+        os.close(file)
+
+
 async def take(claim: Path) -> int | Identity:
     """Lock the claim and give the file, emptied; or give who holds it."""
     deadline = time.monotonic() + _NAMED_WITHIN_S

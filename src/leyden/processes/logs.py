@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from leyden.files import PRIVATE, draft
+
 _COPY_BYTES = 1 << 20
 
 
@@ -15,14 +17,15 @@ def cap(log: Path, *, most_bytes: int) -> bool:
     try:
         if log.stat().st_size <= most_bytes:
             return False
-        part = log.with_name(log.name + ".part")
-        with log.open("rb") as source, part.open("wb") as copy:
-            part.chmod(0o600)
+        old = log.with_name(log.name + ".1")
+        with (
+            log.open("rb") as source,
+            draft(old, mode=PRIVATE, lasting=False) as copy,
+        ):
             # Only the end: a file that was long left alone may be any size.
             source.seek(max(0, log.stat().st_size - most_bytes))
             while data := source.read(_COPY_BYTES):
                 copy.write(data)
-        part.replace(log.with_name(log.name + ".1"))
         os.truncate(log, 0)
     except FileNotFoundError:
         return False

@@ -11,6 +11,7 @@ from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.lnd.home import Tls
+from leyden.lnd.tail import News, Place
 from leyden.values import Struct, hiding
 
 Tell = Callable[[str, Observation], None]
@@ -40,7 +41,8 @@ class Runtime(Protocol):
         """Start the node's lnd, and say how far it is after each step.
 
         Left at any step and begun again it comes to the same end. An lnd that runs
-        already is given as it is, with the revision it was started with.
+        already is given as it is, with the revision it was started with. SetupError
+        where the node has a wallet and nothing of it is here.
         """
         ...
 
@@ -53,7 +55,9 @@ class Runtime(Protocol):
         ...
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known of the process that the node names.
+        """Say what is known of the process that the node names, or that it is unknown.
+
+        Unknown is a node of which nothing is here: that it has ended was not seen.
 
         From then on `watch` hears what becomes of it: this is how processes are
         adopted that an earlier run of ours has started.
@@ -64,12 +68,16 @@ class Runtime(Protocol):
         """Call `tell` with a node's id for each thing that is seen from now on."""
         ...
 
+    def forget(self, node_id: str) -> None:
+        """Stop watching a node, which goes on: somebody else watches it."""
+        ...
+
 
 class Found(Struct, frozen=True, kw_only=True):
     """What is new in a node's folder since the last look."""
 
     channel_backup: bytes | None = None  # None: it is the one from before
-    complaints: tuple[str, ...] = ()  # lnd's own lines about blocks out of order
+    log: News | None = None  # what its log says; None: nothing new
 
 
 NOTHING_NEW = Found()
@@ -95,8 +103,16 @@ class Homes(Protocol):
         """Give lnd's own backup of its channels, if it has written one."""
         ...
 
-    def look(self, node: Node) -> Found:
-        """Say what is new; cheap enough to be asked of every node all the time."""
+    def look(self, node: Node, place: Place) -> Found:
+        """Say what is new; cheap enough to be asked of every node all the time.
+
+        The log is read on from this place. When it went on for long without us it is
+        not read, but said to be behind, for `catch_up`.
+        """
+        ...
+
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read on in the log of a node, however much there is."""
         ...
 
     async def sweep(self, node: Node) -> tuple[str, ...]:

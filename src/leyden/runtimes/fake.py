@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
-from leyden.errors import Conflict
+from leyden.errors import Conflict, SetupError
+from leyden.lnd.tail import News, Place
 from leyden.runtimes.base import Checkpoint, Found, Outfit, Tell, Usage
 
 
@@ -33,6 +34,8 @@ class FakeRuntime:
     ) -> AsyncGenerator[Checkpoint, None]:
         """Remember a home, then a process; break off where it was told to."""
         self._fail_after("nothing")
+        if node.has_wallet and node.id not in self.homes:
+            raise SetupError(f"node {node.id}: its wallet is not here")
         host = f"127.77.0.{node.slot % 255}"
         if node.id not in self.running:
             self.homes[node.id] = outfit
@@ -60,6 +63,8 @@ class FakeRuntime:
 
     async def observe(self, node: Node) -> Observation:
         """Say what is known."""
+        if node.id not in self.homes:
+            return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
         if seen is None or seen.process != node.process:
             return Observation(process=node.process, alive=False)
@@ -68,6 +73,14 @@ class FakeRuntime:
     def watch(self, tell: Tell) -> None:
         """Tell of what `say` and `end` make happen."""
         self._tell = tell
+
+    def forget(self, node_id: str) -> None:
+        """Do nothing: whoever watches hears of all nodes."""
+
+    def lose(self, node_id: str) -> None:
+        """Let a node's home vanish, and its lnd without a word."""
+        self.homes.pop(node_id, None)
+        self.running.pop(node_id, None)
 
     def say(self, node_id: str, state: State) -> None:
         """Let a node's lnd come to a state."""
@@ -98,7 +111,7 @@ class FakeHomes:
     def __init__(self) -> None:
         self.logs: dict[str, list[str]] = {}
         self.channel_backups: dict[str, bytes] = {}
-        self.complaints: dict[str, list[str]] = {}
+        self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
         self._looked: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
 
@@ -110,14 +123,26 @@ class FakeHomes:
         """Give what was put there."""
         return self.channel_backups.get(node.id)
 
-    def look(self, node: Node) -> Found:
-        """Give what was put there since the last look."""
+    def look(self, node: Node, place: Place) -> Found:
+        """Return what was put there since the last look."""
         backup = self.channel_backups.get(node.id)
         news = backup if backup != self._looked.get(node.id) else None
         if backup is not None:
             self._looked[node.id] = backup
-        complaints = tuple(self.complaints.pop(node.id, ()))
-        return Found(channel_backup=news, complaints=complaints)
+        return Found(channel_backup=news, log=self._read_on(node, place))
+
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read on, as a look does."""
+        return self._read_on(node, place) or News(place=place)
+
+    def _read_on(self, node: Node, place: Place) -> News | None:
+        lines = self.complaints.get(node.id, [])
+        since = len(lines) if place.offset < 0 else place.offset
+        if since == len(lines) and place.offset >= 0:
+            return None
+        return News(
+            place=Place(inode=1, offset=len(lines)), complaints=tuple(lines[since:])
+        )
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Forget the macaroons that were put there, and name them."""

@@ -17,7 +17,7 @@ from leyden import logs, processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
 from leyden.domain.versions import Version
-from leyden.errors import Conflict
+from leyden.errors import Conflict, SetupError
 from leyden.lnd import endings, home
 from leyden.lnd.options import Logs, Options
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
@@ -62,6 +62,7 @@ class LocalRuntime:
         logs: Logs | None = None,
         grace_s: float = 600,
         cgroups: Cgroups | None = None,
+        admitted: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.layout = layout
         self._seats = layout.seats
@@ -71,7 +72,9 @@ class LocalRuntime:
         self._logs = logs or Logs()
         self._grace_s = grace_s
         self._cgroups = cgroups
+        self._admitted = admitted
         self._watched: dict[str, _Watched] = {}
+        self._unknown: set[str] = set()  # of which the log was told
         self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
         self._tell: Tell = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
@@ -82,7 +85,8 @@ class LocalRuntime:
     ) -> AsyncGenerator[Checkpoint, None]:
         """Make the node's folder and start lnd in it, or give the lnd that runs there.
 
-        1. Whoever holds the claim is the node's lnd, and all there is to do.
+        1. Whoever holds the claim is the node's lnd, and all there is to do. Without
+           one, a node that has a wallet is started with that wallet or not at all.
         2. Write the folder: where it is and what is in it follows from the node alone,
            so that there is nothing to save, and doing it again mends it.
         3. Start lnd; from the fork on the claim is its, whatever becomes of us.
@@ -92,7 +96,10 @@ class LocalRuntime:
         running = processes.holder(self.layout.claim(node))
         new = running is None
         if running is None:
+            self._refuse_without_wallet(node)
             lnd = await self._binary(node.version)
+            if self._admitted is not None:
+                await self._admitted()  # raises where no node may start now
             self._make_home(node, outfit, host)
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)
@@ -110,16 +117,22 @@ class LocalRuntime:
         """Remove the node's folder; refused while an lnd runs in it."""
         if processes.holder(self.layout.claim(node)) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
-        self._forget(node.id)
+        self.forget(node.id)
         with contextlib.suppress(FileNotFoundError):
             await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known of the process; listen to it from now on if it lives."""
+        """Say what is known of the process; listen to it from now on if it lives.
+
+        Nothing is known of a node whose folder is not here, nor of one whose lnd is
+        where we cannot see it.
+        """
         watched = self._watched.get(node.id)
         if watched is None or watched.seen.process != node.process:
             running = Identity.read(node.process)
             if not processes.alive(running):
+                if self._is_unknown(node):
+                    return Observation(process=node.process, known=False)
                 return self._gone(node, node.process, code=None)
             watched = self._follow(node, running)
         return watched.seen
@@ -128,12 +141,40 @@ class LocalRuntime:
         """Tell of each state and each end from now on."""
         self._tell = tell
 
+    def forget(self, node_id: str) -> None:
+        """Stop listening to a node, which goes on."""
+        if watched := self._watched.pop(node_id, None):
+            watched.drop()
+
     def close(self) -> None:
         """Stop listening; the nodes go on."""
         for node_id in list(self._watched):
-            self._forget(node_id)
+            self.forget(node_id)
         if self._cgroups is not None:
             self._cgroups.take_down()  # but for those that somebody is in
+
+    def _refuse_without_wallet(self, node: Node) -> None:
+        chain = self.layout.grounds[node.network].chain
+        wallet = home.wallet(self.layout.home(node), chain)
+        if node.has_wallet and not wallet.exists():
+            raise SetupError(
+                f"node {node.id} has a wallet, and {wallet} is not there; bring its "
+                "folder back, or see `leyden home adopt --start-empty`"
+            )
+
+    def _is_unknown(self, node: Node) -> bool:
+        folder = self.layout.folder(node)
+        if not folder.is_dir():
+            why = f"{folder} is not there"
+        elif processes.is_a_strangers(self.layout.claim(node)):
+            why = "its lnd runs where it cannot be seen from here"
+        else:
+            self._unknown.discard(node.id)
+            return False
+        if node.id not in self._unknown:
+            self._unknown.add(node.id)
+            log.error("node %s: whether its lnd runs is not known", node.id, why=why)
+        return True
 
     def _make_home(self, node: Node, outfit: Outfit, host: str) -> None:
         folder = self.layout.folder(node)
@@ -232,10 +273,6 @@ class LocalRuntime:
     def _see(self, node_id: str, seen: Observation) -> None:
         self._watched[node_id].seen = seen
         self._tell(node_id, seen)
-
-    def _forget(self, node_id: str) -> None:
-        if watched := self._watched.pop(node_id, None):
-            watched.drop()
 
 
 async def _exited(running: Identity) -> int | None:

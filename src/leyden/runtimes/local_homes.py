@@ -8,9 +8,9 @@ from typing import Final
 
 from leyden import processes
 from leyden.domain.nodes import Node
-from leyden.lnd import home, sweep
+from leyden.lnd import home, sweep, tail
 from leyden.lnd.chains import Chain
-from leyden.lnd.log import Tail
+from leyden.lnd.tail import News, Place
 from leyden.processes import Identity
 from leyden.runtimes.base import NOTHING_NEW, Found, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
@@ -26,9 +26,10 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 class _Looked(Struct):
     """Where a node is looked at, as text: a Path takes longer to make than to look."""
 
-    log: Tail
+    log: str
     output: str
     backup: str
+    height: int = 0  # of the last block that the log told of
     mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
 
 
@@ -55,34 +56,42 @@ class LocalHomes:
         file = home.channel_backup(self._layout.home(node), self._chain(node))
         return _last(file, _MOST_BACKUP) or None
 
-    def look(self, node: Node) -> Found:
+    def look(self, node: Node, place: Place) -> Found:
         """Say what is new: three stats where nothing is, 5 µs."""
-        looked = self._looked.get(node.id)
-        if looked is None:
-            looked = self._looked[node.id] = self._first_look(node)
+        looked = self._looked_at(node)
         _keep_small(looked.output)
-        complaints = tuple(looked.log.look())
+        news = tail.look(looked.log, place)
+        if news is not None:
+            looked.height = news.height or looked.height
         try:
             there = os.lstat(looked.backup)
         except OSError:
-            return Found(complaints=complaints) if complaints else NOTHING_NEW
+            return Found(log=news) if news is not None else NOTHING_NEW
         mark = (there.st_ino, there.st_mtime_ns)
         if looked.mark == mark:
-            return Found(complaints=complaints) if complaints else NOTHING_NEW
+            return Found(log=news) if news is not None else NOTHING_NEW
         looked.mark = mark
-        return Found(
-            channel_backup=_last(Path(looked.backup), _MOST_BACKUP) or None,
-            complaints=complaints,
-        )
+        backup = _last(Path(looked.backup), _MOST_BACKUP)
+        return Found(channel_backup=backup or None, log=news)
 
-    def _first_look(self, node: Node) -> _Looked:
-        lnd_home, chain = self._layout.home(node), self._chain(node)
-        log = home.log_file(lnd_home, chain)
-        return _Looked(
-            log=Tail(log, from_start=not log.exists()),
-            output=str(self._layout.output(node)),
-            backup=str(home.channel_backup(lnd_home, chain)),
-        )
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read on in the log, in a thread: 16 MiB take some tenths of a second."""
+        looked = self._looked_at(node)
+        news = await asyncio.to_thread(tail.catch_up, looked.log, place)
+        looked.height = news.height or looked.height
+        return news
+
+    def _looked_at(self, node: Node) -> _Looked:
+        if (looked := self._looked.get(node.id)) is None:
+            lnd_home, chain = self._layout.home(node), self._chain(node)
+            log = str(home.log_file(lnd_home, chain))
+            looked = self._looked[node.id] = _Looked(
+                log=log,
+                output=str(self._layout.output(node)),
+                backup=str(home.channel_backup(lnd_home, chain)),
+                height=tail.height_at_the_end(log),
+            )
+        return looked
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Remove macaroons that lie about in clear, and name them."""
@@ -98,7 +107,7 @@ class LocalHomes:
             memory=int(fields[21]) * _PAGE,
             cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS,
             disk=size,
-            height=it.log.height if (it := self._looked.get(node.id)) else 0,
+            height=it.height if (it := self._looked.get(node.id)) else 0,
         )
 
     def _chain(self, node: Node) -> Chain:

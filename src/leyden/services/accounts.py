@@ -11,17 +11,21 @@ from leyden.domain.accounts import (
     Person,
     Principal,
     Role,
+    Scope,
     check_email,
     check_name,
     new_id,
     parse_scopes,
 )
 from leyden.domain.keys import hint, is_key, write_key
-from leyden.errors import Conflict, Malformed, NotFound, Unauthorized
-from leyden.services import passwords
+from leyden.domain.quotas import Quota
+from leyden.domain.sign_in import RIGHTS, Right
+from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
+from leyden.services import passwords, quotas, rights
 from leyden.services.platform import Platform
 
 _KEY_DIGEST = "API key"
+_SPENDS = "A key for channels spends money, which your role does not."
 
 
 async def create_organization(
@@ -34,6 +38,7 @@ async def create_organization(
         created=platform.clock(),
     )
     async with platform.database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         await tx.accounts.add(organization)
         await tx.audit.add(
             at=organization.created,
@@ -117,6 +122,7 @@ async def set_operator(
     person = await known(platform, email)
     now = platform.clock()
     async with platform.database.transaction() as tx:
+        await tx.people.lock(person.id)  # what they do on its way comes before
         if operator:
             await tx.people.make_operator(person.id, now=now)
         else:
@@ -181,11 +187,14 @@ async def create_key(
         last_used=None,
         revoked=None,
     )
-    most = platform.settings.keys_per_organization
+    most = quotas.limits(platform.settings)
     async with platform.database.transaction() as tx:
-        await tx.accounts.lock(organization_id)  # two at once must not both be the last
-        if await tx.keys.count_live(organization_id, now=now) >= most:
-            raise Conflict(f"an organization has at most {most} live keys; revoke one")
+        role = await rights.check(tx, actor, organization_id, Right.KEYS)
+        if Scope.FLOW in key.scopes and Right.MONEY not in RIGHTS[role]:
+            raise Forbidden(_SPENDS)
+        used = await tx.keys.count_live(organization_id, now=now)
+        await quotas.check(tx, most, organization_id, Quota.KEYS, used=used)
+        await tx.keys.forget_ended(organization_id, now=now)
         await tx.keys.add(key, digest=_digest(platform, text))
         await tx.audit.add(
             at=now,
@@ -205,6 +214,7 @@ async def revoke_key(
     """End a key, at once and everywhere; NotFound when there is no live one."""
     now = platform.clock()
     async with platform.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.KEYS)
         await tx.keys.revoke(organization_id, key_id, now=now)
         await tx.audit.add(
             at=now,

@@ -8,11 +8,20 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
+from typing import Literal
 
 from leyden import logs
-from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
+from leyden.domain.ciphertext import (
+    MACAROON_LIMIT,
+    SEED_LIMIT,
+    check_backup,
+    check_size,
+)
 from leyden.domain.nodes import Node
+from leyden.domain.quotas import Quota
 from leyden.errors import Malformed, NotFound, Taken
+from leyden.services import quotas
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.storage.backups import ChannelBackup, MacaroonBackup
@@ -27,7 +36,7 @@ async def keep_seed(
 ) -> Node:
     """Keep the node's one seed; Taken when there is one already, even the same."""
     node = await get(fleet, organization_id, node_id)
-    check_backup(seed, kind="seed", limit=SEED_LIMIT)
+    await check(fleet, organization_id, seed, kind="seed")
     sealed = fleet.sealer.seal(seed.encode(), purpose=seed_purpose(node_id))
     async with fleet.database.transaction() as tx:
         if not await tx.backups.add_seed(node_id, sealed, now=now):
@@ -53,6 +62,24 @@ async def has_seed(fleet: Fleet, organization_id: str, node_id: str) -> bool:
     return True
 
 
+async def check(
+    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
+) -> None:
+    """Raise Malformed unless it is ciphertext, TooMany when so much was sent."""
+    fleet.uploads.count(organization_id)
+    await recognise(fleet, organization_id, value, kind=kind)
+
+
+async def recognise(
+    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
+) -> None:
+    """Raise Malformed unless it is ciphertext; whoever calls has counted it."""
+    limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
+    check_size(value, kind=kind, limit=limit)
+    look = partial(check_backup, value, kind=kind, limit=limit)
+    await fleet.uploads.read(organization_id, look)
+
+
 async def keep_macaroon(
     fleet: Fleet,
     organization_id: str,
@@ -68,12 +95,20 @@ async def keep_macaroon(
         raise Malformed(
             "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"
         )
-    check_backup(macaroon, kind="macaroon", limit=MACAROON_LIMIT)
+    await check(fleet, organization_id, macaroon, kind="macaroon")
     purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
     async with fleet.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
         if not await tx.backups.add_macaroon(node_id, name, sealed, now=now):
             raise Taken("name: a macaroon of this name is kept already")
+        await quotas.check(
+            tx,
+            fleet.rules.quotas,
+            organization_id,
+            Quota.MACAROONS_PER_NODE,
+            used=await tx.quotas.macaroons(node_id) - 1,
+        )
     return MacaroonBackup(name, now)
 
 

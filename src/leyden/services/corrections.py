@@ -6,8 +6,10 @@ from enum import StrEnum, auto
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
 from leyden.domain.units import Sats
-from leyden.errors import Conflict, Malformed, Stale
-from leyden.services.credit import Balance, balance, check_note, check_sats, granted
+from leyden.errors import Conflict, Malformed, Stale, Violated
+from leyden.services import rights
+from leyden.services.credit import Balance, balance, check_note, check_sats, grant
+from leyden.services.unit_of_work import UnitOfWork
 from leyden.storage.database import Database
 from leyden.storage.nouns import Nouns
 from leyden.values import replace
@@ -63,6 +65,7 @@ async def correct(
         note=reason,
     )
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         await tx.accounts.lock(organization_id)
         if not await _is_written(tx, entry):
             await _write(tx, entry, now)
@@ -97,16 +100,21 @@ async def _is_written(tx: Nouns, correction: Entry) -> bool:
 
 
 async def _write(tx: Nouns, correction: Entry, now: datetime) -> None:
-    debt = ledger.owed(correction.organization_id or "")
-    if correction.target == debt and -await tx.ledger.balance(debt) < correction.sats:
+    organization_id = correction.organization_id or ""
+    work = await UnitOfWork.load(tx, organization_ids=[organization_id], now=now)
+    if (
+        correction.target == ledger.owed(organization_id)
+        and work.owes(organization_id) < correction.sats
+    ):
         raise Conflict("the organization does not owe as much")
-    entries = [correction]
-    if correction.target == ledger.credit(correction.organization_id or ""):
-        entries = await granted(tx, correction)
+    if correction.target == ledger.credit(organization_id):
+        grant(work, correction)
+    else:
+        work.post([correction])
     try:
-        written = await tx.ledger.append(entries, at=now)
+        await work.flush(tx)
     except Stale:
         raise Conflict("the organization does not have as much credit") from None
-    if not written:
+    except Violated:
         # Another organization's, in this very moment: only ours is locked.
-        raise Conflict(_USED)
+        raise Conflict(_USED) from None

@@ -24,6 +24,8 @@ from leyden.domain.deliveries import (
 )
 from leyden.domain.times import Clock
 from leyden.domain.webhooks import proof
+from leyden.services.by_hand import ByHand
+from leyden.services.concurrency import Concurrency
 from leyden.services.due import Due
 from leyden.services.outfitting import webhook_secret_purpose
 from leyden.storage.database import Database
@@ -44,6 +46,10 @@ _FORGOTTEN_AT_ONCE = 500
 # After so many events, or so long, an errand makes room: the URL may have changed.
 _MOST_EVENTS = 50
 _LONGEST_ERRAND = timedelta(seconds=10)
+# Errands under way at a time; an organization may have at most half of them. One
+# that has more nodes than that to tell of is looked at again a moment later.
+AT_ONCE = 2_048
+_PUT_OFF = timedelta(seconds=1)
 # As many of what waits as tell whether the first is the only one.
 _GLANCE = 2
 
@@ -67,21 +73,35 @@ class Courier(Struct, frozen=True, kw_only=True):
     clock: Clock
     luck: Callable[[], float] = random.random
     rules: Rules = field(default_factory=Rules)
+    concurrency: Concurrency = field(default_factory=lambda: Concurrency(AT_ONCE))
+    by_hand: ByHand = field(default_factory=ByHand)
 
 
 async def deliver(courier: Courier, due: Due) -> None:
-    """Tell a node's receiver what waits for it, in order, as far as it listens."""
-    reader = courier.database.reader
-    receiver = await reader.receivers.find(due.key)
+    """Tell a node's receiver what waits for it, in order, as far as it listens.
+
+    Put off for a moment where its organization has its fair share under way.
+    """
+    receiver = await courier.database.reader.receivers.find(due.key)
     if receiver is None or receiver.pause is not None or not receiver.url:
         return
+    with courier.concurrency.enter(receiver.organization_id) as entered:
+        if entered:
+            await _run_errand(courier, due, receiver)
+            return
+    async with due.transaction() as tx:
+        await due.again(tx, due=courier.clock() + _PUT_OFF)
+
+
+async def _run_errand(courier: Courier, due: Due, receiver: Receiver) -> None:
+    reader = courier.database.reader
     begun = courier.clock()
     event, alone = await _next(reader, due.key, now=begun)
     if event is None:
         return
     until = begun + _LONGEST_ERRAND
     secrets = open_secrets(courier, receiver, now=begun)
-    async with courier.sender.open(receiver.url) as line:
+    async with courier.sender.open(receiver.url, receiver.organization_id) as line:
         for _ in range(_MOST_EVENTS):
             if event.due > begun or begun > until:
                 break

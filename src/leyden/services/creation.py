@@ -6,8 +6,9 @@ from datetime import datetime
 
 from leyden.domain import node_settings, versions
 from leyden.domain.nodes import Action, Network, Node, Type, check_name
+from leyden.domain.sign_in import Right
 from leyden.errors import Malformed, Stale, Taken
-from leyden.services import outfitting
+from leyden.services import outfitting, quotas, rights
 from leyden.services.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
 from leyden.services.housekeeping import announce_update
 from leyden.services.nodes import theirs
@@ -49,10 +50,13 @@ async def create(
     name = check_name(wish.name)
     if wish.network not in rules.networks:
         raise Malformed(f"network: {wish.network} is not offered here")
-    settings = node_settings.parse(wish.settings, webhooks=rules.webhooks)
+    settings = node_settings.parse(
+        wish.settings, webhooks=rules.webhooks, calls=rules.calls
+    )
     version = versions.choose(wish.version, rules.catalogue)
     node_id = f"{key}{SUFFIX}"
     async with fleet.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.NODES)
         node = Node(
             id=node_id,
             organization_id=organization_id,
@@ -68,6 +72,7 @@ async def create(
         )
         if not await tx.nodes.add(node):
             return await _made_before(tx, node)
+        await quotas.check_nodes(tx, rules.quotas, organization_id)
         await tx.outfits.add(outfitting.new(fleet, node, settings))
         await tx.commands.add(node.id, Action.CREATE, at=now, actor=actor)
         await tx.audit.add(

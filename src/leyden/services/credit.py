@@ -10,9 +10,10 @@ from leyden.domain.coupons import Coupon, new_coupon_id
 from leyden.domain.ledger import Entry, What
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import Malformed, NotFound, TooMany
+from leyden.services import rights
+from leyden.services.unit_of_work import UnitOfWork
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
-from leyden.storage.nouns import Nouns
 from leyden.values import Struct
 
 GUESSES_PER_HOUR = 20
@@ -97,8 +98,12 @@ async def redeem(
                 sats=sats,
                 organization_id=organization_id,
             )
-            await tx.ledger.append(await granted(tx, entry), at=now)
-            credit = await tx.ledger.balance(ledger.credit(organization_id))
+            work = await UnitOfWork.load(
+                tx, organization_ids=[organization_id], now=now
+            )
+            grant(work, entry)
+            await work.flush(tx)
+            credit = work.balance(ledger.credit(organization_id))
     if sats is None:
         raise NotFound
     return credit, sats
@@ -134,6 +139,7 @@ async def issue_coupons(
         for _ in range(count)
     ]
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         if organization_id is not None:
             await tx.accounts.get(organization_id)
         await tx.coupons.add(issued)
@@ -150,10 +156,10 @@ async def issue_coupons(
     return issued
 
 
-async def granted(tx: Nouns, entry: Entry) -> list[Entry]:
-    """Give what credit becomes: it repays first what the chain took back."""
-    place = ledger.receivable(entry.organization_id or "")
-    return ledger.granted(entry, outstanding=-await tx.ledger.balance(place))
+def grant(work: UnitOfWork, entry: Entry) -> None:
+    """Post what becomes credit: it repays first what the chain took back."""
+    outstanding = work.outstanding(entry.organization_id or "")
+    work.post(ledger.granted(entry, outstanding=outstanding))
 
 
 async def open_account(
@@ -168,6 +174,7 @@ async def open_account(
     if most_owed is not None and not 0 <= most_owed <= EVERY_SAT:
         raise Malformed("limit: must be a sum of satoshis")
     async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
         await tx.accounts.lock(organization_id)
         if most_owed is None:
             await tx.corporate_accounts.end(organization_id)

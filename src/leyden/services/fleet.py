@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 from leyden.domain.node_moves import KEPT
+from leyden.domain.node_settings import PUBLIC, Calls
 from leyden.domain.nodes import Network
+from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
 from leyden.domain.versions import OFFERED, Catalogue
 from leyden.domain.webhook_urls import USUAL, Allowed
@@ -11,8 +13,11 @@ from leyden.gateway.base import Gateway
 from leyden.gateway.certificates import Authority
 from leyden.gateway.roots import Roots
 from leyden.runtimes.base import Homes, Runtime
+from leyden.services.quotas import limits
 from leyden.services.roll import Roll
 from leyden.services.starts import Starts
+from leyden.services.uploads import Uploads
+from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -38,8 +43,10 @@ class Rules(Struct, frozen=True, kw_only=True):
     doors: Doors = field(default_factory=Doors)
     catalogue: Catalogue = OFFERED
     webhooks: Allowed = USUAL
+    calls: Calls = PUBLIC
     data_kept: timedelta = KEPT
     look_every: timedelta = timedelta(seconds=10)
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
     issued: bool = False  # whether an authority of others vouches for nodes
 
 
@@ -57,10 +64,12 @@ class Fleet(Struct, frozen=True, kw_only=True):
     rules: Rules = field(default_factory=Rules)
     roots: Roots = field(default_factory=Roots)
     roll: Roll = field(default_factory=Roll)
+    uploads: Uploads = field(default_factory=Uploads)
 
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.
 NODE = "node"
+WATCH = "watch"  # the key is a shard's number
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"
 CERTIFICATES = "certificates"

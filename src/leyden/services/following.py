@@ -11,16 +11,15 @@ from collections.abc import Sequence
 
 from leyden import logs
 from leyden.domain import ledger
-from leyden.domain.ledger import Entry, What
+from leyden.domain.ledger import What
 from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.tickets import Progress, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, Stale, Violated
-from leyden.services.desk import Desk
 from leyden.services.due import Due
-from leyden.services.holding import end
-from leyden.services.settlement import until_not_stale
+from leyden.services.holding import end, entry
 from leyden.services.shop import Shop
+from leyden.services.unit_of_work import UnitOfWork, until_not_stale
 
 log = logs.get()
 
@@ -90,7 +89,7 @@ async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
     for order in orders:
         if (progress := told.get(order.ticket_ref)) is None:
             continue
-        if progress.state is TicketState.LOST:
+        if progress.state is TicketState.MISSING:
             if tell:
                 log.error("the market does not know a ticket of ours", order=order.id)
         elif progress.state is TicketState.BROKEN:
@@ -136,47 +135,46 @@ async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
 
     async def step() -> None:
         async with shop.database.transaction() as tx:
-            desk = await Desk.laid(tx, [order_id], now=shop.clock())
-            order = desk.order(order_id)
+            work = await UnitOfWork.load(tx, [order_id], now=shop.clock())
+            order = work.order(order_id)
             if order.status in {Status.CREATED, Status.SUBMITTED}:
-                _moved(desk, order, progress)
-            await desk.written(tx)
+                _moved(work, order, progress)
+            await work.flush(tx)
 
     await until_not_stale(step)
 
 
-def _moved(desk: Desk, order: Order, progress: Progress) -> None:
+def _moved(work: UnitOfWork, order: Order, progress: Progress) -> None:
     if progress.state is TicketState.CANCELLED:
         log.warning("a ticket was cancelled in the market", order=order.id)
-        end(desk, order, Event.CANCELLED)
+        end(work, order, Event.CANCELLED)
         return
     if progress.state is TicketState.OFFERED:
         return
     if order.status is Status.CREATED:
         nonce = progress.order_nonce
-        order = desk.move(advance(order, Event.REGISTERED, order_nonce=nonce))
+        order = work.move(advance(order, Event.REGISTERED, order_nonce=nonce))
     if progress.state is TicketState.FILLED:
-        _fill(desk, order, progress)
+        _fill(work, order, progress)
 
 
-def _fill(desk: Desk, order: Order, progress: Progress) -> None:
+def _fill(work: UnitOfWork, order: Order, progress: Progress) -> None:
     """Spend what was held: the auction's part, and ours."""
-    held = desk.holds(order)
+    held = work.holds(order)
     quote = order.quote
     cost = Sats(quote.pool_fee + quote.channel.self_chan_balance)
     if progress.lease is not None:
         cost = progress.lease.cost
-        desk.keep_lease(order.id, progress.lease)
+        work.keep_lease(order.id, progress.lease)
     to_auction = min(cost, held)
-    desk.post(
-        Entry(
-            key=f"matched:{order.id}:{target}",
-            what=what,
+    work.post(
+        entry(
+            order,
+            sats,
             source=ledger.held(order.id),
             target=target,
-            sats=Sats(sats),
-            organization_id=order.organization_id,
-            order_id=order.id,
+            what=what,
+            key=f"matched:{order.id}:{target}",
         )
         for what, target, sats in (
             (What.AUCTION, ledger.AUCTION, to_auction),
@@ -186,18 +184,14 @@ def _fill(desk: Desk, order: Order, progress: Progress) -> None:
     )
     if cost > held:
         # The auction raised its fees after the price was told: that is our loss.
-        desk.post([_loss(order, Sats(cost - held))])
-    desk.move(advance(order, Event.MATCHED))
-
-
-def _loss(order: Order, sats: Sats) -> Entry:
-    return Entry(
-        key=f"matched:{order.id}:loss",
-        what=What.AUCTION,
-        source=ledger.CORRECTIONS,
-        target=ledger.AUCTION,
-        sats=sats,
-        organization_id=order.organization_id,
-        order_id=order.id,
-        note="the auction took more than was charged for it",
-    )
+        loss = entry(
+            order,
+            cost - held,
+            source=ledger.CORRECTIONS,
+            target=ledger.AUCTION,
+            what=What.AUCTION,
+            key=f"matched:{order.id}:loss",
+            note="the auction took more than was charged for it",
+        )
+        work.post([loss])
+    work.move(advance(order, Event.MATCHED))

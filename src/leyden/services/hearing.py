@@ -8,15 +8,16 @@ import asyncio
 from contextlib import aclosing
 
 from leyden import logs
-from leyden.domain.payments import Sighting
+from leyden.domain.payments import PaymentUpdate
 from leyden.errors import LeydenError
-from leyden.services.settlement import payments_seen
+from leyden.services.checkout import record_payments
 from leyden.services.shop import EVERYTHING, SWEEP, Shop
 
 log = logs.get()
 
-_AT_ONCE = 2_048
-_MOST_WAITING = 2 * _AT_ONCE
+# More would keep the event loop for longer than anybody else should wait.
+_AT_ONCE = 512
+_MOST_WAITING = 8 * _AT_ONCE
 
 
 async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
@@ -44,16 +45,16 @@ async def hear(shop: Shop) -> None:
     While one batch is on its way to the disk the next one gathers; the order in which
     things were told is kept.
     """
-    heard: asyncio.Queue[Sighting] = asyncio.Queue(_MOST_WAITING)
+    heard: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
 
     async def book() -> None:
         while True:
             batch = [await heard.get()]
             while len(batch) < _AT_ONCE and not heard.empty():
                 batch.append(heard.get_nowait())
-            await payments_seen(shop, batch, now=shop.clock())
+            await record_payments(shop, batch, now=shop.clock())
 
     async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as told:
         group.create_task(book())
-        async for sighting in told:
-            await heard.put(sighting)
+        async for update in told:
+            await heard.put(update)

@@ -1,61 +1,36 @@
-"""The steps that all ways of paying share: is everything held, and letting it go.
+"""What moves the money that is held for an order; the same for all ways of paying.
 
-Credit, corporate accounts and payments are one path. Nothing here does I/O.
+Nothing here does I/O.
 """
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, What
-from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.orders import Event, Order, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.units import Sats
-from leyden.services.desk import Desk
-from leyden.services.shop import CLOSING, EXPIRY, TICKET, WITHDRAWAL
-
-
-def if_all_is_held(desk: Desk, order: Order) -> Order:
-    """Have the ticket made once the whole price is there; a part payment waits."""
-    if order.status is not Status.WAITING_PAYMENT:
-        return order
-    if desk.holds(order) < order.total_fee:
-        return order
-    paid = advance(order, Event.PAID, paid_at=desk.now, offered=True)
-    desk.put(TICKET, order.id)
-    if order.invoice is InvoiceState.OPEN:
-        # Paid another way: nobody shall pay it again over Lightning.
-        desk.put(CLOSING, order.id)
-    return desk.move(paid)
+from leyden.services.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.services.unit_of_work import UnitOfWork
 
 
 def hold(
-    desk: Desk, order: Order, sats: int, *, source: str, what: What, key: str
+    work: UnitOfWork, order: Order, sats: int, *, source: str, what: What, key: str
 ) -> None:
     """Hold money for the order."""
     if sats:
-        desk.post(
-            [
-                Entry(
-                    key=key,
-                    what=what,
-                    source=source,
-                    target=ledger.held(order.id),
-                    sats=Sats(sats),
-                    organization_id=order.organization_id,
-                    order_id=order.id,
-                )
-            ]
-        )
+        held = ledger.held(order.id)
+        work.post([entry(order, sats, source=source, target=held, what=what, key=key)])
 
 
-def give(
-    desk: Desk, order: Order, sats: int, *, source: str, what: What, key: str
+def credit(
+    work: UnitOfWork, order: Order, sats: int, *, source: str, what: What, key: str
 ) -> None:
-    """Give money to the order's organization."""
+    """Credit money to the order's organization; what it owes us is repaid first."""
     if sats:
-        desk.post(
+        work.post(
             ledger.given(
                 sats,
                 organization_id=order.organization_id,
-                outstanding=desk.outstanding(order),
+                outstanding=work.outstanding(order.organization_id),
                 source=source,
                 what=what,
                 key=key,
@@ -64,36 +39,76 @@ def give(
         )
 
 
-def end(desk: Desk, order: Order, event: Event) -> Order:
-    """End the order, and give back all it holds to where it came from."""
-    entries = ledger.let_go(
+def settle(work: UnitOfWork, order: Order) -> Order:
+    """Book a held HTLC as received: it has been settled."""
+    work.post(
+        [
+            entry(
+                order,
+                order.held_htlc,
+                source=ledger.RECEIVED,
+                target=ledger.HELD_HTLCS,
+                what=What.PAYMENT,
+                key=f"lightning:{order.payment_hash}",
+            )
+        ]
+    )
+    return work.change(order.but(invoice=InvoiceState.SETTLED))
+
+
+def end(work: UnitOfWork, order: Order, event: Event) -> Order:
+    """End the order, and release all it holds to where it came from."""
+    entries = ledger.release(
         order_id=order.id,
         organization_id=order.organization_id,
-        holds=desk.holds(order),
-        promised=order.promised,
+        holds=work.holds(order),
+        held_htlc=order.held_htlc,
         charged=order.charged,
-        owes=desk.owes(order),
-        outstanding=desk.outstanding(order),
+        owes=work.owes(order.organization_id),
+        outstanding=work.outstanding(order.organization_id),
         key=f"{event}:{order.id}",
     )
-    desk.post(entries)
-    if order.promised or order.invoice is InvoiceState.OPEN:
-        desk.put(CLOSING, order.id)
+    work.post(entries)
+    if order.held_htlc or order.invoice is InvoiceState.OPEN:
+        work.put(CLOSING, order.id)
     if order.offered:
-        desk.put(WITHDRAWAL, order.id)
-    return desk.move(
+        work.put(WITHDRAWAL, order.id)
+    return work.move(
         advance(
             order,
             event,
             credit_refund=Sats(order.credit_refund + ledger.credited(entries)),
             # Handed back, it was never paid.
-            paid_at=None if order.promised else order.paid_at,
-            invoice=InvoiceState.CANCELLED if order.promised else order.invoice,
+            paid_at=None if order.held_htlc else order.paid_at,
+            invoice=InvoiceState.CANCELLED if order.held_htlc else order.invoice,
         )
     )
 
 
-def reopen(desk: Desk, order: Order) -> Order:
+def reopen(work: UnitOfWork, order: Order) -> Order:
     """Wait for the payment again: the chain took it back before there was a ticket."""
-    desk.put(EXPIRY, order.id, due=max(desk.now, order.expires))
-    return desk.move(advance(order, Event.REVERSED, paid_at=None))
+    work.put(EXPIRY, order.id, due=max(work.now, order.expires))
+    return work.move(advance(order, Event.REVERSED, paid_at=None))
+
+
+def entry(
+    order: Order,
+    sats: int,
+    *,
+    source: str,
+    target: str,
+    what: What,
+    key: str,
+    note: str = "",
+) -> Entry:
+    """Return the entry that moves money for an order."""
+    return Entry(
+        key=key,
+        what=what,
+        source=source,
+        target=target,
+        sats=Sats(sats),
+        organization_id=order.organization_id,
+        order_id=order.id,
+        note=note,
+    )

@@ -8,9 +8,12 @@ from leyden import logs
 from leyden.domain import versions
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
+from leyden.errors import Stale
+from leyden.lnd.tail import News
 from leyden.services import backups, resealing, webhooks
 from leyden.services.due import Due
 from leyden.services.fleet import Fleet
+from leyden.services.log_places import LogPlaces
 from leyden.services.nodes import get
 from leyden.storage.nouns import Nouns
 from leyden.values import Struct
@@ -33,29 +36,32 @@ class Housekeeping:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._swept: dict[str, tuple[Status, str, datetime]] = {}
+        self._places = LogPlaces()
 
     async def look(self, work: Due) -> None:
         """Look once at every node, and come back later."""
         nodes = await self._fleet.roll.call(self._fleet.database.reader.nodes)
         for node_id in self._swept.keys() - {node.id for node in nodes}:
             del self._swept[node_id]
-        for number, node in enumerate(nodes, start=1):
-            if node.has_process:
-                await self._look_at(node)
+        running = [node for node in nodes if node.has_process]
+        await self._places.learn(self._fleet.database.reader, running)
+        for number, node in enumerate(running, start=1):
+            await self._look_at(node)
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         async with work.transaction() as tx:
             now = self._fleet.clock()
             await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
+            await self._places.keep_far(tx)
             due = now + self._fleet.rules.look_every
             await work.again(tx, due=due)
 
     async def _look_at(self, node: Node) -> None:
-        found = self._fleet.homes.look(node)
+        found = self._fleet.homes.look(node, self._places.of(node))
         if found.channel_backup is not None:
             await backups.keep_channels(self._fleet, node, found.channel_backup)
-        if found.complaints:
-            await _tell_of_blocks(self._fleet, node, found.complaints[0])
+        if found.log is not None:
+            await self._take_in(node, found.log)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (
@@ -65,6 +71,24 @@ class Housekeeping:
         ):
             self._swept[node.id] = (node.status, node.process, now)
             await _sweep(self._fleet, node, now)
+
+    async def _take_in(self, node: Node, news: News) -> None:
+        """Tell what its log says; of what was told it is kept how far that was read."""
+        if news.behind:
+            news = await self._fleet.homes.catch_up(node, news.place)
+        if not news.complete:
+            log.warning("node %s: a part of its log was not read", node.id)
+        if not news.complaints:
+            self._places.note(node, news.place)
+            return
+        log.warning("node %s: its blocks come out of order", node.id)
+        try:
+            async with self._fleet.database.transaction() as tx:
+                event = BlocksOutOfOrder(news.complaints[0])
+                await webhooks.announce(tx, node, [event], now=self._fleet.clock())
+                await self._places.keep(tx, node, news.place)
+        except Stale as error:
+            log.info("node %s: told by another", node.id, why=error.message)
 
 
 class FoundInClear(Struct, frozen=True, kw_only=True):
@@ -117,13 +141,6 @@ def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
     return UpdateAvailable(
         lnd_version=str(newer), service_version=fleet.rules.service_version
     )
-
-
-async def _tell_of_blocks(fleet: Fleet, node: Node, line: str) -> None:
-    log.warning("node %s: its blocks come out of order", node.id)
-    async with fleet.database.transaction() as tx:
-        event = BlocksOutOfOrder(line)
-        await webhooks.announce(tx, node, [event], now=fleet.clock())
 
 
 async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:

@@ -9,6 +9,8 @@ from math import ceil
 from leyden.errors import TooMany
 
 _MOST_BUCKETS = 50_000
+# Many people may be behind one address, each with a program that has a wrong key.
+_PER_ADDRESS = 10
 
 
 class RateLimit:
@@ -19,12 +21,16 @@ class RateLimit:
         self._per_second = per_minute / 60
         self._buckets: dict[str, tuple[float, float]] = {}  # (tokens, at)
 
-    def take(self, who: str, *, at_s: float) -> None:
-        """Count one more; TooMany, with the time to wait, when there were too many."""
+    def take(self, who: str, *, at_s: float, number: int = 1) -> None:
+        """Count one more; TooMany, with the time to wait, when there were too many.
+
+        Several count together, at most a minute's worth: a full bucket lets them pass.
+        """
+        cost = max(1.0, min(number, self._most))
         tokens = self._left(who, at_s)
-        if tokens < 1:
-            raise TooMany(retry_after_s=self._wait_s(tokens))
-        self._keep(who, tokens - 1, at_s)
+        if tokens < cost:
+            raise TooMany(retry_after_s=self._wait_s(tokens - cost + 1))
+        self._keep(who, tokens - cost, at_s)
 
     def check(self, who: str, *, at_s: float) -> None:
         """Refuse as `take` would, without counting."""
@@ -43,3 +49,20 @@ class RateLimit:
 
     def _wait_s(self, tokens: float) -> int:
         return max(1, ceil((1 - tokens) / self._per_second)) if self._per_second else 60
+
+
+class Failures:
+    """Count refusals: by address with what was tried there, and by address alone.
+
+    Whoever counts has looked first, so that whoever is right is never told to wait
+    because of others at the same address: what is right is not counted.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._of_one = RateLimit(per_minute)
+        self._of_all = RateLimit(per_minute * _PER_ADDRESS)
+
+    def take(self, address: str, tried: str, *, at_s: float) -> None:
+        """Count one more; TooMany, with the time to wait, when there were too many."""
+        self._of_all.take(address, at_s=at_s)  # first: it bounds how many are kept
+        self._of_one.take(f"{address} {tried}", at_s=at_s)

@@ -7,10 +7,11 @@ from leyden.domain import node_settings, versions
 from leyden.domain.node_moves import MOVES, command
 from leyden.domain.nodes import Action, Node
 from leyden.errors import NotAllowed
+from leyden.lnd.home import Tls
 from leyden.services import outfitting
 from leyden.services.changes import change
 from leyden.services.fleet import Fleet
-from leyden.services.nodes import theirs
+from leyden.services.nodes import get, theirs
 from leyden.storage.nouns import Nouns
 from leyden.values import replace
 
@@ -66,7 +67,10 @@ async def change_settings(
             raise NotAllowed(f"a node that is {before.status} cannot be given settings")
         sealed = await tx.outfits.get(node_id)
         old = outfitting.whole_settings(fleet, before, sealed)
-        new = node_settings.change(old, given, webhooks=fleet.rules.webhooks)
+        rules = fleet.rules
+        new = node_settings.change(
+            old, given, webhooks=rules.webhooks, calls=rules.calls
+        )
         after = replace(before, settings=node_settings.without_secrets(new))
         if node_settings.needs_restart(old, new):
             after = command(after, Action.SETTINGS, now=now)
@@ -90,20 +94,37 @@ async def renew_certificate(
 
     It is the newest that was issued for it, or the chain and key that were handed in.
     """
-    from leyden.gateway.handed_in import accept  # noqa: PLC0415  a tenth of a start
-
+    tls = None
+    if certificate or key:
+        node = await get(fleet, organization_id, node_id)
+        command(node, Action.SETTINGS, now=now)  # or refuse, before anything is read
+        tls = await _handed_in(fleet, node, certificate, key, now=now)
     async with fleet.database.transaction() as tx:
         before = theirs(await tx.nodes.lock(node_id), organization_id)
         after = command(before, Action.SETTINGS, now=now)
-        if certificate or key:
+        if tls is not None:
             name = before.api_endpoint
-            tls = accept(certificate, key, name=name, now=now)
             await tx.issued.forget(name)  # nobody else is asked for one any more
         else:
             tls = await outfitting.newest_certificate(fleet, tx, before, now=now)
         await outfitting.keep_certificate(fleet, tx, before, tls)
         await _asked(tx, before, after, Action.SETTINGS, actor=actor, now=now)
     return after
+
+
+async def _handed_in(
+    fleet: Fleet, node: Node, certificate: str, key: str, *, now: datetime
+) -> Tls:
+    """Look at what was handed in, beside the event loop and outside a transaction."""
+
+    def look() -> Tls:
+        # In the thread as well: importing it takes a tenth of a second.
+        from leyden.gateway.handed_in import accept  # noqa: PLC0415
+
+        return accept(certificate, key, name=node.api_endpoint, now=now)
+
+    fleet.uploads.count(node.organization_id)
+    return await fleet.uploads.read(node.organization_id, look)
 
 
 async def _asked(

@@ -1,7 +1,5 @@
 """Ordering a channel: quote, create, look, cancel."""
 
-import asyncio
-import time
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
 from leyden.errors import (
+    LeydenError,
     MarketAway,
     NotAllowed,
     NotFound,
@@ -20,9 +19,11 @@ from leyden.errors import (
     SoldOut,
     Stale,
 )
-from leyden.services.desk import Desk
-from leyden.services.holding import end, if_all_is_held
-from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop, ticket_purpose
+from leyden.services import quotas
+from leyden.services.checkout import start_ticket
+from leyden.services.holding import end, entry
+from leyden.services.shop import EVERYTHING, EXPIRY, TICKETS, Shop
+from leyden.services.unit_of_work import UnitOfWork
 from leyden.storage.nouns import Nouns
 from leyden.values import Struct, replace
 
@@ -32,8 +33,6 @@ SUFFIX = "FO"
 
 # Asked again within this, the quote on record is as good as a new one.
 _FRESH = timedelta(minutes=1)
-_FIRST_LOOK_S = 0.002
-_SLOWEST_LOOK_S = 0.05
 
 
 class Cover(Struct, frozen=True):
@@ -87,7 +86,8 @@ async def create(
     The second call with the same id gives the order that the first one made. Two
     orders that spend the same credit at once are kept apart by the lock on the
     organization's row: the later one sees what the earlier one left, and asks for
-    more. No order is made that cannot be paid: the invoice comes first.
+    more. No order is made that cannot be paid: the invoice comes first, and before it
+    a place among the organization's unpaid orders.
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
@@ -109,30 +109,57 @@ async def create(
         charged=cover.charged,
     )
     await _make_sure(shop, priced)
-    if order.to_be_paid:
-        request = await shop.payments.request(
-            order_id, order.to_be_paid, lives=shop.rules.order_lives
-        )
-        order = replace(
-            order,
-            onchain_address=request.onchain_address,
-            lightning_invoice=request.lightning_invoice,
-            payment_hash=request.payment_hash,
-            invoice=InvoiceState.OPEN,
-        )
+    if not order.to_be_paid:
+        return await _add(shop, order, cover)
+    await quotas.keep_place(
+        shop.database,
+        shop.rules.quotas,
+        organization_id,
+        order_id,
+        lives=shop.rules.order_lives,
+        now=now,
+    )
+    try:
+        return await _add(shop, await _with_request(shop, order), cover)
+    except LeydenError:
+        await quotas.leave_place(shop.database, order_id)
+        raise
+
+
+async def _with_request(shop: Shop, order: Order) -> Order:
+    """Return the order with an invoice and an address to pay it."""
+    request = await shop.payments.request(
+        order.id, order.to_be_paid, lives=shop.rules.order_lives
+    )
+    return replace(
+        order,
+        onchain_address=request.onchain_address,
+        lightning_invoice=request.lightning_invoice,
+        payment_hash=request.payment_hash,
+        invoice=InvoiceState.OPEN,
+    )
+
+
+async def _add(shop: Shop, order: Order, cover: Cover) -> Order:
+    """Keep the order, if what covers it is still there; count it as an unpaid one."""
+    now, organization_id = order.created, order.organization_id
     async with shop.database.transaction() as tx:
         await tx.accounts.lock(organization_id)
-        if await _cover(tx, organization_id, priced) != cover:
+        if await _cover(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent meanwhile")
+        has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
-            return _own(await tx.orders.get(order_id), organization_id)
-        await tx.ledger.append(_covering(order), at=now)
+            return _own(await tx.orders.get(order.id), organization_id)
+        work = await UnitOfWork.load(tx, [order.id], now=now)
+        work.post(_covering(order))
         if order.to_be_paid:
-            await tx.tasks.put(EXPIRY, order.id, due=order.expires)
-            return order
-        desk = await Desk.laid(tx, [order.id], now=now)
-        order = if_all_is_held(desk, order)
-        await desk.written(tx)
+            if not has_place:  # making the invoice took too long
+                await quotas.check_unpaid(
+                    tx, shop.rules.quotas, organization_id, now=now
+                )
+            work.put(EXPIRY, order.id, due=order.expires)
+        order = start_ticket(work, order)
+        await work.flush(tx)
         return order
 
 
@@ -161,14 +188,13 @@ async def _cover(tx: Nouns, organization_id: str, priced: Quote) -> Cover:
 
 def _covering(order: Order) -> list[Entry]:
     return [
-        Entry(
-            key=f"order:{order.id}:{what}",
-            what=what,
+        entry(
+            order,
+            sats,
             source=source,
             target=ledger.held(order.id),
-            sats=sats,
-            organization_id=order.organization_id,
-            order_id=order.id,
+            what=what,
+            key=f"order:{order.id}:{what}",
         )
         for what, source, sats in (
             (
@@ -191,25 +217,6 @@ def _own(order: Order, organization_id: str) -> Order:
 async def get(shop: Shop, organization_id: str, order_id: str) -> Order:
     """Give the organization's order; NotFound for anybody else's."""
     return _own(await shop.database.reader.orders.get(order_id), organization_id)
-
-
-async def ticketed(shop: Shop, order: Order) -> Order:
-    """Wait a while for the ticket of an order that is paid for already."""
-    until = time.monotonic() + shop.rules.answer_waits.total_seconds()
-    pause_s = _FIRST_LOOK_S
-    while order.status is Status.CREATING and time.monotonic() < until:
-        await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _SLOWEST_LOOK_S)
-        order = await shop.database.reader.orders.get(order.id)
-    return order
-
-
-def open_ticket(shop: Shop, order: Order) -> str:
-    """Give the ticket in the clear, for its organization's eyes; "" before there is."""
-    if order.sealed_ticket is None:
-        return ""
-    purpose = ticket_purpose(order.id)
-    return shop.sealer.open(order.sealed_ticket, purpose=purpose).decode()
 
 
 async def list_(
@@ -244,16 +251,16 @@ async def cancel(
             await tx.tasks.put(TICKETS, EVERYTHING, due=now)
         raise NotAllowed("the order was filled meanwhile and cannot be cancelled")
     async with shop.database.transaction() as tx:
-        desk = await Desk.laid(tx, [order_id], now=now)
-        current = desk.order(order_id)
+        work = await UnitOfWork.load(tx, [order_id], now=now)
+        current = work.order(order_id)
         if current.status is Status.CANCELLED:
             return current
         if current.status is not order.status:
             raise Stale("the order moved while it was cancelled")
         if current.status is Status.FAILED:
             # Everything was given back when it failed.
-            cancelled = desk.move(advance(current, Event.CANCELLED))
+            cancelled = work.move(advance(current, Event.CANCELLED))
         else:
-            cancelled = end(desk, current, Event.CANCELLED)
-        await desk.written(tx)
+            cancelled = end(work, current, Event.CANCELLED)
+        await work.flush(tx)
         return cancelled

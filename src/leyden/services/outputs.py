@@ -6,13 +6,13 @@ rest is credit. Nothing here does I/O.
 
 from leyden import logs
 from leyden.domain import ledger
-from leyden.domain.ledger import Entry, What
+from leyden.domain.ledger import What
 from leyden.domain.orders import TICKETED, Order, Status
 from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
 from leyden.domain.units import Sats
-from leyden.services.desk import Desk
-from leyden.services.holding import give, hold, if_all_is_held, reopen
+from leyden.services.holding import credit, entry, hold, reopen
 from leyden.services.shop import Rules
+from leyden.services.unit_of_work import UnitOfWork
 from leyden.values import replace
 
 log = logs.get()
@@ -20,19 +20,19 @@ log = logs.get()
 _COUNTS = {OutputState.BOOKED, OutputState.BURIED}
 
 
-def seen(desk: Desk, order: Order, output: Output, rules: Rules) -> None:
+def seen(work: UnitOfWork, order: Order, output: Output, rules: Rules) -> None:
     """Book the output, take its booking back, or leave it as it is."""
-    known = desk.output(output.outpoint)
+    known = work.output(output.outpoint)
     if known is None:
         if output.confirmations == GONE or output.sats <= 0:
             return
-        known = desk.keep(
+        known = work.keep(
             KnownOutput(
                 outpoint=output.outpoint,
                 order_id=order.id,
                 sats=output.sats,
                 state=OutputState.SEEN,
-                seen=desk.now,
+                seen=work.now,
             )
         )
     if known.sats != output.sats:
@@ -40,17 +40,17 @@ def seen(desk: Desk, order: Order, output: Output, rules: Rules) -> None:
         return
     match becomes(order, known, output, rules):
         case OutputState.BOOKED if known.state not in _COUNTS:
-            _book(desk, order, known)
+            _book(work, order, known)
         case (OutputState.SEEN | OutputState.GONE) as state if known.state in _COUNTS:
-            _take_back(desk, order, known, state)
+            _take_back(work, order, known, state)
         case state if state is not known.state:
-            desk.keep(replace(known, state=state))
+            work.keep(replace(known, state=state))
 
 
 def becomes(
     order: Order, known: KnownOutput, output: Output, rules: Rules
 ) -> OutputState:
-    """Say how far an output has come, from how deep it lies."""
+    """Return how far an output has come, from how deep it lies."""
     depth = output.confirmations
     needed = rules.confirmations.needed(max(order.to_be_paid, output.sats))
     if depth == GONE:
@@ -64,12 +64,12 @@ def becomes(
     return OutputState.BOOKED if depth >= needed else OutputState.SEEN
 
 
-def _book(desk: Desk, order: Order, known: KnownOutput) -> None:
+def _book(work: UnitOfWork, order: Order, known: KnownOutput) -> None:
     lacking = 0
     if order.status is Status.WAITING_PAYMENT:
-        lacking = max(order.total_fee - desk.holds(order), 0)
+        lacking = max(order.total_fee - work.holds(order), 0)
     to_order = Sats(min(known.sats, lacking))
-    booked = desk.keep(
+    booked = work.keep(
         replace(
             known,
             state=OutputState.BOOKED,
@@ -78,61 +78,59 @@ def _book(desk: Desk, order: Order, known: KnownOutput) -> None:
         )
     )
     hold(
-        desk,
+        work,
         order,
         to_order,
         source=ledger.RECEIVED,
         what=What.PAYMENT,
         key=booked.key,
     )
-    give(
-        desk,
+    credit(
+        work,
         order,
         known.sats - to_order,
         source=ledger.RECEIVED,
         what=What.SURPLUS if to_order else What.LATE,
         key=booked.key,
     )
-    if_all_is_held(desk, order)
 
 
 def _take_back(
-    desk: Desk, order: Order, known: KnownOutput, state: OutputState
+    work: UnitOfWork, order: Order, known: KnownOutput, state: OutputState
 ) -> None:
     """Book the reverse. What has been spent since becomes a receivable."""
     log.warning("the chain took a payment back", order=order.id, of=str(known.outpoint))
-    desk.keep(replace(known, state=state))
+    work.keep(replace(known, state=state))
     key = f"{known.key}:reversed"
     from_order = 0
     if order.status in {Status.WAITING_PAYMENT, Status.CREATING}:
         from_order = known.to_order
     if from_order:
-        desk.post(
+        work.post(
             [
-                Entry(
-                    key=key,
-                    what=What.REVERSED,
+                entry(
+                    order,
+                    known.to_order,
                     source=ledger.held(order.id),
                     target=ledger.RECEIVED,
-                    sats=known.to_order,
-                    organization_id=order.organization_id,
-                    order_id=order.id,
+                    what=What.REVERSED,
+                    key=key,
                 )
             ]
         )
     # The ticket is the buyer's: what paid for it cannot come out of credit they may
     # have earned since, it is owed. All else became credit, and is taken from there.
     owed = known.to_order if order.status in TICKETED else 0
-    credit = desk.balance(ledger.credit(order.organization_id))
-    for part, sats, available in (
+    available = work.balance(ledger.credit(order.organization_id))
+    for part, sats, of_credit in (
         ("order", owed, 0),
-        ("rest", known.sats - from_order - owed, credit),
+        ("rest", known.sats - from_order - owed, available),
     ):
-        desk.post(
+        work.post(
             ledger.taken_back(
                 sats,
                 organization_id=order.organization_id,
-                available=available,
+                available=of_credit,
                 key=f"{key}:{part}",
                 order_id=order.id,
             )
@@ -140,13 +138,13 @@ def _take_back(
     if (
         order.status is Status.CREATING
         and from_order
-        and desk.holds(order) < order.total_fee
+        and work.holds(order) < order.total_fee
     ):
-        reopen(desk, order)
+        reopen(work, order)
 
 
-def detected(desk: Desk, order: Order) -> Sats:
+def detected(work: UnitOfWork, order: Order) -> Sats:
     """Add up what is on its way to the order and does not count yet."""
     seen_only = OutputState.SEEN
-    known = desk.outputs_of(order)
+    known = work.outputs_of(order)
     return Sats(sum(each.sats for each in known if each.state is seen_only))

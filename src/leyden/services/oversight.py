@@ -11,7 +11,7 @@ from leyden.domain.units import Sats
 from leyden.errors import MarketAway
 from leyden.services import credit, recognition
 from leyden.services.credit import Balance
-from leyden.services.lost import lost
+from leyden.services.missing_tickets import list_missing
 from leyden.services.platform import Platform
 from leyden.services.verify import Broken, verify
 from leyden.storage.counts import Queue, Tried
@@ -24,7 +24,7 @@ _LATE: Final = timedelta(minutes=5)
 _OFTEN: Final = 10
 _MOST_ORDERS: Final = 200
 _MOST_TRIED: Final = 20
-_LOST: Final = "its ticket is lost: `leyden pool abandon` ends it"
+_MISSING: Final = "the market has lost its ticket: `leyden pool abandon` ends it"
 _STUCK: Final = "its ticket is not made yet"
 _FAILED: Final = "its ticket could not be made"
 
@@ -63,7 +63,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         await counts.orders(),
         await counts.tasks(),
     )
-    in_vain = len(await _lost(platform))
+    in_vain = len(await _missing(platform))
     sums = await platform.database.reader.ledger.sums()
     return Overview(
         nodes=nodes,
@@ -79,26 +79,26 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
 
 
 async def in_need(platform: Platform, *, now: datetime) -> list[Need]:
-    """Give the orders that a person should look at: lost, stuck half-way, or failed."""
+    """List the orders that a person should look at: no ticket, half-way, or failed."""
     reader = platform.database.reader.orders
     failed = await reader.in_status(Status.FAILED, most=_MOST_ORDERS)
     creating = await reader.in_status(Status.CREATING, most=_MOST_ORDERS)
     stuck = [each for each in creating if each.paid_at and now - each.paid_at > _LATE]
     return [
-        *(Need(each, _LOST) for each in await _lost(platform)),
+        *(Need(each, _MISSING) for each in await _missing(platform)),
         *(Need(each, _STUCK) for each in stuck),
         *(Need(each, _FAILED) for each in failed),
     ]
 
 
-async def _lost(platform: Platform) -> list[Order]:
-    """Give the orders whose ticket is lost; none as long as the market does not say."""
+async def _missing(platform: Platform) -> list[Order]:
+    """List the orders whose ticket is missing; none while the market is away."""
     if platform.shop is None:
         return []
     try:
-        return await lost(platform.shop)
+        return await list_missing(platform.shop)
     except MarketAway as error:
-        log.warning("whether tickets are lost is not known", why=str(error))
+        log.warning("it is not known whether tickets are missing", why=str(error))
         return []
 
 

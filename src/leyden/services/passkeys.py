@@ -8,12 +8,13 @@ answered it is kept until it is too old, so it works once.
 import hmac
 import json
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from webauthn import verify_authentication_response, verify_registration_response
 from webauthn.helpers import base64url_to_bytes
-from webauthn.helpers.exceptions import WebAuthnException
 
 from leyden.domain.accounts import check_name
 from leyden.domain.sign_in import Session, SignedIn
@@ -25,6 +26,8 @@ from leyden.storage.nouns import Nouns
 from leyden.storage.second_factors import Passkey
 from leyden.values import Struct
 
+_Verified = TypeVar("_Verified")
+
 _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)
 _RANDOM_BYTES = 16
@@ -33,7 +36,8 @@ WRONG = (
     "That passkey is not known here, or took too long. Try again, or use a password."
 )
 _NOT_TAKEN = "the passkey could not be taken; try again"
-_NOT_WELL_FORMED = (WebAuthnException, ValueError, KeyError, TypeError)
+_NOT_WELL_FORMED = (ValueError, KeyError, TypeError, RecursionError)
+_LONGEST = 16 * 1024  # what devices show has 1 to 4 KiB
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -99,18 +103,18 @@ async def add(
     now: datetime,
 ) -> Passkey:
     """Keep a passkey that was made just now, with the password; Taken when known."""
-    if len(await list_(platform, who)) >= _MOST:
-        raise Conflict(f"there are {_MOST} passkeys already; remove one first")
     await person.check_password(platform, who, present, now=now)
     try:
         shown = _read(credential)
         answered = _answered(platform, shown, word, now)
-        made = verify_registration_response(
-            credential=shown,
-            expected_challenge=answered,
-            expected_rp_id=place.name,
-            expected_origin=place.origin,
-            require_user_verification=True,
+        made = _ours(
+            lambda: verify_registration_response(
+                credential=shown,
+                expected_challenge=answered,
+                expected_rp_id=place.name,
+                expected_origin=place.origin,
+                require_user_verification=True,
+            )
         )
     except _NOT_WELL_FORMED:
         raise Malformed(_NOT_TAKEN) from None
@@ -124,6 +128,9 @@ async def add(
         last_used=None,
     )
     async with platform.database.transaction() as tx:
+        await person.check_signed_in(platform, tx, who)
+        if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
+            raise Conflict(f"there are {_MOST} passkeys already; remove one first")
         if not await _use_up(tx, answered, now=now):
             raise Malformed(_NOT_TAKEN)
         await tx.second_factors.add_passkey(passkey)
@@ -142,7 +149,7 @@ async def remove(
     except ValueError:
         id_ = b""
     async with platform.database.transaction() as tx:
-        await tx.people.lock(who.person.id)
+        await person.check_signed_in(platform, tx, who)
         await tx.second_factors.remove_passkey(who.person.id, id_)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await tx.audit.add(
@@ -169,14 +176,16 @@ async def enter(
         )
         if found is None:
             raise Unauthorized(WRONG)
-        count = verify_authentication_response(
-            credential=shown,
-            expected_challenge=answered,
-            expected_rp_id=place.name,
-            expected_origin=place.origin,
-            credential_public_key=found.public_key,
-            credential_current_sign_count=found.sign_count,
-            require_user_verification=True,
+        count = _ours(
+            lambda: verify_authentication_response(
+                credential=shown,
+                expected_challenge=answered,
+                expected_rp_id=place.name,
+                expected_origin=place.origin,
+                credential_public_key=found.public_key,
+                credential_current_sign_count=found.sign_count,
+                require_user_verification=True,
+            )
         ).new_sign_count
     except _NOT_WELL_FORMED:
         raise Unauthorized(WRONG) from None
@@ -198,7 +207,17 @@ async def enter(
         )
 
 
+def _ours(verified: Callable[[], _Verified]) -> _Verified:
+    """Return what was verified; ValueError for all that a library makes of bytes."""
+    try:
+        return verified()
+    except Exception as error:  # a stranger's bytes may trip it in any way
+        raise ValueError("not verified") from error
+
+
 def _read(credential: str | bytes) -> dict[str, object]:
+    if len(credential) > _LONGEST:
+        raise ValueError("too long")
     found = json.loads(credential)
     if not isinstance(found, dict):
         raise ValueError("not an object")  # noqa: TRY004  not well formed, like the rest

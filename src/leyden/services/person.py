@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from leyden.domain.sign_in import Session, SignedIn
@@ -13,6 +13,7 @@ from leyden.storage.nouns import Nouns
 
 _SECRET_BYTES = 20  # what authenticator apps expect with SHA-1
 WRONG = "That is not your present password."
+ENDED = "You were signed out meanwhile. Sign in again; nothing was changed."
 
 
 async def sessions(platform: Platform, who: SignedIn) -> list[Session]:
@@ -23,9 +24,8 @@ async def sessions(platform: Platform, who: SignedIn) -> list[Session]:
 async def end_others(platform: Platform, who: SignedIn, *, now: datetime) -> None:
     """Sign out everywhere but here."""
     async with platform.database.transaction() as tx:
-        await tx.people.lock(
-            who.person.id
-        )  # a sign-in on its way comes before or after
+        # A sign-in on its way comes before or after.
+        await check_signed_in(platform, tx, who)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await _noted(tx, who, "signed out elsewhere", now)
 
@@ -46,6 +46,7 @@ async def change_password(
     await check_password(platform, who, present, now=now)
     digest = await passwords.digest(new)
     async with platform.database.transaction() as tx:
+        await check_signed_in(platform, tx, who)
         await tx.accounts.set_password(who.person.id, digest)
         if forget_passkeys:
             await tx.second_factors.remove_passkeys(who.person.id)
@@ -73,6 +74,7 @@ async def offer_authenticator(
     secret = secrets.token_bytes(_SECRET_BYTES)
     sealed = platform.sealer.seal(secret, purpose=sign_in.TOTP.format(who.person.id))
     async with platform.database.transaction() as tx:
+        await check_signed_in(platform, tx, who)
         await tx.second_factors.keep_totp(who.person.id, sealed)
     words = base64.b32encode(secret).decode()
     label = quote(f"Leyden:{who.person.email}")
@@ -83,10 +85,12 @@ async def confirm_authenticator(
     platform: Platform, who: SignedIn, code: str, *, now: datetime
 ) -> None:
     """Ask for its codes from now on, once it has shown a right one."""
-    await sign_in.count(platform, who.person.email, who.session.address, now=now)
+    email, address = who.person.email, who.session.address
+    here = sign_in.in_session(who.session)
+    await sign_in.count(platform, email, address, here=here, now=now)
     step = await sign_in.right_step(platform, who.person.id, code, now=now)
     async with platform.database.transaction() as tx:
-        await tx.people.lock(who.person.id)
+        await check_signed_in(platform, tx, who)
         if step is None or not await tx.second_factors.use_step(who.person.id, step):
             raise Unauthorized(sign_in.WRONG_CODE)
         await tx.second_factors.confirm_totp(who.person.id, now=now)
@@ -100,6 +104,7 @@ async def remove_authenticator(
     """Ask for no code any more."""
     await check_password(platform, who, present, now=now)
     async with platform.database.transaction() as tx:
+        await check_signed_in(platform, tx, who)
         await tx.second_factors.remove_totp(who.person.id)
         await _noted(tx, who, "authenticator removed", now)
 
@@ -109,13 +114,27 @@ async def check_password(
 ) -> None:
     """Ask again, for a browser that was left open; guessing is counted as well."""
     email, address = who.person.email, who.session.address
+    here = sign_in.in_session(who.session)
     passwords.check_room()
-    await sign_in.count(platform, email, address, now=now)
+    await sign_in.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     if not await passwords.is_right(present, found[1] if found else None):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
-        await sign_in.forgive(platform, tx, email, address, attempts=1)
+        await sign_in.forgive(platform, tx, email, address, here=here, attempts=1)
+
+
+async def check_signed_in(platform: Platform, tx: Nouns, who: SignedIn) -> None:
+    """Lock the person; raise Unauthorized when this browser is signed out by now."""
+    await tx.people.lock(who.person.id)
+    now = platform.clock()
+    idle = timedelta(seconds=platform.settings.session_idle_s)
+    live = await tx.sessions.list_(who.person.id)
+    if not any(
+        each.id == who.session.id and each.whole and each.is_live(now, idle=idle)
+        for each in live
+    ):
+        raise Unauthorized(ENDED)
 
 
 async def _noted(tx: Nouns, who: SignedIn, action: str, now: datetime) -> None:

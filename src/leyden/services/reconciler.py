@@ -22,7 +22,7 @@ from leyden.domain.observations import (
     launched,
     observe,
 )
-from leyden.errors import Refused, SetupError
+from leyden.errors import NodeAway, Refused, SetupError
 from leyden.runtimes.base import Checkpoint, Outfit
 from leyden.services import outfitting, webhooks
 from leyden.services.changes import change
@@ -42,23 +42,32 @@ async def step(fleet: Fleet, work: Due) -> None:
             await _start(fleet, work, node)
         case Step.STOP:
             await fleet.runtime.stop(node)
-            await see(fleet, node.id, await fleet.runtime.observe(node))
+            seen = await fleet.runtime.observe(node)
+            if not seen.known:
+                raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
+            await see(fleet, work, node.id, seen)
         case Step.REMOVE:
             await _remove(fleet, work, node)
             return
+        case Step.NOTHING if node.has_process:
+            # Whoever has this task watches the node: let it be heard from now on.
+            await see(fleet, work, node.id, await fleet.runtime.observe(node))
         case Step.WAIT | Step.NOTHING:
             pass
     await _end(fleet, work)
 
 
-async def see(fleet: Fleet, node_id: str, seen: Observation) -> None:
-    """Take in what was seen of a node's lnd; the second time nothing happens."""
+async def see(fleet: Fleet, work: Due, node_id: str, seen: Observation) -> None:
+    """Take in what was seen of a node's lnd; the second time nothing happens.
+
+    `work` is what gives us the right to: the node's own task, or that of its shard.
+    """
     fleet.starts.see(node_id, seen)
     now = fleet.clock()
     node = await fleet.database.reader.nodes.find(node_id)
     if node is None or observe(node, seen, now) == node:
         return  # nothing new: no transaction for that
-    async with fleet.database.transaction() as tx:
+    async with work.transaction() as tx:
         before = await tx.nodes.lock(node_id)
         await change(tx, before, observe(before, seen, now), now=now)
 
@@ -89,7 +98,7 @@ async def _start(fleet: Fleet, work: Due, node: Node) -> None:
     except BaseException:
         fleet.starts.leave(node.id)
         raise
-    await see(fleet, node.id, await fleet.runtime.observe(node))
+    await see(fleet, work, node.id, await fleet.runtime.observe(node))
 
 
 async def _outfit(fleet: Fleet, work: Due, node: Node) -> Outfit:
@@ -125,6 +134,7 @@ async def _remove(fleet: Fleet, work: Due, node: Node) -> None:
         await tx.backups.forget(node.id)
         await tx.replaced_backups.forget(node.id)
         await tx.issued.forget(node.api_endpoint)
+        await tx.log_places.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)

@@ -11,11 +11,10 @@ one that nobody meant, the old one still opens something.
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
-from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services import backups
+from leyden.services import backups, quotas
 from leyden.services.fleet import Fleet
 from leyden.services.nodes import get
 from leyden.values import Struct
@@ -47,14 +46,20 @@ async def reseal(
         raise Malformed(f"backups: must have 1 to {MOST} entries")
     if len({each.name for each in anew}) != len(anew):
         raise Malformed("backups: has an entry twice")
+    fleet.uploads.count(organization_id, len(anew))
+    for each in anew:
+        kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
+        await backups.recognise(fleet, organization_id, each.value, kind=kind)
     found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
     async with fleet.database.transaction() as tx:
+        await tx.accounts.lock(organization_id)
         for each, was, sealed in found:
             if each.name is None:
                 await tx.backups.replace_seed(node_id, was, sealed)
             else:
                 await tx.backups.replace_macaroon(node_id, each.name, was, sealed)
             await tx.replaced_backups.add(node_id, each.name or "", was, now=now)
+        await quotas.check_replaced(tx, fleet.rules.quotas, organization_id)
         await tx.audit.add(
             at=now,
             actor=actor,
@@ -97,9 +102,7 @@ async def replaced(
 async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
     """Give what is kept, as it is sealed, and what takes its place."""
     reader = fleet.database.reader.backups
-    is_seed = anew.name is None
-    kind, limit = ("seed", SEED_LIMIT) if is_seed else ("macaroon", MACAROON_LIMIT)
-    check_backup(anew.value, kind=kind, limit=limit)
+    kind = "seed" if anew.name is None else "macaroon"
     try:
         if anew.name is None:
             purpose = backups.seed_purpose(node_id)

@@ -5,11 +5,11 @@ from typing import Final
 
 from leyden import logs
 from leyden.domain.nodes import Node, Wanted
-from leyden.errors import Away
+from leyden.errors import Away, Lost
 from leyden.gateway.base import Gateway
 from leyden.gateway.routes import Address, Route
 from leyden.services.due import Due
-from leyden.services.fleet import Doors, Fleet
+from leyden.services.fleet import EVERYTHING, ROUTES, Doors, Fleet
 
 # A change is to be in force within a second: this, and what the gateway takes.
 _LOOK_EVERY_S: Final = 0.2
@@ -28,8 +28,14 @@ class Routes:
     async def bring(self, work: Due) -> None:
         """Bring the gateway up to date; until it takes them this is tried again."""
         await self.apply()
-        async with work.transaction() as tx:
-            await work.done(tx)
+        try:
+            async with work.transaction() as tx:
+                await work.done(tx)
+        except Lost:
+            # Whoever has the task now may have brought newer ones before ours came.
+            async with self._fleet.database.transaction() as tx:
+                await tx.tasks.put(ROUTES, EVERYTHING, due=self._fleet.clock())
+            raise
 
     async def apply(self) -> None:
         """Give the gateway the routes as they are now."""

@@ -4,11 +4,13 @@ from datetime import timedelta
 
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
+from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
-from leyden.market.base import Account, Ahead, Market
-from leyden.payments.base import Payments, Till
-from leyden.services.paid import Paid
+from leyden.market.base import Account, Market
+from leyden.payments.base import Payments, TreasuryFunds
+from leyden.services.quotas import limits
+from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, field
@@ -49,6 +51,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     upkeep: Upkeep = field(default_factory=Upkeep)
     # How long the answer waits for the ticket of an order that is paid for already.
     answer_waits: timedelta = timedelta(seconds=5)
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
 
 
 class Shop(Struct, frozen=True, kw_only=True):
@@ -60,10 +63,8 @@ class Shop(Struct, frozen=True, kw_only=True):
     market: Market
     clock: Clock
     account: Account | None = None  # where the market buys from one
-    ahead: Ahead | None = None  # where the market may begin before a payment is booked
-    till: Till | None = None  # for whoever runs the shop
+    treasury: TreasuryFunds | None = None  # for whoever runs the shop
     rules: Rules = field(default_factory=Rules)
-    paid: Paid = field(default_factory=Paid)
 
 
 # Kinds of tasks. The key is the order's id, or EVERYTHING.

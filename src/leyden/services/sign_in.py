@@ -4,6 +4,7 @@ A session is known by a random word in a cookie, of which we keep the digest. It
 new one whenever it comes to mean more, so that planting one in a browser gains nothing.
 """
 
+import hmac
 import secrets
 from datetime import datetime, timedelta
 
@@ -21,6 +22,7 @@ WRONG_CODE = "That code is not right, or was used before. Wait for the next one.
 
 _COOKIE = "session"
 _FAILURES = "sign-in failures"
+_BROWSER = "known browser"
 TOTP = "authenticator of {}"
 _TOGETHER = timedelta(minutes=15)  # failures within it add up
 # One address may hide many people, and one person be tried from many addresses.
@@ -38,18 +40,21 @@ async def sign_in(
     *,
     address: str,
     browser: str,
+    known: str = "",
     now: datetime,
 ) -> tuple[Session, str]:
     """Give a new session and its cookie; Unauthorized tells nobody who exists.
 
-    Where the person has an authenticator, the session is not whole yet.
+    Where the person has an authenticator, the session is not whole yet. `known` is the
+    word of a browser that somebody has signed in with before.
     """
     try:
         email = check_email(email)
     except Malformed:
         raise Unauthorized(WRONG) from None
     passwords.check_room()  # before it is counted: it is no fault of theirs
-    await count(platform, email, address, now=now)
+    here = _here(platform, email, known)
+    await count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
     right = await passwords.is_right(password, kept)
@@ -63,7 +68,7 @@ async def sign_in(
         totp = await tx.second_factors.totp(person.id)
         whole = totp is None or totp.confirmed is None
         if whole:
-            await forgive(platform, tx, email, address, attempts=1)
+            await forgive(platform, tx, email, address, here=here, attempts=1)
         return await begin(
             platform,
             tx,
@@ -101,6 +106,7 @@ async def begin(
     await tx.sessions.forget(now=now, start=now - _TOGETHER)
     await tx.second_factors.forget_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
+    await tx.sessions.bound(person.id)
     if whole:
         await tx.audit.add(
             at=now, actor=f"user:{person.id}", action="signed in", subject=session.id
@@ -109,12 +115,13 @@ async def begin(
 
 
 async def second_factor(
-    platform: Platform, session: Session, code: str, *, now: datetime
+    platform: Platform, session: Session, code: str, *, known: str = "", now: datetime
 ) -> tuple[Session, str]:
     """Make a session whole by a code of the authenticator; each code works once."""
     reader = platform.database.reader
     person = await reader.people.get(session.user_id)
-    await count(platform, person.email, session.address, now=now)
+    here = _here(platform, person.email, known)
+    await count(platform, person.email, session.address, here=here, now=now)
     step = await right_step(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -123,7 +130,9 @@ async def second_factor(
             raise Unauthorized(ENDED)
         if step is None or not await tx.second_factors.use_step(person.id, step):
             raise Unauthorized(WRONG_CODE)
-        await forgive(platform, tx, person.email, session.address, attempts=2)
+        await forgive(
+            platform, tx, person.email, session.address, here=here, attempts=2
+        )
         return await begin(
             platform,
             tx,
@@ -176,17 +185,44 @@ def form_token(platform: Platform, cookie: str) -> str:
     return platform.sealer.digest(cookie.encode(), purpose="form token").hex()[:32]
 
 
-async def count(platform: Platform, email: str, address: str, *, now: datetime) -> None:
-    """Count the attempt before it is made: many at once are many."""
-    most = platform.settings.sign_in_failures
-    limits = zip(
-        _counted(platform, email, address),
-        (most, most * _PER_ADDRESS, most * _PER_PERSON),
-        strict=True,
-    )
+def known_browser(platform: Platform, email: str) -> str:
+    """Return the word by which a browser is known that this person signed in with.
+
+    It opens nothing. But whoever shows it is not made to wait for what others get
+    wrong: at the same address, or with the same person's name from anywhere.
+    """
+    random = secrets.token_hex(16)
+    return f"{random}.{_mark(platform, email, random)}"
+
+
+def _mark(platform: Platform, email: str, random: str) -> str:
+    made_of = f"{random} {email}".encode()
+    return platform.sealer.digest(made_of, purpose=_BROWSER).hex()[:32]
+
+
+def _here(platform: Platform, email: str, known: str) -> str:
+    """Return as what a known browser's failures are counted; empty is any other's."""
+    random, _, mark = known.partition(".")
+    right = hmac.compare_digest(mark.encode(), _mark(platform, email, random).encode())
+    return f"in browser {random}" if right else ""
+
+
+def in_session(session: Session) -> str:
+    """Return as what the failures of somebody who is signed in are counted."""
+    return f"in session {session.id}"
+
+
+async def count(
+    platform: Platform, email: str, address: str, *, here: str = "", now: datetime
+) -> None:
+    """Count the attempt before it is made: many at once are many.
+
+    `here` is a browser that is known, or signed in: what is tried there is counted
+    there alone, so that nobody else's failures keep its owner out.
+    """
     waits = []
     async with platform.database.transaction() as tx:
-        for who, limit in limits:
+        for who, limit in _counted(platform, email, address, here):
             count, since = await tx.sessions.failed(who, now=now, start=now - _TOGETHER)
             if count > limit:
                 waits.append(since + _TOGETHER - now)
@@ -199,24 +235,41 @@ async def count(platform: Platform, email: str, address: str, *, now: datetime) 
 
 
 async def forgive(
-    platform: Platform, tx: Nouns, email: str, address: str, *, attempts: int
+    platform: Platform,
+    tx: Nouns,
+    email: str,
+    address: str,
+    *,
+    here: str = "",
+    attempts: int,
 ) -> None:
     """Forget this person's failures here; to the others' this adds nothing.
 
     Whoever has an account could otherwise guess without end, signing in between.
     """
-    here, *wider = _counted(platform, email, address)
-    await tx.sessions.forgive(here)
-    for who in wider:
+    (first, _), *wider = _counted(platform, email, address, here)
+    await tx.sessions.forgive(first)
+    for who, _ in wider:
         await tx.sessions.take_back(who, attempts=attempts)
 
 
-def _counted(platform: Platform, email: str, address: str) -> tuple[bytes, ...]:
+def _counted(
+    platform: Platform, email: str, address: str, here: str
+) -> list[tuple[bytes, int]]:
+    """Return as what an attempt is counted, and how many of each may fail."""
+    most = platform.settings.sign_in_failures
     address = counted_as(address)
-    return tuple(
-        platform.sealer.digest(who.encode(), purpose=_FAILURES)
-        for who in (f"{email} from {address}", f"from {address}", email)
-    )
+    counted = {f"{email} {here}": most}
+    if not here:
+        counted = {
+            f"{email} from {address}": most,
+            f"from {address}": most * _PER_ADDRESS,
+            email: most * _PER_PERSON,
+        }
+    return [
+        (platform.sealer.digest(who.encode(), purpose=_FAILURES), limit)
+        for who, limit in counted.items()
+    ]
 
 
 def _digest(platform: Platform, cookie: str) -> bytes:

@@ -15,9 +15,9 @@ from leyden.domain.payments import (
     OutputState,
     PaymentRequest,
 )
+from leyden.services.checkout import record_payments
 from leyden.services.due import Due
 from leyden.services.recognition import recognise
-from leyden.services.settlement import payments_seen
 from leyden.services.shop import Shop
 
 _BATCH = 100
@@ -30,11 +30,11 @@ async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
     What it says nothing of is gone only if it knows the order: a treasury that was
     swapped or restored has never heard of the invoice, nor of the coins.
     """
-    sightings = await shop.payments.look(requests)
-    told = {each.outpoint for each in sightings if isinstance(each, Output)}
+    updates = await shop.payments.look(requests)
+    told = {each.outpoint for each in updates if isinstance(each, Output)}
     strange = {
         each.payment_hash
-        for each in sightings
+        for each in updates
         if isinstance(each, Invoice) and each.state is InvoiceState.MISSING
     }
     addresses = {
@@ -43,7 +43,7 @@ async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
         if each.payment_hash not in strange
     }
     known = await shop.database.reader.outputs.of_orders(addresses)
-    sightings += [
+    updates += [
         Output(
             outpoint=each.outpoint,
             address=addresses[each.order_id],
@@ -53,7 +53,7 @@ async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
         for each in known
         if each.state in _MAY_VANISH and each.outpoint not in told
     ]
-    await payments_seen(shop, sightings, now=shop.clock())
+    await record_payments(shop, updates, now=shop.clock())
 
 
 async def sweep(shop: Shop, due: Due) -> None:

@@ -4,16 +4,16 @@ import secrets
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
-from leyden.domain.sign_in import Acting, Belonging
+from leyden.domain.quotas import Quota
+from leyden.domain.sign_in import Right
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
-from leyden.services import passwords
+from leyden.services import passwords, quotas, rights
 from leyden.services.platform import Platform
 from leyden.storage.invitations import Invitation
 from leyden.storage.nouns import Nouns
 from leyden.storage.people import Member
 
 _LINK = "invitation"
-_MOST_OPEN = 100
 
 
 async def members(platform: Platform, organization_id: str) -> list[Member]:
@@ -31,16 +31,14 @@ async def invitations(
 
 async def invite(
     platform: Platform,
-    by: Acting,
-    place: Belonging,
+    organization_id: str,
     *,
     email: str,
     role: Role,
+    actor: str,
     now: datetime,
 ) -> tuple[Invitation, str]:
     """Keep a place for somebody; give it with the word of its link, shown this once."""
-    _check_may_make(place, role)
-    organization_id = place.organization.id
     word = secrets.token_urlsafe(32)
     invitation = Invitation(
         id=new_id(),
@@ -51,18 +49,22 @@ async def invite(
         expires=now + timedelta(seconds=platform.settings.invitation_lives_s),
     )
     async with platform.database.transaction() as tx:
-        await tx.accounts.lock(organization_id)
+        _check_may_make(
+            await rights.check(tx, actor, organization_id, Right.TEAM), role
+        )
         if any(
             each.person.email == invitation.email
             for each in await tx.people.members(organization_id)
         ):
             raise Conflict(f"{invitation.email} is in this organization already")
-        if len(await tx.invitations.list_(organization_id, now=now)) >= _MOST_OPEN:
-            raise Conflict("too many invitations are open; withdraw some first")
+        limits = quotas.limits(platform.settings)
+        used = len(await tx.invitations.list_(organization_id, now=now))
+        await quotas.check(tx, limits, organization_id, Quota.INVITATIONS, used=used)
+        await tx.invitations.forget_ended(organization_id, now=now)
         await tx.invitations.add(invitation, digest=_digest(platform, word))
         await tx.audit.add(
             at=now,
-            actor=by.actor,
+            actor=actor,
             action="member invited",
             subject=invitation.id,
             organization_id=organization_id,
@@ -74,18 +76,19 @@ async def invite(
 
 async def withdraw(
     platform: Platform,
-    by: Acting,
     organization_id: str,
     invitation_id: str,
     *,
+    actor: str,
     now: datetime,
 ) -> None:
     """End an invitation; NotFound when it was used or withdrawn before."""
     async with platform.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.TEAM)
         await tx.invitations.end(organization_id, invitation_id, now=now)
         await tx.audit.add(
             at=now,
-            actor=by.actor,
+            actor=actor,
             action="invitation withdrawn",
             subject=invitation_id,
             organization_id=organization_id,
@@ -110,7 +113,7 @@ async def accept(
             f"This invitation is for {invitation.email}; you are {person.email}."
         )
     async with platform.database.transaction() as tx:
-        await _join(tx, invitation, person, now=now)
+        await _join(platform, tx, invitation, person, now=now)
 
 
 async def enrol(
@@ -124,24 +127,23 @@ async def enrol(
     person = Person(id=new_id(), email=invitation.email, created=now)
     async with platform.database.transaction() as tx:
         await tx.accounts.add_person(person, password=digest)
-        await _join(tx, invitation, person, now=now)
+        await _join(platform, tx, invitation, person, now=now)
     return person
 
 
 async def set_role(
     platform: Platform,
-    by: Acting,
-    place: Belonging,
+    organization_id: str,
     user_id: str,
     role: Role,
     *,
+    actor: str,
     now: datetime,
 ) -> None:
     """Give somebody another role; an owner remains, and only owners make owners."""
-    organization_id = place.organization.id
     async with platform.database.transaction() as tx:
-        member = await _changeable(tx, place, user_id)
-        _check_may_make(place, role)
+        own, member = await _changeable(tx, actor, organization_id, user_id)
+        _check_may_make(own, role)
         if member.role is Role.OWNER and role is not Role.OWNER:
             await _check_owner_remains(tx, organization_id)
         await tx.accounts.join(
@@ -154,7 +156,7 @@ async def set_role(
         )
         await tx.audit.add(
             at=now,
-            actor=by.actor,
+            actor=actor,
             action="role changed",
             subject=user_id,
             organization_id=organization_id,
@@ -164,40 +166,42 @@ async def set_role(
 
 async def remove(
     platform: Platform,
-    by: Acting,
-    place: Belonging,
+    organization_id: str,
     user_id: str,
     *,
+    actor: str,
     now: datetime,
 ) -> None:
     """Take somebody out of the organization, at once; an owner remains."""
-    organization_id = place.organization.id
     async with platform.database.transaction() as tx:
-        member = await _changeable(tx, place, user_id)
+        _, member = await _changeable(tx, actor, organization_id, user_id)
         if member.role is Role.OWNER:
             await _check_owner_remains(tx, organization_id)
         await tx.people.leave(organization_id, user_id)
         await tx.invitations.end_for(organization_id, member.person.email, now=now)
         await tx.audit.add(
             at=now,
-            actor=by.actor,
+            actor=actor,
             action="member removed",
             subject=user_id,
             organization_id=organization_id,
         )
 
 
-async def _changeable(tx: Nouns, place: Belonging, user_id: str) -> Member:
-    await tx.accounts.lock(place.organization.id)  # two at once must leave an owner
-    for member in await tx.people.members(place.organization.id):
+async def _changeable(
+    tx: Nouns, actor: str, organization_id: str, user_id: str
+) -> tuple[Role, Member]:
+    """Return what the actor is, and whom they may change; two at once take turns."""
+    own = await rights.check(tx, actor, organization_id, Right.TEAM)
+    for member in await tx.people.members(organization_id):
         if member.person.id == user_id:
-            _check_may_make(place, member.role)
-            return member
+            _check_may_make(own, member.role)
+            return own, member
     raise NotFound
 
 
-def _check_may_make(place: Belonging, role: Role) -> None:
-    if role is Role.OWNER and place.role is not Role.OWNER:
+def _check_may_make(own: Role, role: Role) -> None:
+    if role is Role.OWNER and own is not Role.OWNER:
         raise Forbidden("Only an owner says who the owners are.")
 
 
@@ -207,7 +211,12 @@ async def _check_owner_remains(tx: Nouns, organization_id: str) -> None:
 
 
 async def _join(
-    tx: Nouns, invitation: Invitation, person: Person, *, now: datetime
+    platform: Platform,
+    tx: Nouns,
+    invitation: Invitation,
+    person: Person,
+    *,
+    now: datetime,
 ) -> None:
     of = invitation.organization_id
     await tx.accounts.lock(of)
@@ -215,6 +224,8 @@ async def _join(
     if any(each.person.id == person.id for each in await tx.people.members(of)):
         # An older link must not bring a role back that was taken away.
         raise Conflict("you are in this organization already")
+    limits, used = quotas.limits(platform.settings), await tx.quotas.members(of)
+    await quotas.check(tx, limits, of, Quota.MEMBERS, used=used)
     await tx.invitations.end_for(of, invitation.email, now=now)
     await tx.accounts.join(
         Membership(

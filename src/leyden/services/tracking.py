@@ -5,7 +5,7 @@ from datetime import datetime
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import OutputState
 from leyden.domain.units import Sats
-from leyden.services import orders
+from leyden.services import checkout, orders
 from leyden.services.shop import Shop
 from leyden.values import Struct, hiding
 
@@ -41,5 +41,5 @@ async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
         seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
         arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
         confirmations=shop.rules.confirmations.needed(order.to_be_paid),
-        ticket=orders.open_ticket(shop, order),
+        ticket=checkout.open_ticket(shop, order),
     )

@@ -73,7 +73,7 @@ async def keep(shop: Shop, due: Due) -> None:
         await due.again(tx, due=shop.clock() + rules.every)
 
 
-async def _keep(purse: Account, standing: Standing, rules: Upkeep) -> None:
+async def _keep(account: Account, standing: Standing, rules: Upkeep) -> None:
     _gauge("leyden_auction_free_sats").set(standing.free)
     _gauge("leyden_auction_account_blocks").set(standing.lasts)
     alarm = standing.alarm(low=rules.low)
@@ -83,7 +83,7 @@ async def _keep(purse: Account, standing: Standing, rules: Upkeep) -> None:
     if standing.account.renewal_due(
         standing.height, blocks_before=rules.renew_before_blocks
     ):
-        renewed = await purse.renew(
+        renewed = await account.renew(
             blocks=rules.lives_blocks, fee_sat_per_kw=rules.fee_sat_per_kw
         )
         log.info("the account at the auction is renewed", until=renewed.expires)

@@ -206,7 +206,7 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
         f"{spent} sat of it were spent": (
             spent != (order.total_fee if status is Status.FILLED else 0)
         ),
-        "its payment is still only promised": status in TICKETED and order.promised,
+        "its HTLC is held and not settled": status in TICKETED and order.held_htlc,
     }
     return [problem for problem, there in found.items() if there]
 

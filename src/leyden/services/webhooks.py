@@ -13,6 +13,7 @@ from leyden.domain.webhooks import (
     Event,
     StatusChanged,
     body,
+    tested,
     told_once,
     type_of,
 )
@@ -129,22 +130,33 @@ async def redeliver(
 ) -> Delivery:
     """Send an event once more, now, whatever became of it; give it with its attempts.
 
-    It keeps its id, so that a receiver which has it already can tell.
+    It keeps its id, so that a receiver which has it already can tell. TooMany, and
+    nothing is done, where there were too many lately.
     """
-    await _with_webhook(courier, organization_id, node_id)
+    node = await _with_webhook(courier, organization_id, node_id)
     event = await courier.database.reader.webhooks.get(node_id, event_id)
+    _count(courier, node)
     return await _send(courier, event)
 
 
-async def test(courier: Courier, organization_id: str, node_id: str) -> Delivery:
-    """Tell the receiver the node's present status, now; give what it answered.
+async def test(
+    courier: Courier,
+    organization_id: str,
+    node_id: str,
+    *,
+    status: str | None = None,  # noqa: PT028  this is no test of ours
+) -> Delivery:
+    """Send the receiver a status, now, and return what it answered.
 
-    A receiver that was paused and takes it is sent what waited, too.
+    It is the one that is asked for, else the node's own where that is announced at all.
+    A receiver that was paused and takes it is sent what waited, too. TooMany, and
+    nothing is kept, where there were too many lately.
     """
     node = await _with_webhook(courier, organization_id, node_id)
+    told = tested(node.status, status)
+    _count(courier, node)
     now = courier.clock()
     event_id = _new_id(now)
-    told = StatusChanged(node.status)
     async with courier.database.transaction() as tx:
         await tx.webhooks.add(
             event_id,
@@ -213,11 +225,16 @@ async def _with_webhook(courier: Courier, organization_id: str, node_id: str) ->
     return node
 
 
+def _count(courier: Courier, node: Node) -> None:
+    at_s = courier.clock().timestamp()
+    courier.by_hand.take(node.organization_id, node.settings.webhook, at_s=at_s)
+
+
 async def _send(courier: Courier, event: KeptEvent) -> Delivery:
     begun = courier.clock()
     receiver = await courier.database.reader.receivers.get(event.node_id)
     signing = open_secrets(courier, receiver, now=begun)
-    async with courier.sender.open(receiver.url) as line:
+    async with courier.sender.open(receiver.url, receiver.organization_id) as line:
         answer = await tell(line, signing, event, now=begun)
     async with courier.database.transaction() as tx:
         await record(courier, tx, receiver, event, answer, at=begun)

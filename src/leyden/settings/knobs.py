@@ -83,7 +83,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nodes_first_uid: Count = 0
     """The first of the users that nodes run as; 0 is a free block for root, else us."""
     nodes_fence: Literal["auto", "required", "off"] = "auto"
-    """Whether nodes are fenced in by nftables: where it can be, in any case, or not."""
+    """The egress policy of nodes: where it can or has to be had, always, or never."""
     nodes_may_reach: str = ""
     """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
     nodes_may_not_reach: str = ""
@@ -262,14 +262,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How long a webhook secret that was replaced signs beside the new one."""
     webhooks_kept_s: Seconds = 2_592_000
     """How long webhooks are kept to be looked at and sent again."""
+    webhook_tests_per_minute: Count = 10
+    """Tests and redeliveries of webhooks a minute, for one host and organization."""
 
     # Limits
     requests_per_minute: Count = 600
     """Requests a minute that one API key, or one person at the dashboard, may make."""
     failures_per_minute: Count = 20
-    """Refused keys a minute before an address has to wait."""
+    """Refused keys a minute that begin alike, of an address; ten times that in all."""
+    uploads_per_minute: Some = 60
+    """Certificates, seeds and macaroons that one organization may upload a minute."""
+    nodes_per_organization: Count = 25
+    """Nodes that one organization may have; `leyden org quota` makes exceptions."""
+    unpaid_orders_per_organization: Count = 5
+    """Orders of one organization that may wait for their payment."""
     keys_per_organization: Count = 20
     """Live API keys that one organization may have."""
+    invitations_per_organization: Count = 20
+    """Open invitations that one organization may have."""
+    members_per_organization: Count = 100
+    """People that one organization may have."""
+    macaroons_per_node: Count = 50
+    """Encrypted macaroons that may be stored for one node."""
+    replaced_backups_mb_per_organization: Count = 100
+    """The history of replaced backups that one organization may have, in MB."""
+    idempotency_keys_per_organization: Count = 10_000
+    """Idempotency-Keys of one organization that may have a saved answer."""
     answers_kept_s: Seconds = 86_400
     """How long an Idempotency-Key keeps its answer."""
 

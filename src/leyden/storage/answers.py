@@ -15,7 +15,7 @@ class Saved(Struct, frozen=True, kw_only=True):
     status: int | None  # None while the first request is being answered
     body: bytes | None
     holder: str
-    started: datetime
+    started: datetime  # or when it was last renewed
 
 
 class Answers:
@@ -73,6 +73,20 @@ class Answers:
                 under=key,
                 now=to_us(now),
                 before=before,
+                holder=holder,
+            )
+        )
+
+    async def renew(
+        self, organization_id: str, key: bytes, *, now: datetime, holder: str
+    ) -> bool:
+        """Note that the holder still answers; return False when it is another's now."""
+        return bool(
+            await self._run(
+                sql.RENEW,
+                of=organization_id,
+                under=key,
+                now=to_us(now),
                 holder=holder,
             )
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from leyden.errors import SetupError
-from leyden.storage.nouns import Nouns, Take
+from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Wake
 
 
@@ -41,13 +41,6 @@ class Database(Protocol):
 
     def listen(self, wake: Wake) -> None:
         """Call `wake` whenever a commit may have made tasks due, here or elsewhere."""
-        ...
-
-    def hand(self, kind: str, take: Take) -> None:
-        """Let `take` claim tasks of a kind in the transaction that makes them due.
-
-        They begin one commit sooner than those that wait to be found.
-        """
         ...
 
     async def doubts(self) -> list[str]:

@@ -2,9 +2,11 @@
 
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
     tables_certificates,
+    tables_home,
     tables_money,
     tables_nodes,
     tables_people,
+    tables_quotas,
     tables_webhooks,
 )
 from leyden.storage.tables import metadata

@@ -62,6 +62,10 @@ class Invitations:
         ):
             raise NotFound
 
+    async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
+        """Forget those that nobody can use any more: the audit has them all."""
+        await self._run(sql.FORGET_ENDED, of=organization_id, now=to_us(now))
+
     async def end_for(self, organization_id: str, email: str, *, now: datetime) -> None:
         """Let nobody use any that was meant for this address."""
         await self._run(sql.END_FOR, of=organization_id, whose=email, now=to_us(now))

@@ -10,6 +10,8 @@ from leyden.errors import NotFound, Taken
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import keys as sql
 
+ENDED_KEPT = 100
+
 
 class Keys:
     """The rows of api_key."""
@@ -52,6 +54,12 @@ class Keys:
             sql.COUNT_LIVE, organization_id=organization_id, now=to_us(now)
         )
         return int(rows[0][0])
+
+    async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
+        """Forget those that have ended, but for the latest: the audit has them all."""
+        await self._run(
+            sql.FORGET_ENDED, of=organization_id, now=to_us(now), kept=ENDED_KEPT
+        )
 
     async def revoke(self, organization_id: str, key_id: str, *, now: datetime) -> None:
         """End a live key of this organization; NotFound when there is none such."""

@@ -36,36 +36,15 @@ class Ledger:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def append(self, written: Iterable[Entry], *, at: datetime) -> bool:
-        """Write entries that belong together, and change the balances they touch.
-
-        False, and nothing is written, when they are there already. Stale when a
-        place does not have what is to be taken from it.
-        """
-        changes: Counter[str] = Counter()
-        for number, entry in enumerate(written):
-            if not await self._add(entry, at):
-                if number:
-                    raise Violated(f"{entry.key} is in the ledger, its fellow was not")
-                return False
-            changes[entry.source] -= entry.sats
-            changes[entry.target] += entry.sats
-        # Always in the order of their names, so that no two wait for each other.
-        for place, change in sorted(changes.items()):
-            if change and place.startswith(_KEPT):
-                await self._change(place, change)
-        return True
-
     async def post(self, written: Sequence[Entry], *, at: datetime) -> None:
-        """Write entries that cannot be there yet, all at once; `carry` goes with it."""
+        """Write entries, and change the balances that they touch; all or nothing.
+
+        Violated when one of them is there already, Stale when a place does not have
+        what is to be taken from it. Whoever takes from a `held` place has locked the
+        order that it is held for.
+        """
         now = to_us(at)
         await self._run.many(sql.POST, [_row(entry, now) for entry in written])
-
-    async def carry(self, written: Sequence[Entry]) -> None:
-        """Change the balances that posted entries touch, all at once.
-
-        Of what they take from a `held` place the caller has locked the order.
-        """
         changes: Counter[str] = Counter()
         for entry in written:
             changes[entry.source] -= entry.sats
@@ -87,10 +66,7 @@ class Ledger:
             await self._change(place, change)
         await self._run.many(sql.RAISE, raised)
         if await self._run.many(sql.RELEASE, released) != len(released):
-            raise Violated("an order is to let go of what it never held")
-
-    async def _add(self, entry: Entry, at: datetime) -> bool:
-        return bool(await self._run(sql.ADD, **_row(entry, to_us(at))))
+            raise Violated("an order is to release what it never held")
 
     async def _change(self, place: str, change: int) -> None:
         below_zero = place.startswith(_BELOW_ZERO)

@@ -109,6 +109,16 @@ class Nodes:
                 await asyncio.sleep(0)
         return found
 
+    async def of_shard(self, shard: int, *, shards: int) -> list[Node]:
+        """Give every node of a shard of which something is left."""
+        found = []
+        rows = await self._run(sql.OF_SHARD, shard=shard, shards=shards)
+        for number, row in enumerate(rows, start=1):
+            found.append(_node(row))
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        return found
+
     async def editions(self) -> dict[str, int]:
         """Give the edition of each node that should be there, by id."""
         return dict(await self._run(sql.EDITIONS))
@@ -145,6 +155,7 @@ def _mutable(node: Node) -> Mapping[str, Value]:
         "purchase_status": node.purchase_status,
         "expires": _us(node.expires),
         "settings": _write(node.settings).decode(),
+        "has_wallet": int(node.has_wallet),
     }
 
 
@@ -174,6 +185,7 @@ def _node(row: Row) -> Node:
         expires,
         edition,
         settings,
+        has_wallet,
     ) = row
     return Node(
         id=id_,
@@ -199,6 +211,7 @@ def _node(row: Row) -> Node:
         purchase_status=PurchaseStatus(purchase_status),
         expires=_time(expires),
         edition=edition,
+        has_wallet=bool(has_wallet),
     )
 
 

@@ -1,6 +1,6 @@
 """All that can be remembered, noun by noun; the same for reading and for writing."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from leyden.storage.accounts import Accounts
@@ -12,17 +12,20 @@ from leyden.storage.corporate import CorporateAccounts
 from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
+from leyden.storage.homes import Homes
 from leyden.storage.invitations import Invitations
 from leyden.storage.issued import IssuedCertificates
 from leyden.storage.keys import Keys
 from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
+from leyden.storage.log_places import LogPlaces
 from leyden.storage.moves import Moves
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
 from leyden.storage.outfits import Outfits
 from leyden.storage.outputs import Outputs
 from leyden.storage.people import People
+from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
 from leyden.storage.replaced_backups import ReplacedBackups
@@ -68,17 +71,20 @@ class Nouns:
     counts = _noun(Counts)
     coupons = _noun(Coupons)
     deliveries = _noun(Deliveries)
+    homes = _noun(Homes)
     invitations = _noun(Invitations)
     issued = _noun(IssuedCertificates)
     keys = _noun(Keys)
     leases = _noun(Leases)
     ledger = _noun(Ledger)
+    log_places = _noun(LogPlaces)
     moves = _noun(Moves)
     nodes = _noun(Nodes)
     orders = _noun(Orders)
     outfits = _noun(Outfits)
     outputs = _noun(Outputs)
     people = _noun(People)
+    quotas = _noun(Quotas)
     quotes = _noun(Quotes)
     receivers = _noun(Receivers)
     replaced_backups = _noun(ReplacedBackups)
@@ -87,8 +93,3 @@ class Nouns:
     tasks = _noun(Tasks)
     treasury = _noun(Treasury)
     webhooks = _noun(Webhooks)
-
-
-# Claims tasks in the transaction that makes them due, if it likes; gives what is to be
-# called once that is committed.
-Take = Callable[[Nouns], Awaitable[Callable[[], None]]]

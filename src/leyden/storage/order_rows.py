@@ -9,10 +9,18 @@ from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Row, Value
 
-# What changes with a payment, and with the ticket; the rest is as it was ordered.
-PAYMENT = ("credit_refund", "paid_at", "invoice_state", "accepted", "offered")
-TICKET = ("ticket_ref", "sealed_ticket", "order_nonce")
-CHANGES = ("status", *PAYMENT, *TICKET)
+# What may change of an order; the rest is as it was ordered.
+CHANGES = (
+    "status",
+    "credit_refund",
+    "paid_at",
+    "invoice_state",
+    "accepted",
+    "offered",
+    "ticket_ref",
+    "sealed_ticket",
+    "order_nonce",
+)
 
 _STATUSES = {str(status): status for status in Status}
 _INVOICE_STATES: dict[str | None, InvoiceState | None] = {
@@ -21,49 +29,24 @@ _INVOICE_STATES: dict[str | None, InvoiceState | None] = {
 }
 
 
-def payment_of(order: Order) -> dict[str, Value]:
-    """Give what changes with a payment, as it is kept."""
+def changes_of(order: Order) -> dict[str, Value]:
+    """Return what may change of the order, as it is kept."""
     paid_at, invoice = order.paid_at, order.invoice
     return {
+        "status": str(order.status),
         "credit_refund": order.credit_refund,
         "paid_at": None if paid_at is None else to_us(paid_at),
         "invoice_state": None if invoice is None else str(invoice),
-        "accepted": order.accepted,
+        "accepted": order.htlc_sats,
         "offered": int(order.offered),
-    }
-
-
-def ticket_of(order: Order) -> dict[str, Value]:
-    """Give what changes with the ticket, as it is kept."""
-    return {
         "ticket_ref": order.ticket_ref or None,
         "sealed_ticket": order.sealed_ticket,
         "order_nonce": order.order_nonce,
     }
 
 
-def is_same_payment(one: Order, other: Order) -> bool:
-    """Tell whether nothing differs that changes with a payment."""
-    return (
-        one.credit_refund == other.credit_refund
-        and one.paid_at == other.paid_at
-        and one.invoice is other.invoice
-        and one.accepted == other.accepted
-        and one.offered is other.offered
-    )
-
-
-def is_same_ticket(one: Order, other: Order) -> bool:
-    """Tell whether nothing differs that changes with the ticket."""
-    return (
-        one.ticket_ref == other.ticket_ref
-        and one.sealed_ticket == other.sealed_ticket
-        and one.order_nonce == other.order_nonce
-    )
-
-
 def order_of(row: Row) -> Order:
-    """Give the order that is kept in a row."""
+    """Return the order that is kept in a row."""
     # In the order of the table's columns.
     id_, organization_id, status, created, expires, *_ = row
     (
@@ -96,34 +79,7 @@ def order_of(row: Row) -> Order:
         lightning_invoice=lightning_invoice or "",
         payment_hash=payment_hash or "",
         invoice=_INVOICE_STATES[invoice_state],
-        accepted=accepted,
-        offered=bool(offered),
-        ticket_ref=ticket_ref or "",
-        sealed_ticket=sealed_ticket,
-        order_nonce=order_nonce,
-    )
-
-
-def changed(known: Order, row: Row) -> Order:
-    """Give an order that is known, with what may change as a row has it."""
-    (
-        _,
-        status,
-        credit_refund,
-        paid_at,
-        invoice_state,
-        accepted,
-        offered,
-        ticket_ref,
-        sealed_ticket,
-        order_nonce,
-    ) = row
-    return known.but(
-        status=_STATUSES[status],
-        credit_refund=credit_refund,
-        paid_at=None if paid_at is None else from_us(paid_at),
-        invoice=_INVOICE_STATES[invoice_state],
-        accepted=accepted,
+        htlc_sats=accepted,
         offered=bool(offered),
         ticket_ref=ticket_ref or "",
         sealed_ticket=sealed_ticket,

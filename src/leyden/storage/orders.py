@@ -1,6 +1,6 @@
 """Orders as they are kept."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from leyden.domain.orders import Order, Status
@@ -8,15 +8,8 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
-from leyden.storage.order_rows import (
-    changed,
-    is_same_payment,
-    is_same_ticket,
-    order_of,
-    payment_of,
-    ticket_of,
-)
-from leyden.storage.statements import Run, Value
+from leyden.storage.order_rows import changes_of, order_of
+from leyden.storage.statements import Run
 from leyden.storage.words import written_words
 from leyden.storage.written import orders as sql
 
@@ -37,7 +30,6 @@ class Orders:
             await self._run(
                 sql.ADD,
                 id=order.id,
-                status=str(order.status),
                 organization_id=order.organization_id,
                 created=to_us(order.created),
                 expires=to_us(order.expires),
@@ -56,8 +48,7 @@ class Orders:
                 onchain_address=order.onchain_address or None,
                 lightning_invoice=order.lightning_invoice or None,
                 payment_hash=order.payment_hash or None,
-                **payment_of(order),
-                **ticket_of(order),
+                **changes_of(order),
             )
         )
 
@@ -72,12 +63,6 @@ class Orders:
             raise NotFound
         return order
 
-    async def lock(self, order_id: str) -> Order:
-        """Give the order, and let nobody else decide about it until the commit."""
-        if not (rows := await self._run(sql.LOCK, order_id=order_id)):
-            raise NotFound
-        return order_of(rows[0])
-
     async def get_many(self, order_ids: Iterable[str]) -> list[Order]:
         """Give these orders, those that there are."""
         rows = await self._run(sql.GET_MANY, order_ids=written_words(order_ids))
@@ -87,14 +72,6 @@ class Orders:
         """Give these orders, locked until the commit; those that there are."""
         rows = await self._run(sql.LOCK_MANY, order_ids=written_words(order_ids))
         return [order_of(row) for row in rows]
-
-    async def lock_again(self, known: Mapping[str, Order]) -> list[Order]:
-        """Give these orders as they are now, locked until the commit.
-
-        What they were ordered as never changes and is taken from what is known.
-        """
-        rows = await self._run(sql.LOCK_AGAIN, order_ids=written_words(known))
-        return [changed(known[row[0]], row) for row in rows]
 
     async def paid_to(self, addresses: Iterable[str]) -> dict[str, Order]:
         """Give the orders that these addresses belong to, by address."""
@@ -111,29 +88,13 @@ class Orders:
 
     async def save(self, moved: Sequence[tuple[Order, Order]]) -> None:
         """Write what changed of each; Stale when one has moved since it was read."""
-        payments: list[dict[str, Value]] = []
-        tickets: list[dict[str, Value]] = []
-        both: list[dict[str, Value]] = []
-        for before, after in moved:
-            if is_same_ticket(before, after):
-                row = payment_of(after)
-                payments.append(row)
-            elif is_same_payment(before, after):
-                row = ticket_of(after)
-                tickets.append(row)
-            else:
-                row = payment_of(after) | ticket_of(after)
-                both.append(row)
-            row["order_id"] = before.id
-            row["was"] = str(before.status)
-            row["status"] = str(after.status)
-        touched = 0
-        for statement, rows in (
-            (sql.SAVE_PAYMENT, payments),
-            (sql.SAVE_TICKET, tickets),
-            (sql.SAVE_BOTH, both),
-        ):
-            touched += await self._run.many(statement, rows)
+        touched = await self._run.many(
+            sql.SAVE,
+            [
+                changes_of(after) | {"order_id": before.id, "was": str(before.status)}
+                for before, after in moved
+            ],
+        )
         if touched != len(moved):
             raise Stale("an order has moved meanwhile")
 

@@ -68,6 +68,13 @@ class People:
             )
         ]
 
+    async def role(self, organization_id: str, user_id: str) -> Role | None:
+        """Return what a person is in an organization; None when not in it."""
+        rows = await self._run(
+            sql.ROLE, organization_id=organization_id, user_id=user_id
+        )
+        return Role(rows[0][0]) if rows else None
+
     async def count_owners(self, organization_id: str) -> int:
         """Count its owners."""
         rows = await self._run(sql.COUNT_OWNERS, organization_id=organization_id)

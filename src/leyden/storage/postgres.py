@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from leyden import logs
 from leyden.errors import DatabaseAway, Stale, Violated
 from leyden.storage.columns import Columns
-from leyden.storage.nouns import Nouns, Take
+from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Row, Statement, Value, Wake
 
 _POOL_SIZE = 16
@@ -43,12 +43,7 @@ def _translating() -> Iterator[None]:
     cancelled_before = task.cancelling() if task else 0
     try:
         yield
-    except (
-        errors.SerializationFailure,
-        errors.DeadlockDetected,
-        # Another statement of this transaction failed, beside this one: it knows why.
-        errors.InFailedSqlTransaction,
-    ) as error:
+    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
         raise Stale from error
     except errors.IntegrityError as error:
         raise Violated(str(error)) from error
@@ -127,7 +122,6 @@ class PostgresDatabase:
         self._columns = Columns()
         self.reader = Nouns(_Reading(pool, self._columns))
         self._listeners: list[Wake] = []
-        self._takers: dict[str, Take] = {}
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
 
     @classmethod
@@ -149,10 +143,6 @@ class PostgresDatabase:
         """Call `wake` after each commit, here or on another machine, that says so."""
         self._listeners.append(wake)
 
-    def hand(self, kind: str, take: Take) -> None:
-        """Let `take` claim tasks of a kind in the transaction that makes them due."""
-        self._takers[kind] = take
-
     def edition(self) -> None:
         """Give none: asking would be one more question to another machine."""
         return
@@ -166,14 +156,10 @@ class PostgresDatabase:
                 connection.transaction(),
             ):
                 run = _Statements(connection, self._columns)
-                yield (tx := Nouns(run))
-                taken = run.woken & self._takers.keys()
-                begin = [await self._takers[kind](tx) for kind in taken]
+                yield Nouns(run)
                 if run.woken:
                     kinds = "\n".join(sorted(run.woken))
                     await connection.execute(_NOTIFY, (_CHANNEL, kinds))
-        for each in begin:
-            each()
 
     async def _hear(self) -> None:
         while True:

@@ -23,6 +23,7 @@ class Receiver(Struct, frozen=True, kw_only=True):
     """A node's receiver."""
 
     node_id: str
+    organization_id: str
     api: str
     url: str
     sealed_secret: bytes
@@ -76,9 +77,10 @@ class Receivers:
 
 
 def _receiver(node_id: str, row: Row) -> Receiver:
-    api, settings, secret, old, until, failing_since, pause = row
+    organization_id, api, settings, secret, old, until, failing_since, pause = row
     return Receiver(
         node_id=node_id,
+        organization_id=organization_id,
         api=api,
         url=_read_settings(settings).webhook,
         sealed_secret=secret,

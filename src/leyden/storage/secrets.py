@@ -13,7 +13,6 @@ that is moved to another row or column does not open.
 import base64
 import hmac
 import json
-import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.values import Struct
 
 _VERSION = b"\x01"
@@ -87,18 +87,7 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
         ],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(kept, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_private(path, json.dumps(kept))
 
 
 class Sealer:

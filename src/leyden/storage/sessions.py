@@ -7,6 +7,8 @@ from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Row, Run
 from leyden.storage.written import sessions as sql
 
+KEPT = 50  # of one person
+
 
 class Sessions:
     """The rows of session and sign_in_failure."""
@@ -28,6 +30,10 @@ class Sessions:
             address=session.address,
             browser=session.browser,
         )
+
+    async def bound(self, user_id: str) -> None:
+        """End all of a person's sessions but the latest used ones."""
+        await self._run(sql.BOUND, whose=user_id, kept=KEPT)
 
     async def find(self, digest: bytes) -> Session | None:
         """Give the session with this digest, however old it is."""

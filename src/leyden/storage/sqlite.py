@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 
 from leyden.errors import DatabaseAway, SetupError
-from leyden.storage.nouns import Nouns, Take
+from leyden.storage.nouns import Nouns
 from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_rows import Rows
 from leyden.storage.sqlite_statements import WritingStatements, in_thread, translated
@@ -91,8 +91,6 @@ class _Turn(Struct, eq=False):
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
     durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
-    # What was claimed in it begins once it is durable, even if nobody waits for that.
-    begin: list[Callable[[], None]] = field(default_factory=list)
 
 
 class _Transaction:
@@ -104,13 +102,11 @@ class _Transaction:
         run: WritingStatements,
         turns: "asyncio.Queue[_Turn | None]",
         wake: Callable[[set[str]], None],
-        takers: Mapping[str, Take],
     ) -> None:
         self._execute = connection.execute
         self._run = run
         self._turns = turns
         self._wake = wake
-        self._takers = takers
 
     async def __aenter__(self) -> Nouns:
         if _inside.get():
@@ -137,7 +133,7 @@ class _Transaction:
         landed = False
         try:
             if error is None:
-                landed = await self._release()
+                landed = self._release()
             else:
                 self._roll_back()
         except sqlite3.Error as failure:
@@ -152,10 +148,8 @@ class _Transaction:
             if self._run.woken:
                 self._wake(self._run.woken)
 
-    async def _release(self) -> bool:
+    def _release(self) -> bool:
         try:
-            for kind in self._run.woken & self._takers.keys():
-                self._turn.begin.append(await self._takers[kind](Nouns(self._run)))
             self._execute("RELEASE step")
         except BaseException:
             self._roll_back()
@@ -185,20 +179,15 @@ class SqliteDatabase:
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
         self._writer = asyncio.create_task(self._write(), name="sqlite writer")
         self._listeners: list[Wake] = []
-        self._takers: dict[str, Take] = {}
 
     def listen(self, wake: Wake) -> None:
         """Call `wake` after each commit of this process that made tasks due."""
         self._listeners.append(wake)
 
-    def hand(self, kind: str, take: Take) -> None:
-        """Let `take` claim tasks of a kind in the transaction that makes them due."""
-        self._takers[kind] = take
-
     def transaction(self) -> "_Transaction":
         """Wait for a turn, run the block, return once it is on disk."""
         run = WritingStatements(self._writing, self._rows, self._thread)
-        return _Transaction(self._writing, run, self._turns, self._wake, self._takers)
+        return _Transaction(self._writing, run, self._turns, self._wake)
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:
@@ -249,8 +238,6 @@ class SqliteDatabase:
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)
-                for begin in turn.begin:
-                    begin()
 
     async def _in_thread(self, sql: str) -> None:
         await in_thread(self._thread, lambda: self._writing.execute(sql))

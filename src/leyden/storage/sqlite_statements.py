@@ -70,14 +70,7 @@ class WritingStatements(Statements):
         super().__init__(connection)
         self._rows = rows
         self._thread = thread
-        self._running = 0  # in the thread; what comes meanwhile runs after it
         self.woken: set[str] = set()
-
-    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        """Run it once."""
-        if self._running:
-            return await self._hop(lambda: self._once(statement, values))
-        return self._once(statement, values)
 
     async def many(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
@@ -85,16 +78,9 @@ class WritingStatements(Statements):
         """Run it for each set of values; give how many rows it touched."""
         if not values:
             return 0
-        if self._running or len(values) >= _WORTH_A_HOP:
-            return await self._hop(lambda: self._all(statement, values))
+        if len(values) >= _WORTH_A_HOP:
+            return await in_thread(self._thread, lambda: self._all(statement, values))
         return self._all(statement, values)
-
-    async def _hop(self, run: Callable[[], T]) -> T:
-        self._running += 1
-        try:
-            return await in_thread(self._thread, run)
-        finally:
-            self._running -= 1
 
     def _all(self, statement: Statement, values: Sequence[Mapping[str, Value]]) -> int:
         touched = 0

@@ -121,6 +121,8 @@ tasks = Table(
     Column("fence", BigInteger, nullable=False),  # rises with every claim
     Column("asked", BigInteger, nullable=False),  # rises with every put
     Column("attempts", Integer, nullable=False),
+    # The process that claimed it last; "" where nobody asks.
+    Column("holder", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("kind", "key"),
     Index("ix_task_kind_due", "kind", "due"),
 )

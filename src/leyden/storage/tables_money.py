@@ -83,6 +83,13 @@ orders = Table(
     ),
     Index("ix_channel_order_organization_id", "organization_id", "created", "id"),
 )
+_is_unpaid = orders.c.status == str(Status.WAITING_PAYMENT)
+Index(
+    "ix_channel_order_unpaid",
+    orders.c.organization_id,
+    sqlite_where=_is_unpaid,
+    postgresql_where=_is_unpaid,
+)
 # What has not ended: few, however many have. One index for each, because neither
 # database sees that `status = 'created'` lies within a list of words.
 for _status in Status:

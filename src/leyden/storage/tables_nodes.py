@@ -54,6 +54,8 @@ nodes = Table(
     Column("expires", BigInteger),
     Column("edition", BigInteger, nullable=False),
     Column("settings", Text, nullable=False),  # JSON, without the secrets
+    # 1 once its lnd was seen to have one; it is not started without, unless told to.
+    Column("has_wallet", Integer, nullable=False, server_default="0"),
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),
@@ -101,6 +103,18 @@ commands = Table(
     Column("actor", Text, nullable=False),
     one_of("action", Action),
     Index("ix_node_command_node_id", "node_id", "id"),
+)
+
+# How far the log of a node's lnd was read; lnd/tail.py says what makes a place.
+log_places = Table(
+    "node_log_place",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("inode", BigInteger, nullable=False),
+    Column("byte", BigInteger, nullable=False),  # -1: the end, wherever that is
+    Column("head", LargeBinary, nullable=False),
+    Column("rotated", Integer, nullable=False),
+    Column("edition", Integer, nullable=False),
 )
 
 seeds = Table(

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
-from leyden.errors import Stale
-from leyden.storage.statements import Run
+from leyden.errors import Lost, Stale
+from leyden.storage.homes import Hold
+from leyden.storage.statements import Row, Run
 from leyden.storage.written import tasks as sql
 from leyden.values import Struct
 
@@ -34,6 +35,16 @@ class Claim(Struct, frozen=True, kw_only=True):
             "task_key": self.key,
             "held_fence": self.fence,
         }
+
+
+class Shards(Struct, frozen=True, kw_only=True):
+    """How nodes are shared out among those who watch them: by the rest of their slot.
+
+    Each shard is a task of this kind, whose key is its number.
+    """
+
+    kind: str
+    number: int
 
 
 class Tasks:
@@ -60,32 +71,83 @@ class Tasks:
         self, kind: str, *, now: datetime, until: datetime, most: int
     ) -> list[Claim]:
         """Take what is due and nobody's, the most overdue first."""
-        rows = await self._run(
-            sql.CLAIM, kind=kind, now=to_us(now), until=to_us(until), most=most
-        )
-        dues = {row[-1]: from_us(row[-1]) for row in rows}  # most are put together
-        claims = [
-            Claim(
+        return _claims(
+            await self._run(
+                sql.CLAIM,
                 kind=kind,
-                key=key,
-                fence=fence,
-                asked=asked,
-                attempts=attempts,
-                due=dues[due],
+                now=to_us(now),
+                until=to_us(until),
+                most=most,
+                holder="",
             )
-            for kind, key, fence, asked, attempts, due in rows
-        ]
-        return sorted(claims, key=lambda claim: claim.due)
+        )
+
+    async def claim_at_home(
+        self, kind: str, hold: Hold, *, now: datetime, until: datetime, most: int
+    ) -> list[Claim]:
+        """Take what is due; nothing where the nodes belong to another home."""
+        return _claims(
+            await self._run(
+                sql.CLAIM_AT_HOME,
+                kind=kind,
+                now=to_us(now),
+                until=to_us(until),
+                most=most,
+                holder=hold.holder,
+                home_identity=hold.identity,
+                home_place=hold.place,
+            )
+        )
+
+    async def claim_watched(
+        self,
+        kind: str,
+        hold: Hold,
+        shards: Shards,
+        *,
+        now: datetime,
+        until: datetime,
+        most: int,
+    ) -> list[Claim]:
+        """Take what is due of the nodes whose shards this process holds."""
+        return _claims(
+            await self._run(
+                sql.CLAIM_WATCHED,
+                kind=kind,
+                now=to_us(now),
+                until=to_us(until),
+                most=most,
+                holder=hold.holder,
+                home_identity=hold.identity,
+                home_place=hold.place,
+                watch_kind=shards.kind,
+                shards=shards.number,
+            )
+        )
 
     async def next_due(self, kind: str, *, now: datetime) -> datetime | None:
         """Say when there is next something to claim."""
         rows = await self._run(sql.NEXT, kind=kind, now=to_us(now))
         return from_us(rows[0][0]) if rows else None
 
+    async def next_due_watched(
+        self, kind: str, hold: Hold, shards: Shards, *, now: datetime
+    ) -> datetime | None:
+        """Say when there is next something to claim of the nodes this process has."""
+        rows = await self._run(
+            sql.NEXT_WATCHED,
+            kind=kind,
+            now=to_us(now),
+            holder=hold.holder,
+            watch_kind=shards.kind,
+            shards=shards.number,
+        )
+        return from_us(rows[0][0]) if rows else None
+
     async def check(self, claim: Claim) -> None:
         """Go on only if the task is still ours; on PostgreSQL this locks the row."""
         if not await self._run(sql.CHECK, **claim.held):
-            raise Stale(f"{claim.kind} {claim.key}: someone else has it now")
+            raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
 
     async def end(self, claim: Claim) -> None:
         """Take the task off, unless it was put again meanwhile: then it runs again."""
@@ -125,3 +187,23 @@ class Tasks:
     async def extend(self, claim: Claim, *, until: datetime) -> bool:
         """Hold it longer; False when it is no longer ours."""
         return bool(await self._run(sql.EXTEND, **claim.held, until=to_us(until)))
+
+    async def stand(self, claim: Claim, *, until: datetime) -> bool:
+        """Hold for longer what goes on as long as it is held; False when it is lost."""
+        return bool(await self._run(sql.STAND, **claim.held, until=to_us(until)))
+
+
+def _claims(rows: Sequence[Row]) -> list[Claim]:
+    dues = {row[-1]: from_us(row[-1]) for row in rows}  # most are put together
+    claims = [
+        Claim(
+            kind=kind,
+            key=key,
+            fence=fence,
+            asked=asked,
+            attempts=attempts,
+            due=dues[due],
+        )
+        for kind, key, fence, asked, attempts, due in rows
+    ]
+    return sorted(claims, key=lambda claim: claim.due)

@@ -8,7 +8,7 @@ from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import Refused
 from leyden.services import passkeys, person
-from leyden.web.node import picture
+from leyden.web.pictures import secret_qr
 from leyden.web.visits import Visit, go
 
 Again = Callable[[Visit, Refused], Awaitable[Response]]
@@ -59,9 +59,8 @@ async def offer_authenticator(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return visit.render(
-        "account/authenticator.html", words=words, qr=picture(address), wrong=""
-    )
+    drawn = await secret_qr(visit, address)
+    return visit.render("account/authenticator.html", words=words, qr=drawn)
 
 
 async def confirm_authenticator(visit: Visit) -> Response:
@@ -126,8 +125,7 @@ async def _code_again(visit: Visit, wrong: Refused) -> Response:
         "account/authenticator.html",
         words="",
         qr="",
-        wrong=wrong.message,
-        status=wrong.status,
+        refused=wrong,
     )
 
 
@@ -139,8 +137,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         sessions=await person.sessions(visit.platform, visit.who),
         has_authenticator=await person.has_authenticator(visit.platform, visit.who),
         done=DONE.get(visit.query.text("done"), ""),
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
         passkeys=kept,
         known=" ".join(bytes_to_base64url(each.id) for each in kept),
         challenge=bytes_to_base64url(challenge),

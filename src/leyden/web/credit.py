@@ -77,8 +77,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         entries=entries,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
         done="The coupon is credit now." if visit.query.text("done") else "",
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 

@@ -5,7 +5,8 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
-from leyden.errors import TooMany, Unauthorized
+from leyden.domain.sign_in import Session
+from leyden.errors import Refused, TooMany, Unauthorized
 from leyden.services import passkeys, sign_in
 from leyden.web.visits import SIGN_IN, Visit, go, ours
 
@@ -40,18 +41,15 @@ async def enter(visit: Visit) -> Response:
             visit.form.secret("password"),
             address=visit.address,
             browser=visit.browser,
+            known=visit.cookies.browser,
             now=visit.now,
         )
     except (Unauthorized, TooMany) as error:
-        return _asked(
-            visit, email=email, next_=next_, wrong=error.message, status=error.status
-        )
-    lives_s = int((session.expires - visit.now).total_seconds())
+        return _asked(visit, email=email, next_=next_, refused=error)
     if session.whole:
-        response = go(ours(next_))
-    else:
-        response = go(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
-    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
+        return await begun(visit, session, cookie, then=next_)
+    response = go(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
+    _keep(visit, response, session, cookie)
     return response
 
 
@@ -69,11 +67,8 @@ async def enter_by_passkey(visit: Visit) -> Response:
             now=visit.now,
         )
     except Unauthorized as error:
-        return _asked(visit, next_=next_, wrong=error.message, status=error.status)
-    response = go(ours(next_))
-    lives_s = int((session.expires - visit.now).total_seconds())
-    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
-    return response
+        return _asked(visit, next_=next_, refused=error)
+    return await begun(visit, session, cookie, then=next_)
 
 
 async def ask_code(visit: Visit) -> Response:
@@ -90,14 +85,29 @@ async def enter_code(visit: Visit) -> Response:
     next_ = visit.form.text("next")
     try:
         session, cookie = await sign_in.second_factor(
-            visit.platform, visit.half, visit.form.text("code"), now=visit.now
+            visit.platform,
+            visit.half,
+            visit.form.text("code"),
+            known=visit.cookies.browser,
+            now=visit.now,
         )
     except (Unauthorized, TooMany) as error:
-        return _code_asked(visit, next_=next_, wrong=error.message, status=error.status)
-    response = go(ours(next_))
+        return _code_asked(visit, next_=next_, refused=error)
+    return await begun(visit, session, cookie, then=next_)
+
+
+async def begun(visit: Visit, session: Session, cookie: str, *, then: str) -> Response:
+    """Let the browser keep a session that is whole, and be known from now on."""
+    person = await visit.platform.database.reader.people.get(session.user_id)
+    response = go(ours(then))
+    _keep(visit, response, session, cookie)
+    visit.cookies.know(response, sign_in.known_browser(visit.platform, person.email))
+    return response
+
+
+def _keep(visit: Visit, response: Response, session: Session, cookie: str) -> None:
     lives_s = int((session.expires - visit.now).total_seconds())
     visit.cookies.begin_session(response, cookie, lives_s=lives_s)
-    return response
 
 
 async def leave(visit: Visit) -> Response:
@@ -113,17 +123,15 @@ def _asked(
     *,
     next_: str,
     email: str = "",
-    wrong: str = "",
     has_ended: bool = False,
-    status: int = 200,
+    refused: Refused | None = None,
 ) -> Response:
     return visit.render(
         "sign_in.html",
         email=email,
         next=next_,
-        wrong=wrong,
         has_ended=has_ended,
-        status=status,
+        refused=refused,
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)
         ),
@@ -132,6 +140,6 @@ def _asked(
 
 
 def _code_asked(
-    visit: Visit, *, next_: str, wrong: str = "", status: int = 200
+    visit: Visit, *, next_: str, refused: Refused | None = None
 ) -> Response:
-    return visit.render("second_factor.html", next=next_, wrong=wrong, status=status)
+    return visit.render("second_factor.html", next=next_, refused=refused)

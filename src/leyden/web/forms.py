@@ -2,14 +2,17 @@
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from leyden.errors import Forbidden, Malformed, NotJson, TooLarge
+from leyden.services.fair_pool import UPLOADS
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 _LARGEST = 256 * 1024
+_LARGE = 16 * 1024
 _MOST_FIELDS = 500
 _URLENCODED = "application/x-www-form-urlencoded"
 TOKEN = "token"  # noqa: S105  the name of a field
@@ -77,8 +80,14 @@ class Form:
         return [value for each, value in self._pairs if each == name]
 
 
-async def read(receive: Receive, headers: Mapping[str, str]) -> Form:
-    """Read a form that was sent as browsers do."""
+async def read(
+    receive: Receive, headers: Mapping[str, str], *, owner: str | None
+) -> Form:
+    """Read a form that was sent as browsers do; of a stranger a small one alone.
+
+    A large one is read beside the event loop, when its owner's turn comes.
+    """
+    largest = _LARGEST if owner else _LARGE
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _URLENCODED:
         raise NotJson(f"a form is sent as {_URLENCODED}")
@@ -90,11 +99,14 @@ async def read(receive: Receive, headers: Mapping[str, str]) -> Form:
             raise BrowserLeft
         part = message.get("body", b"")
         size += len(part)
-        if size > _LARGEST:
-            raise TooLarge(f"the form is larger than {_LARGEST // 1024} KiB")
+        if size > largest:
+            raise TooLarge(f"the form is larger than {largest // 1024} KiB")
         parts.append(part)
         if not message.get("more_body"):
-            return Form.parse(b"".join(parts))
+            parse = partial(Form.parse, b"".join(parts))
+            if owner and size > _LARGE:
+                return await UPLOADS.run(owner, parse)
+            return parse()
 
 
 def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from leyden.domain.accounts import Scope
 from leyden.domain.sign_in import Right
-from leyden.errors import Forbidden, Malformed, Refused
+from leyden.errors import Malformed, Refused
 from leyden.services import accounts
 from leyden.web.visits import Visit, go
 
@@ -22,15 +22,12 @@ async def show(visit: Visit) -> Response:
 async def create(visit: Visit) -> Response:
     """Make a key and show it, this once; sent again it says that it was shown."""
     form = visit.form
-    scopes = form.all_("scope")
-    if Scope.FLOW in scopes and not visit.may(Right.MONEY):
-        raise Forbidden("A key for channels spends money, which your role does not.")
     try:
         key, text = await accounts.create_key(
             visit.platform,
             visit.organization_id,
             name=form.text("name"),
-            scopes=scopes,
+            scopes=form.all_("scope"),
             expires=visit.now + timedelta(days=days)
             if (days := _days(visit))
             else None,
@@ -61,8 +58,7 @@ async def _shown(
         scopes=[s for s in Scope if s is not Scope.FLOW or visit.may(Right.MONEY)],
         once=str(uuid.uuid4()),
         name=name,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 

@@ -96,6 +96,5 @@ def _asked(
         networks=[each for each in Network if each in rules.networks],
         types=list(Type),
         catalogue=rules.catalogue,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

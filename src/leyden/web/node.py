@@ -2,20 +2,19 @@
 
 from collections.abc import Hashable
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-import segno
-from markupsafe import Markup
 from starlette.responses import Response
 
 from leyden.domain import versions
 from leyden.domain.node_moves import MOVES
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
-from leyden.errors import Malformed
+from leyden.errors import LeydenError, Malformed
 from leyden.services import connecting, housekeeping, node_commands, nodes
 from leyden.services.fleet import Fleet
 from leyden.web import changes as changing
+from leyden.web import pictures
 from leyden.web.charts import curves
 from leyden.web.fleet import fleet_of, may_change, node_root, which
 from leyden.web.visits import Visit, go
@@ -52,7 +51,7 @@ async def show(visit: Visit) -> Response:
         settings=view.settings,
         way=way,
         doors=fleet.rules.doors,
-        qr=picture(way.lndconnect),
+        qr=await pictures.qr(visit, way.lndconnect),
         usage=usage,
         traffic=traffic,
         up=_up(node, visit.now),
@@ -153,7 +152,12 @@ async def authority(visit: Visit) -> Response:
 
 
 def render(
-    visit: Visit, template: str, node: Node, *, status: int = 200, **shown: object
+    visit: Visit,
+    template: str,
+    node: Node,
+    *,
+    refused: LeydenError | None = None,
+    **shown: Any,
 ) -> Response:
     """Show one of a node's pages, with the frame they share."""
     allowed = {
@@ -163,21 +167,13 @@ def render(
     }
     return visit.render(
         template,
-        status=status,
+        refused=refused,
         node=node,
         root=node_root(visit),
         allowed=allowed,
         done=DONE.get(visit.query.text("done"), ""),
         **shown,
     )
-
-
-def picture(text: str) -> Markup:
-    """Draw a QR code, to stand in a page."""
-    drawn = segno.make(text, error="l", micro=False).svg_inline(
-        scale=1, border=2, omitsize=True, svgclass="qr", lineclass=None
-    )
-    return Markup(drawn)  # noqa: S704  segno wrote it; the text is in its squares
 
 
 def _up(node: Node, now: datetime) -> int:

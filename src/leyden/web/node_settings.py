@@ -74,8 +74,7 @@ def _settings(
         groups=(explained.FIRST, *explained.MORE),
         values=values,
         was=was,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -87,6 +86,5 @@ def _whitelist(
         "nodes/whitelist.html",
         view.node,
         typed=typed,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

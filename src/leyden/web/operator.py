@@ -6,9 +6,10 @@ from typing import Final
 
 from starlette.responses import Response
 
+from leyden.domain.quotas import WORDS, Quota
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Refused
-from leyden.services import accounts, corrections, credit, oversight
+from leyden.services import accounts, corrections, credit, oversight, quotas
 from leyden.services.corrections import Correction
 from leyden.services.verify import Broken
 from leyden.web.state_map import patches
@@ -91,6 +92,22 @@ async def set_limit(visit: Visit) -> Response:
     return go(f"{_URL}/organizations/{visit.path['id']}")
 
 
+async def set_quotas(visit: Visit) -> Response:
+    """Change what an organization may have; an empty field is the usual limit."""
+    form = visit.form
+    try:
+        await quotas.change(
+            visit.platform.database,
+            visit.path["id"],
+            {name: form.number(name) if form.text(name) else None for name in Quota},
+            actor=visit.who.actor,
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _organization(visit, wrong=error)
+    return go(f"{_URL}/organizations/{visit.path['id']}")
+
+
 async def coupons(visit: Visit) -> Response:
     """Show all coupons."""
     return await _coupons(visit)
@@ -149,8 +166,7 @@ async def _organizations(visit: Visit, wrong: Refused | None = None) -> Response
     return visit.render(
         "operator/organizations.html",
         organizations=found,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -160,9 +176,15 @@ async def _organization(visit: Visit, wrong: Refused | None = None) -> Response:
         "operator/organization.html",
         account=account,
         corrections=list(Correction),
+        quotas=await quotas.usage(
+            visit.platform.database,
+            quotas.limits(visit.platform.settings),
+            visit.path["id"],
+            now=visit.now,
+        ),
+        words=WORDS,
         once=str(uuid.uuid4()),
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -175,8 +197,7 @@ async def _coupons(visit: Visit, wrong: Refused | None = None) -> Response:
         coupons=found,
         organizations=await reader.accounts.list_(),
         more=found[-1].id if len(found) == _LINES else "",
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 

@@ -16,8 +16,8 @@ from leyden.errors import Away, Malformed, Refused, TreasuryAway
 from leyden.services import nodes, orders, tracking
 from leyden.services.shop import Shop
 from leyden.web import changes as changing
+from leyden.web import pictures
 from leyden.web.forms import Form
-from leyden.web.node import picture
 from leyden.web.visits import Visit, go
 
 _AT_A_TIME: Final = 50
@@ -75,9 +75,7 @@ async def quote(visit: Visit) -> Response:
         )
     except (Refused, Away) as error:
         return visit.render("channels/quote.html", priced=None, wrong=error.message)
-    return visit.render(
-        "channels/quote.html", priced=priced, credit_used=credit_used, wrong=""
-    )
+    return visit.render("channels/quote.html", priced=priced, credit_used=credit_used)
 
 
 async def create(visit: Visit) -> Response:
@@ -123,10 +121,14 @@ async def show(visit: Visit) -> Response:
         order=order,
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
-        invoice_qr=picture(f"lightning:{order.lightning_invoice}".upper())
+        invoice_qr=await pictures.qr(
+            visit, f"lightning:{order.lightning_invoice}".upper()
+        )
         if order.lightning_invoice
         else "",
-        address_qr=picture(_uri(order.onchain_address, order.to_be_paid))
+        address_qr=await pictures.qr(
+            visit, _uri(order.onchain_address, order.to_be_paid)
+        )
         if order.onchain_address
         else "",
         may_cancel=(order.status, Event.CANCELLED) in MOVES,
@@ -212,6 +214,5 @@ async def _asked(
         values=values,
         terms=terms,
         leases=[(blocks, blocks // _BLOCKS_A_WEEK) for blocks in auction.leases],
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

@@ -4,7 +4,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.services import purse
+from leyden.services import treasury_balance
 from leyden.web.state_map import patches
 from leyden.web.visits import Visit
 
@@ -30,7 +30,7 @@ async def money(visit: Visit) -> Response:
     shop = visit.platform.shop
     return visit.render(
         "operator/money.html",
-        purse=await purse.look(shop) if shop else None,
+        balance=await treasury_balance.look(shop) if shop else None,
         names=await _names(visit),
     )
 

@@ -183,7 +183,8 @@ class Site:
         _check_may(page, visit)
         visit.query = Form.parse(scope["query_string"])
         if scope["method"] == "POST":
-            visit.form = await forms.read(receive, headers)
+            owner = visit.somebody.person.id if visit.somebody else None
+            visit.form = await forms.read(receive, headers, owner=owner)
             # Reading may have taken its time: who was let in may have been put out.
             await self._recognise(visit)
             if _is_stranger(page, visit):

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from leyden.domain.accounts import Role
 from leyden.errors import Refused, Taken, TooMany
 from leyden.services import sign_in, team
+from leyden.web import entrance
 from leyden.web.visits import HOME, Visit, go
 
 
@@ -20,10 +21,10 @@ async def invite(visit: Visit) -> Response:
     try:
         invitation, word = await team.invite(
             visit.platform,
-            visit.who,
-            visit.here,
+            visit.organization_id,
             email=visit.form.text("email"),
             role=team.parse_role(visit.form.text("role")),
+            actor=visit.who.actor,
             now=visit.now,
         )
     except Refused as error:
@@ -36,9 +37,9 @@ async def withdraw(visit: Visit) -> Response:
     """End an invitation."""
     await team.withdraw(
         visit.platform,
-        visit.who,
         visit.organization_id,
         visit.form.text("invitation"),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
@@ -48,10 +49,10 @@ async def set_role(visit: Visit) -> Response:
     """Give somebody another role."""
     await team.set_role(
         visit.platform,
-        visit.who,
-        visit.here,
+        visit.organization_id,
         visit.form.text("user"),
         team.parse_role(visit.form.text("role")),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
@@ -61,9 +62,9 @@ async def remove(visit: Visit) -> Response:
     """Take somebody out of it."""
     await team.remove(
         visit.platform,
-        visit.who,
-        visit.here,
+        visit.organization_id,
         visit.form.text("user"),
+        actor=visit.who.actor,
         now=visit.now,
     )
     return go(f"{visit.root}/team")
@@ -99,10 +100,7 @@ async def join(visit: Visit) -> Response:
             browser=visit.browser,
             now=visit.now,
         )
-    response = go(HOME)
-    lives_s = int((session.expires - visit.now).total_seconds())
-    visit.cookies.begin_session(response, cookie, lives_s=lives_s)
-    return response
+    return await entrance.begun(visit, session, cookie, then=HOME)
 
 
 async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:
@@ -114,8 +112,7 @@ async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Respo
         organization=await reader.accounts.get(invitation.organization_id),
         word=word,
         sign_in=f"/app/sign-in?{urlencode({'next': _link(word)})}",
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
 
 
@@ -136,6 +133,5 @@ async def _shown(
             role for role in Role if role is not Role.OWNER or visit.here.role is role
         ],
         email=email,
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )

@@ -144,7 +144,7 @@ async def reseal(visit: Visit) -> Done:
     """Put backups under a new password in the place of the old."""
     try:
         anew = msgspec.json.decode(visit.form.text("anew"), type=list[Anew])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         raise Malformed("anew: must be a list of backups") from None
     await resealing.reseal(
         fleet_of(visit),

@@ -9,7 +9,7 @@ from jinja2 import Environment
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
-from leyden.errors import Unauthorized
+from leyden.errors import LeydenError, Unauthorized
 from leyden.services.platform import Platform
 from leyden.values import Struct
 from leyden.web.closing import Closing
@@ -70,12 +70,25 @@ class Visit(Struct, kw_only=True):
         """Tell whether whoever is there may do this here."""
         return self.place is not None and self.place.may(right)
 
-    def render(self, template: str, *, status: int = 200, **shown: Any) -> Response:
-        """Show a page."""
+    def render(
+        self,
+        template: str,
+        *,
+        status: int = 200,
+        refused: LeydenError | None = None,
+        **shown: Any,
+    ) -> Response:
+        """Show a page; with what was refused, and for how long, where something was."""
+        if refused is not None:
+            status = refused.status
+            shown["wrong"] = refused.message
         text = self.templates.get_template(template).render(
-            visit=self, Right=Right, **shown
+            **{"visit": self, "Right": Right, "wrong": "", **shown}
         )
-        return HTMLResponse(text, status_code=status)
+        response = HTMLResponse(text, status_code=status)
+        if refused is not None and refused.retry_after_s is not None:
+            response.headers["retry-after"] = str(refused.retry_after_s)
+        return response
 
 
 Handler = Callable[[Visit], Awaitable[Response]]

@@ -35,7 +35,7 @@ async def readdress(visit: Visit) -> Response:
 
 
 async def test(visit: Visit) -> Response:
-    """Tell the receiver the node's present status, now."""
+    """Send the receiver a status, now."""
     try:
         await webhooks.test(_courier(visit), *which(visit))
     except Refused as error:
@@ -46,7 +46,10 @@ async def test(visit: Visit) -> Response:
 async def redeliver(visit: Visit) -> Response:
     """Send an event once more."""
     event_id = visit.form.text("delivery")
-    await webhooks.redeliver(_courier(visit), *which(visit), event_id)
+    try:
+        await webhooks.redeliver(_courier(visit), *which(visit), event_id)
+    except Refused as error:
+        return await _shown(visit, wrong=error)
     return go(f"{node_root(visit)}/webhook?done=sent")
 
 
@@ -67,7 +70,7 @@ async def _shown(
         most=_AT_A_TIME,
     )
     full = len(overview.deliveries) == _AT_A_TIME
-    return node.render(
+    response = node.render(
         visit,
         "nodes/webhook.html",
         view.node,
@@ -76,9 +79,11 @@ async def _shown(
         deliveries=overview.deliveries,
         older=overview.deliveries[-1].event.position if full else 0,
         secret=view.settings["webhook_secret"],
-        wrong=wrong.message if wrong else "",
-        status=wrong.status if wrong else 200,
+        refused=wrong,
     )
+    if wrong is not None and wrong.retry_after_s is not None:
+        response.headers["retry-after"] = str(wrong.retry_after_s)
+    return response
 
 
 def _courier(visit: Visit) -> Courier:

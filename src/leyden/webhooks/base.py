@@ -22,6 +22,6 @@ class Line(Protocol):
 class Sender(Protocol):
     """Opens lines."""
 
-    def open(self, url: str) -> AbstractAsyncContextManager[Line]:
-        """Open a line; nobody is called before there is something to send."""
+    def open(self, url: str, organization_id: str) -> AbstractAsyncContextManager[Line]:
+        """Open a line for an organization; call nobody before there is an event."""
         ...

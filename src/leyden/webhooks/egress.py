@@ -10,11 +10,12 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
 
-from leyden.domain.addresses import Address, Network, is_public, plain
+from leyden.domain.addresses import Address, Network, Reach, plain
 from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
 
-LookUp = Callable[[str, int], Awaitable[Sequence[str]]]
+# Whose look-up it is comes last: everybody has a share of their own.
+LookUp = Callable[[str, int, str], Awaitable[Sequence[str]]]
 
 
 class Egress:
@@ -33,28 +34,22 @@ class Egress:
         forbidden: Iterable[Network] = (),
     ) -> None:
         self._look_up = look_up
-        self._exceptions = tuple(exceptions)
-        self._forbidden = tuple(forbidden)
+        self._reach = Reach(exceptions=tuple(exceptions), forbidden=tuple(forbidden))
         # The answer for one address never changes while this object lives.
         self._check = lru_cache(10_000)(self._judge)
 
     def permits(self, address: Address) -> bool:
         """Tell whether this very address may be called."""
-        address = plain(address)
-        if any(address in network for network in self._forbidden):
-            return False
-        return is_public(address) or any(
-            address in network for network in self._exceptions
-        )
+        return self._reach.permits(address)
 
-    async def addresses(self, endpoint: Endpoint) -> list[str]:
-        """Give the addresses to connect to, as numbers: what was checked is called.
+    async def addresses(self, endpoint: Endpoint, organization_id: str) -> list[str]:
+        """Return the addresses to connect to, as numbers: what was checked is called.
 
         One address that may not be called spoils them all: an honest name has none.
         The refusal does not tell the address, which may be a secret of this network.
         """
         found = (
-            await self._look_up(endpoint.host, endpoint.port)
+            await self._look_up(endpoint.host, endpoint.port, organization_id)
             if endpoint.is_name
             else [endpoint.host]
         )

@@ -1,68 +1,123 @@
-"""Names looked up so that a slow one delays nobody else.
+"""Receivers' names, looked up without threads: a dead one takes nothing from others.
 
-The C library's look-up blocks a thread and cannot be called off: a name server that
-never answers holds its thread for some 20 s. So a name that was slow once is looked
-up in a lane of its own from then on, until it is quick again.
+The C library's look-up blocks a thread for some 20 s when no name server answers, and
+cannot be called off: a few dozen dead names took all threads from everybody. c-ares
+waits for any number of answers on one socket, reads /etc/hosts and /etc/resolv.conf as
+the C library does, and notices when they change. See docs/decisions/0041.
 """
 
 import asyncio
+import contextlib
 import socket
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
-_MOST_SLOW_NAMES = 10_000
+if TYPE_CHECKING:
+    import pycares
 
-SystemLookUp = Callable[[str, int], list[str]]
-
-
-def system_look_up(host: str, port: int) -> list[str]:
-    """Ask the system: /etc/hosts, DNS, whatever the machine is set to."""
-    # As bytes, so that Python does not put the name through its IDNA tables.
-    found = socket.getaddrinfo(
-        host.encode("ascii"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-    )
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+# Look-ups of one organization under way at a time; its others wait, nobody else's do.
+AT_ONCE = 64
+LONGEST_S = 5.0
+# c-ares asks again after this long, then after twice as long, and so on. A resolver
+# that is still looking itself has the answer ready when it is asked again.
+_FIRST_TRY_S = 0.5
+_TRIES = 5
 
 
 class Names:
-    """Looks names up in threads."""
+    """Looks names up, each organization's beside everybody else's.
+
+    `servers` and `port` take the place of the name servers in /etc/resolv.conf.
+    """
 
     def __init__(
         self,
-        look_up: SystemLookUp = system_look_up,
         *,
-        threads: int = 32,
-        slow_threads: int = 8,
-        slow_s: float = 1.0,
-        longest_s: float = 5.0,
+        servers: Sequence[str] = (),
+        port: int | None = None,
+        at_once: int = AT_ONCE,
+        longest_s: float = LONGEST_S,
     ) -> None:
-        self._system = look_up
-        self._quick = ThreadPoolExecutor(threads, thread_name_prefix="names")
-        self._slow = ThreadPoolExecutor(slow_threads, thread_name_prefix="slow-names")
-        self._slow_s = slow_s
+        self._servers = servers
+        self._port = port
+        self._at_once = at_once
         self._longest_s = longest_s
-        self._slow_names: OrderedDict[str, None] = OrderedDict()
+        self._channel: pycares.Channel | None = None
+        self._opening = asyncio.Lock()
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = (
+            WeakValueDictionary()
+        )
 
-    async def look_up(self, host: str, port: int) -> list[str]:
-        """Give all addresses of the name; TimeoutError when that takes too long."""
-        lane = self._slow if host in self._slow_names else self._quick
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+    async def look_up(self, host: str, port: int, organization_id: str) -> list[str]:
+        """Return all addresses of the name; raise gaierror where there are none.
+
+        A name whose servers do not answer in time has none.
+        """
+        channel = self._channel or await self._open()
+        share = self._shares.get(organization_id)
+        if share is None:
+            share = self._shares[organization_id] = asyncio.Semaphore(self._at_once)
         try:
-            async with asyncio.timeout(self._longest_s):
-                return await loop.run_in_executor(lane, self._system, host, port)
-        finally:
-            self._remember(host, slow=loop.time() - begun > self._slow_s)
+            async with share, asyncio.timeout(self._longest_s):
+                return await _ask(channel, host, port)
+        except TimeoutError:
+            raise socket.gaierror(socket.EAI_AGAIN, "no name server answers") from None
 
-    def _remember(self, host: str, *, slow: bool) -> None:
-        self._slow_names.pop(host, None)
-        if slow:
-            self._slow_names[host] = None
-            if len(self._slow_names) > _MOST_SLOW_NAMES:
-                self._slow_names.popitem(last=False)
+    async def _open(self) -> "pycares.Channel":
+        async with self._opening:
+            if self._channel is None:
+                # The first time this takes a tenth of a second: not on the loop.
+                self._channel = await asyncio.to_thread(
+                    _channel, self._servers, self._port
+                )
+            return self._channel
 
     def close(self) -> None:
-        """Let go of the threads; those that still wait end by themselves."""
-        self._quick.shutdown(wait=False, cancel_futures=True)
-        self._slow.shutdown(wait=False, cancel_futures=True)
+        """Stop asking; look-ups under way fail."""
+        if self._channel is not None:
+            self._channel.close()
+
+
+def _channel(servers: Sequence[str], port: int | None) -> "pycares.Channel":
+    import pycares  # noqa: PLC0415  a tenth of a start, where no webhook is sent
+
+    return pycares.Channel(
+        servers=servers or None,
+        udp_port=port,
+        tcp_port=port,
+        timeout=_FIRST_TRY_S,
+        tries=_TRIES,
+    )
+
+
+async def _ask(channel: "pycares.Channel", host: str, port: int) -> list[str]:
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[list[str]] = loop.create_future()
+
+    def take(found: Any, error: int | None) -> None:
+        """Hand the answer over; c-ares calls this in a thread of its own."""
+        with contextlib.suppress(RuntimeError):  # the loop may have ended meanwhile
+            loop.call_soon_threadsafe(partial(_settle, answered, found, error))
+
+    channel.getaddrinfo(
+        # As bytes, so that nobody puts the name through IDNA tables.
+        host.encode("ascii"),  # type: ignore[arg-type]
+        port,
+        type=socket.SOCK_STREAM,
+        proto=socket.IPPROTO_TCP,
+        callback=take,
+    )
+    return await answered
+
+
+def _settle(answered: asyncio.Future[list[str]], found: Any, error: int | None) -> None:
+    if answered.done():
+        return  # whoever asked has given up
+    addresses = [each.addr[0].decode() for each in found.nodes] if found else []
+    if error is not None or not addresses:
+        reason = socket.gaierror(socket.EAI_NONAME, "no such name")
+        answered.set_exception(reason)
+    else:
+        answered.set_result(list(dict.fromkeys(addresses)))

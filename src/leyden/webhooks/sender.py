@@ -62,14 +62,14 @@ class HttpSender:
         self._tls = tls
         self._deadline_s = deadline_s
 
-    def open(self, url: str) -> "HttpLine":
+    def open(self, url: str, organization_id: str) -> "HttpLine":
         """Open a line; the connection is made with the first event."""
-        return HttpLine(self, url, self._deadline_s)
+        return HttpLine(self, url, organization_id, self._deadline_s)
 
-    async def connect(self, url: str) -> tuple[Endpoint, Wire]:
+    async def connect(self, url: str, organization_id: str) -> tuple[Endpoint, Wire]:
         """Connect to a receiver that may be called, at the first address that does."""
         endpoint = parse(url, self._allowed)
-        addresses = await self._egress.addresses(endpoint)
+        addresses = await self._egress.addresses(endpoint, organization_id)
         *others, last = addresses[:_MOST_ADDRESSES]
         for address in others:
             try:
@@ -104,9 +104,12 @@ class HttpSender:
 class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
     """A connection to one receiver, made when needed and kept while it is good."""
 
-    def __init__(self, sender: HttpSender, url: str, deadline_s: float) -> None:
+    def __init__(
+        self, sender: HttpSender, url: str, organization_id: str, deadline_s: float
+    ) -> None:
         self._sender = sender
         self._url = url
+        self._organization_id = organization_id
         self._deadline_s = deadline_s
         self._connected: tuple[Endpoint, Wire] | None = None
 
@@ -154,7 +157,7 @@ class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
             with contextlib.suppress(Closed, ConnectionError):
                 return await self._ask(*self._connected, headers, body)
         self.close()
-        self._connected = await self._sender.connect(self._url)
+        self._connected = await self._sender.connect(self._url, self._organization_id)
         return await self._ask(*self._connected, headers, body)
 
     async def _ask(

@@ -27,6 +27,7 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from tests.api.conftest import Caller
 from tests.conftest import NOW
+from tests.services.plenty import PLENTY
 
 PRICE = 16_163  # of a million sat for two weeks; tests/domain/test_pricing.py
 UNKNOWN = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
@@ -116,10 +117,10 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         database=db,
         sealer=sealer,
         payments=payments,
-        till=payments,
+        treasury=payments,
         market=market,
         clock=lambda: now[0],
-        rules=Rules(answer_waits=timedelta(seconds=2)),
+        rules=Rules(answer_waits=timedelta(seconds=2), quotas=PLENTY),
     )
     worker = Worker(db, shop_lanes(shop), clock=shop.clock)
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]

@@ -53,6 +53,7 @@ async def test_nothing_yet_is_a_headline(alice: Caller) -> None:
     answer = await alice.get(PATH)
     assert answer.body == b"id,time,what,source,target,amount,order_id,note\r\n"
     assert answer.headers["content-disposition"] == 'attachment; filename="ledger.csv"'
+    assert answer.headers["cache-control"] == "no-store"
 
 
 async def test_it_holds_more_than_a_page(alice: Caller, world: World) -> None:

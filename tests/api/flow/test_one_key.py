@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -76,7 +76,7 @@ async def test_while_the_first_is_under_way_the_second_is_told_so(
         await ask(platform, alice, request=b"another", run=never)
 
 
-async def test_whoever_is_silent_for_a_minute_has_died_and_says_nothing_any_more(
+async def test_whoever_is_silent_for_seconds_has_died_and_says_nothing_any_more(
     platform: Platform, alice: Caller
 ) -> None:
     under = platform.sealer.digest(KEY, purpose="saved answer")
@@ -92,12 +92,73 @@ async def test_whoever_is_silent_for_a_minute_has_died_and_says_nothing_any_more
         )
     if not database.is_alone:
         with pytest.raises(Conflict, match="still under way"):
-            await ask(platform, alice, run=never, later=timedelta(seconds=59))
-    assert await ask(platform, alice, later=timedelta(seconds=61)) == MADE
+            await ask(platform, alice, run=never, later=timedelta(seconds=4))
+    assert await ask(platform, alice, later=timedelta(seconds=6)) == MADE
     async with database.transaction() as tx:  # it wakes up
         await tx.answers.save(of, under, holder=dead, status=200, body=b"late")
         await tx.answers.drop(of, under, holder=dead)
     assert await ask(platform, alice, run=never, later=timedelta(seconds=62)) == MADE
+
+
+async def test_whoever_takes_its_time_is_not_taken_for_dead(
+    platform: Platform, alice: Caller, world: World
+) -> None:
+    principal = Principal(alice.organization_id, "a key", frozenset(), None)
+    under = platform.sealer.digest(KEY, purpose="saved answer")
+
+    async def heard_of() -> datetime:
+        """Return when the one who answers was last heard of, as any replica sees it."""
+        async with platform.database.transaction() as tx:
+            saved = await tx.answers.claim(
+                alice.organization_id,
+                under,
+                request=REQUEST,
+                now=NOW,
+                expires=NOW + timedelta(days=1),
+                holder="another process",
+            )
+        assert saved is not None
+        return saved.started
+
+    async def run() -> Answer:
+        assert await heard_of() == NOW
+        for minutes in (1, 2):
+            world.later(minutes=1)
+            async with asyncio.timeout(10):
+                while await heard_of() < NOW + timedelta(minutes=minutes):
+                    await asyncio.sleep(0.01)
+        return MADE
+
+    answer = await idempotency.answer_once(
+        platform,
+        principal,
+        KEY,
+        REQUEST,
+        now=NOW,
+        run=run,
+        renewed_every_s=0.01,
+    )
+    assert answer == MADE
+    assert await ask(platform, alice, run=never) == MADE
+
+
+async def test_a_request_that_was_cut_off_here_leaves_its_key_at_once(
+    platform: Platform, alice: Caller
+) -> None:
+    begun = asyncio.Event()
+
+    async def run() -> Answer:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    asking = asyncio.create_task(ask(platform, alice, run=run))
+    await begun.wait()
+    with pytest.raises(Conflict, match="still under way"):
+        await ask(platform, alice, run=never, later=timedelta(days=0.9))
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert await ask(platform, alice) == MADE
 
 
 async def test_what_failed_leaves_the_key_free(

@@ -155,4 +155,5 @@ class TestWithFewRequestsAMinute:
     ) -> None:
         assert (await alice.get(nodes)).status == 200
         assert [(await nobody.get(nodes)).status for _ in range(4)] == [401] * 3 + [429]
-        assert (await alice.get(nodes)).status == 429
+        # A good key from there is heard all the same, and what is known of it is said.
+        assert (await alice.get(nodes)).status == 200

@@ -101,6 +101,32 @@ async def test_a_deleted_node_is_gone_and_its_name_free(
     assert again.json()["node_id"] != node["node_id"]
 
 
+@pytest.mark.parametrize(
+    ("field", "address"),
+    [
+        ("webhook", "https://169.254.169.254/latest/meta-data"),
+        ("webhook", "https://[::ffff:127.0.0.1]:8443/"),
+        ("webhook", "https://2130706433/"),
+        ("remotesigninghost", "127.0.0.1:10009"),
+        ("remotesigninghost", "[64:ff9b::7f00:1]:10009"),
+        ("remotesigninghost", "0x7f000001"),
+    ],
+)
+async def test_an_address_that_may_not_be_called_is_refused_where_it_is_set(
+    alice: Caller, path: str, field: str, address: str
+) -> None:
+    before = (await alice.get(path)).body
+    status, message = refusal(await alice.post(f"{path}/settings", {field: address}))
+    assert (status, message.partition(":")[0]) == (400, field)
+    assert (await alice.get(path)).body == before
+    wish = {**NEW_NODE, "name": "pier"}
+    wish["settings"] = {**wish["settings"], field: address}
+    nodes = path.rpartition("/")[0]
+    status, message = refusal(await alice.post(nodes, wish))
+    assert (status, message.partition(":")[0]) == (400, field)
+    assert len((await alice.get(nodes)).json()["nodes"]) == 1
+
+
 async def test_settings_change_one_by_one_and_restart_where_they_must(
     alice: Caller, path: str, yard: Yard
 ) -> None:

@@ -17,6 +17,7 @@ from leyden.cli.secrets import asked_for
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
 from leyden.errors import SetupError
+from leyden.files import write_private
 
 _FILE = Path("leyden") / "profiles.json"
 _UNAUTHORIZED = 401
@@ -74,11 +75,7 @@ def find(name: str) -> Profile:
 def _save(kept: Profiles) -> None:
     path = place()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(file, "wb") as handle:
-        handle.write(msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
-    draft.replace(path)
+    write_private(path, msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
 
 
 @click.group(cls=Group)

@@ -72,15 +72,23 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
 
 @webhook.command()
 @node_argument
+@click.option(
+    "--status",
+    type=click.Choice(["waiting_unlock", "waiting_init", "stopped"]),
+    help="What to send; else the node's own status, or stopped.",
+)
 @as_json
 @speaking
-def test(session: Session, node: str, *, as_json: bool) -> None:
-    """Send the node's present status now, and show what came back.
+def test(session: Session, node: str, status: str | None, *, as_json: bool) -> None:
+    """Send a status now, and show what came back.
 
     \b
     leyden nodes webhook test pier
+    leyden nodes webhook test pier --status waiting_unlock
     """
-    _one(session.client.webhooks.test(session.node(node).node_id), as_json=as_json)
+    node_id = session.node(node).node_id
+    sent = session.client.webhooks.test(node_id, status=status)
+    _one(sent, as_json=as_json)
 
 
 @webhook.command()

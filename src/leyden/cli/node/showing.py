@@ -1,6 +1,5 @@
 """Showing a seed once, seeing that it was written down; keeping files private."""
 
-import os
 import secrets
 import sys
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import click
 
 from leyden.errors import Malformed
+from leyden.files import write_private
 
 _ASKED = 3
 _COLUMNS = 4
@@ -57,11 +57,7 @@ def written_down(words: Sequence[str]) -> None:
 def kept_private(file: Path, content: bytes) -> None:
     """Write a file that only its owner may read, whole or not at all."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as writing:
-        writing.write(content)
-    draft.replace(file)
+    write_private(file, content)
 
 
 def _hide() -> None:

@@ -5,15 +5,21 @@ from typing import Any
 import click
 
 from leyden.cli.groups import Group
+from leyden.cli.operator.whose import on_organization
 from leyden.cli.output import as_json, on_platform, operator, print_list, print_one
 from leyden.domain.accounts import Organization
+from leyden.domain.quotas import Quota
 from leyden.domain.times import to_iso
-from leyden.services import accounts
+from leyden.errors import Malformed
+from leyden.services import accounts, quotas
+from leyden.services.platform import Platform
+
+_LONGEST = 10  # digits
 
 
 @click.group(cls=Group)
 def org() -> None:
-    """Make and list organizations."""
+    """Make and list organizations, and say how much each may have."""
 
 
 @org.command()
@@ -47,6 +53,53 @@ def list_(*, as_json: bool) -> None:
         empty='none yet; make one: leyden org create "My team"',
         spare=("created",),
     )
+
+
+@org.command()
+@click.argument("organization")
+@click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
+@as_json
+def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
+    """Show what ORGANIZATION may have; or change limits, for it alone.
+
+    What there is already stays, even if it is more. QUOTA=default takes a change back.
+
+    \b
+    leyden org quota "Harbour Light"
+    leyden org quota "Harbour Light" nodes=100 unpaid_orders=default
+    """
+    anew = dict(map(_change, changes))
+
+    async def step(platform: Platform, of: Organization) -> list[dict[str, Any]]:
+        now, defaults = platform.clock(), quotas.limits(platform.settings)
+        if anew:
+            await quotas.change(
+                platform.database, of.id, anew, actor=operator(), now=now
+            )
+        found = await quotas.usage(platform.database, defaults, of.id, now=now)
+        return [
+            {
+                "quota": name,
+                "used": each.used,
+                "limit": each.limit,
+                "default": each.default,
+            }
+            for name, each in found.items()
+        ]
+
+    print_list(
+        "quotas", on_organization(organization, step), as_json=as_json, empty="none"
+    )
+
+
+def _change(text: str) -> tuple[Quota, int | None]:
+    name, _, most = text.partition("=")
+    quota = quotas.parse(name)
+    if most == "default":
+        return quota, None
+    if not (most.isascii() and most.isdigit() and len(most) <= _LONGEST):
+        raise Malformed(f'{name}: must be a whole number or "default", as {name}=100')
+    return quota, int(most)
 
 
 def _shown(organization: Organization) -> dict[str, Any]:

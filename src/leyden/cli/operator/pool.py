@@ -18,7 +18,7 @@ from leyden.domain.orders import Order
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import SetupError
 from leyden.market.account import PoolAccount
-from leyden.services import lost, upkeep
+from leyden.services import missing_tickets, upkeep
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import asdict
@@ -145,7 +145,7 @@ def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
     async def abandoned(platform: Platform) -> Order:
         if platform.shop is None:
             raise SetupError("treasury_host: not set, so no channels are sold here")
-        return await lost.abandon(
+        return await missing_tickets.abandon(
             platform.shop, order_id, reason=reason, actor=operator()
         )
 

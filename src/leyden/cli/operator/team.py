@@ -11,22 +11,14 @@ from leyden.cli.groups import Group
 from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization, Role
-from leyden.domain.sign_in import Belonging
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound
 from leyden.services import team as teams
 from leyden.services.platform import Platform
-from leyden.values import Struct
 
 Result = TypeVar("Result")
 
 _ROLES = click.Choice([role.value for role in Role])
-
-
-class _Typing(Struct, frozen=True, kw_only=True):
-    """Whoever types: they may do what an owner may, in every organization."""
-
-    actor: str
 
 
 @click.group(cls=Group)
@@ -98,10 +90,10 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
     async def step(platform: Platform, of: Organization) -> dict[str, Any]:
         made, word = await teams.invite(
             platform,
-            _Typing(actor=operator()),
-            _as_owner(of),
+            of.id,
             email=email,
             role=Role(role),
+            actor=operator(),
             now=platform.clock(),
         )
         origins = doors.origins(platform.settings)
@@ -132,7 +124,7 @@ def withdraw(email: str, organization: str) -> None:
         for each in await teams.invitations(platform, of.id, now=now):
             if each.email == email.lower():
                 await teams.withdraw(
-                    platform, _Typing(actor=operator()), of.id, each.id, now=now
+                    platform, of.id, each.id, actor=operator(), now=now
                 )
                 return
         raise NotFound(f"{email} is not invited; see `leyden team list`")
@@ -158,10 +150,10 @@ def role(email: str, role: str, organization: str) -> None:
         email,
         lambda platform, of, user_id: teams.set_role(
             platform,
-            _Typing(actor=operator()),
             of,
             user_id,
             Role(role),
+            actor=operator(),
             now=platform.clock(),
         ),
     )
@@ -181,7 +173,7 @@ def remove(email: str, organization: str) -> None:
         organization,
         email,
         lambda platform, of, user_id: teams.remove(
-            platform, _Typing(actor=operator()), of, user_id, now=platform.clock()
+            platform, of, user_id, actor=operator(), now=platform.clock()
         ),
     )
     print(f"{email} is not in it any more")
@@ -190,17 +182,13 @@ def remove(email: str, organization: str) -> None:
 def _on_member(
     organization: str,
     email: str,
-    change: Callable[[Platform, Belonging, str], Awaitable[None]],
+    change: Callable[[Platform, str, str], Awaitable[None]],
 ) -> None:
     async def step(platform: Platform, of: Organization) -> None:
         for each in await teams.members(platform, of.id):
             if each.person.email == email.lower():
-                await change(platform, _as_owner(of), each.person.id)
+                await change(platform, of.id, each.person.id)
                 return
         raise NotFound(f"{email} is not in it; see `leyden team list`")
 
     on_organization(organization, step)
-
-
-def _as_owner(organization: Organization) -> Belonging:
-    return Belonging(organization=organization, role=Role.OWNER)

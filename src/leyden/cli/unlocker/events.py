@@ -50,7 +50,7 @@ def to_unlock(
             raise Unauthorized("the signature is not right, or not of this moment")
     try:
         event = _decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise Malformed("this is no event") from None
     node = next((node for node in known if node.api == event.api.lower()), None)
     if node is None:

@@ -38,6 +38,13 @@ TAKE_OVER = (
     .values(started=bindparam("now"), holder=bindparam("holder"))
     .returning(answers.c.key)
 )
+# Whoever answers says so again and again: `started` is when it was last heard of.
+RENEW = (
+    update(answers)
+    .where(*_mine, answers.c.status.is_(None), answers.c.holder == bindparam("holder"))
+    .values(started=bindparam("now"))
+    .returning(answers.c.key)
+)
 SAVE = (
     update(answers)
     .where(*_mine, answers.c.holder == bindparam("holder"))

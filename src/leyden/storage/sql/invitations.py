@@ -1,6 +1,6 @@
 """What is asked of the database about invitations."""
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, delete, insert, or_, select, update
 
 from leyden.storage.tables_people import invitations
 
@@ -22,6 +22,10 @@ END = (
     )
     .values(ended=bindparam("now"))
     .returning(invitations.c.id)
+)
+FORGET_ENDED = delete(invitations).where(
+    invitations.c.organization_id == bindparam("of"),
+    or_(invitations.c.ended.is_not(None), invitations.c.expires <= bindparam("now")),
 )
 END_FOR = (
     update(invitations)

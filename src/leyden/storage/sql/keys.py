@@ -1,6 +1,6 @@
 """What is asked of the database about API keys."""
 
-from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy import BigInteger, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.storage.tables import keys
@@ -21,6 +21,18 @@ COUNT_LIVE = select(func.count()).where(
     keys.c.revoked.is_(None),
     or_(keys.c.expires.is_(None), keys.c.expires > bindparam("now")),
 )
+_ended_at = func.coalesce(keys.c.revoked, keys.c.expires)
+_has_ended = and_(
+    keys.c.organization_id == bindparam("of"),
+    or_(keys.c.revoked.is_not(None), keys.c.expires <= bindparam("now")),
+)
+_latest = (
+    select(keys.c.id)
+    .where(_has_ended)
+    .order_by(_ended_at.desc(), keys.c.id)
+    .limit(bindparam("kept", type_=BigInteger))
+)
+FORGET_ENDED = delete(keys).where(_has_ended, keys.c.id.not_in(_latest))
 REVOKE = (
     update(keys)
     .where(

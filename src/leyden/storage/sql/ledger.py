@@ -6,7 +6,7 @@ from sqlalchemy.dialects.postgresql import insert
 from leyden.storage.sql.words import is_among
 from leyden.storage.tables_money import balances, entries
 
-_entry = insert(entries).values(
+POST = insert(entries).values(
     {
         name: bindparam(name)
         for name in (
@@ -23,8 +23,6 @@ _entry = insert(entries).values(
         )
     }
 )
-POST = _entry  # finding one of them there is a bug
-ADD = _entry.on_conflict_do_nothing(index_elements=["key"]).returning(entries.c.id)
 _new = insert(balances).values(place=bindparam("place"), sats=bindparam("change"))
 RAISE = _new.on_conflict_do_update(
     index_elements=["place"], set_={"sats": balances.c.sats + _new.excluded.sats}

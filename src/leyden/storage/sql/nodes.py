@@ -1,6 +1,6 @@
 """What is asked of the database about nodes."""
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import BigInteger, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.storage.tables_nodes import commands, nodes, outfits
@@ -20,6 +20,7 @@ MUTABLE = (
     "purchase_status",
     "expires",
     "settings",
+    "has_wallet",
 )
 
 ADD = insert_once(nodes).on_conflict_do_nothing().returning(nodes.c.id)
@@ -72,6 +73,9 @@ BY_NAME = select(nodes.c.id).where(
 )
 BY_SLOT = select(nodes.c.id).where(nodes.c.slot == bindparam("slot"))
 WHAT_IS_LEFT = select(nodes).where(nodes.c.slot.is_not(None)).order_by(nodes.c.id)
+OF_SHARD = WHAT_IS_LEFT.where(
+    nodes.c.slot % bindparam("shards", type_=BigInteger) == bindparam("shard")
+)
 EDITIONS = select(nodes.c.id, nodes.c.edition).where(
     nodes.c.slot.is_not(None), nodes.c.wanted != "deleted"
 )

@@ -1,10 +1,7 @@
 """What is asked of the database about orders."""
 
-from collections.abc import Iterable
-
 from sqlalchemy import (
     BigInteger,
-    Update,
     bindparam,
     func,
     literal_column,
@@ -15,13 +12,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_once
 
 from leyden.domain.orders import Status
-from leyden.storage.order_rows import CHANGES, PAYMENT, TICKET
+from leyden.storage.order_rows import CHANGES
 from leyden.storage.sql.words import is_among
 from leyden.storage.tables_money import orders
 
 ADD = insert_once(orders).on_conflict_do_nothing().returning(orders.c.id)
 GET = select(orders).where(orders.c.id == bindparam("order_id"))
-LOCK = GET.with_for_update()
 GET_MANY = select(orders).where(is_among(orders.c.id, "order_ids"))
 LOCK_MANY = (
     select(orders)
@@ -30,33 +26,15 @@ LOCK_MANY = (
     .order_by(orders.c.id)
     .with_for_update()
 )
-# What may change, of orders whose other columns are known already.
-LOCK_AGAIN = (
-    select(orders.c.id, *(orders.c[name] for name in CHANGES))
-    .where(is_among(orders.c.id, "order_ids"))
-    .order_by(orders.c.id)
-    .with_for_update()
-)
 PAID_TO = select(orders).where(is_among(orders.c.onchain_address, "addresses"))
 INVOICED = select(orders.c.payment_hash, orders.c.id, orders.c.invoice_state).where(
     is_among(orders.c.payment_hash, "hashes")
 )
-
-
-def _saving(names: Iterable[str]) -> Update:
-    return (
-        update(orders)
-        .where(
-            orders.c.id == bindparam("order_id"), orders.c.status == bindparam("was")
-        )
-        .values({name: bindparam(name) for name in names})
-    )
-
-
-# What does not change is not written: neither are the indexes on it.
-SAVE_PAYMENT = _saving(("status", *PAYMENT))
-SAVE_TICKET = _saving(("status", *TICKET))
-SAVE_BOTH = _saving(CHANGES)
+SAVE = (
+    update(orders)
+    .where(orders.c.id == bindparam("order_id"), orders.c.status == bindparam("was"))
+    .values({name: bindparam(name) for name in CHANGES})
+)
 PAGE = (
     select(orders)
     .where(

@@ -28,6 +28,10 @@ MEMBERS = (
     .where(memberships.c.organization_id == bindparam("organization_id"))
     .order_by(memberships.c.created, users.c.id)
 )
+ROLE = select(memberships.c.role).where(
+    memberships.c.organization_id == bindparam("organization_id"),
+    memberships.c.user_id == bindparam("user_id"),
+)
 COUNT_OWNERS = select(func.count()).where(
     memberships.c.organization_id == bindparam("organization_id"),
     memberships.c.role == Role.OWNER.value,

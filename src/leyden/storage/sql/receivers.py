@@ -9,6 +9,7 @@ from leyden.storage.tables_webhooks import receivers
 # One look for all that a delivery takes; most receivers have no row of their own.
 GET = (
     select(
+        nodes.c.organization_id,
         nodes.c.api_endpoint,
         nodes.c.settings,
         outfits.c.webhook_secret,

@@ -30,6 +30,15 @@ END = (
 END_OTHERS = delete(sessions).where(
     sessions.c.user_id == bindparam("user_id"), sessions.c.id != bindparam("session_id")
 )
+_latest = (
+    select(sessions.c.id)
+    .where(sessions.c.user_id == bindparam("whose"))
+    .order_by(sessions.c.seen.desc(), sessions.c.created.desc(), sessions.c.id)
+    .limit(bindparam("kept", type_=BigInteger))
+)
+BOUND = delete(sessions).where(
+    sessions.c.user_id == bindparam("whose"), sessions.c.id.not_in(_latest)
+)
 FORGET = delete(sessions).where(sessions.c.expires < bindparam("now"))
 
 _again = insert_once(failures).values(

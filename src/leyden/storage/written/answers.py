@@ -28,6 +28,11 @@ TAKE_OVER = Statement(
     postgresql='UPDATE saved_answer SET started=%(now)s::BIGINT, holder=%(holder)s::VARCHAR WHERE saved_answer.organization_id = %(of)s::VARCHAR AND saved_answer.key = %(under)s AND saved_answer.status IS NULL AND saved_answer.holder = %(before)s::VARCHAR RETURNING saved_answer.key',
     types={'now': 'BIGINT', 'holder': 'TEXT', 'of': 'TEXT', 'under': 'BYTEA', 'before': 'TEXT'},
 )
+RENEW = Statement(
+    sqlite='UPDATE saved_answer SET started=:now WHERE saved_answer.organization_id = :of AND saved_answer."key" = :under AND saved_answer.status IS NULL AND saved_answer.holder = :holder RETURNING "key"',
+    postgresql='UPDATE saved_answer SET started=%(now)s::BIGINT WHERE saved_answer.organization_id = %(of)s::VARCHAR AND saved_answer.key = %(under)s AND saved_answer.status IS NULL AND saved_answer.holder = %(holder)s::VARCHAR RETURNING saved_answer.key',
+    types={'now': 'BIGINT', 'of': 'TEXT', 'under': 'BYTEA', 'holder': 'TEXT'},
+)
 SAVE = Statement(
     sqlite='UPDATE saved_answer SET status=:status, body=:body WHERE saved_answer.organization_id = :of AND saved_answer."key" = :under AND saved_answer.holder = :holder',
     postgresql='UPDATE saved_answer SET status=%(status)s::INTEGER, body=%(body)s WHERE saved_answer.organization_id = %(of)s::VARCHAR AND saved_answer.key = %(under)s AND saved_answer.holder = %(holder)s::VARCHAR',

@@ -42,6 +42,11 @@ END = Statement(
     postgresql='UPDATE invitation SET ended=%(now)s::BIGINT WHERE invitation.organization_id = %(of)s::VARCHAR AND invitation.id = %(invitation_id)s::VARCHAR AND invitation.ended IS NULL RETURNING invitation.id',
     types={'now': 'BIGINT', 'of': 'TEXT', 'invitation_id': 'TEXT'},
 )
+FORGET_ENDED = Statement(
+    sqlite='DELETE FROM invitation WHERE invitation.organization_id = :of AND (invitation.ended IS NOT NULL OR invitation.expires <= :now)',
+    postgresql='DELETE FROM invitation WHERE invitation.organization_id = %(of)s::VARCHAR AND (invitation.ended IS NOT NULL OR invitation.expires <= %(now)s::BIGINT)',
+    types={'of': 'TEXT', 'now': 'BIGINT'},
+)
 END_FOR = Statement(
     sqlite='UPDATE invitation SET ended=:now WHERE invitation.organization_id = :of AND invitation.email = :whose AND invitation.ended IS NULL RETURNING id',
     postgresql='UPDATE invitation SET ended=%(now)s::BIGINT WHERE invitation.organization_id = %(of)s::VARCHAR AND invitation.email = %(whose)s::VARCHAR AND invitation.ended IS NULL RETURNING invitation.id',

@@ -37,6 +37,20 @@ SELECT count(*) AS count_1
 FROM api_key
 WHERE api_key.organization_id = %(organization_id)s::VARCHAR AND api_key.revoked IS NULL AND (api_key.expires IS NULL OR api_key.expires > %(now)s::BIGINT)""",
 )
+FORGET_ENDED = Statement(
+    sqlite="""\
+DELETE FROM api_key WHERE api_key.organization_id = :of AND (api_key.revoked IS NOT NULL OR api_key.expires <= :now) AND (api_key.id NOT IN (SELECT api_key.id
+FROM api_key
+WHERE api_key.organization_id = :of AND (api_key.revoked IS NOT NULL OR api_key.expires <= :now) ORDER BY coalesce(api_key.revoked, api_key.expires) DESC, api_key.id
+ LIMIT :kept OFFSET :param_1))""",
+    postgresql="""\
+DELETE FROM api_key WHERE api_key.organization_id = %(of)s::VARCHAR AND (api_key.revoked IS NOT NULL OR api_key.expires <= %(now)s::BIGINT) AND (api_key.id NOT IN (SELECT api_key.id
+FROM api_key
+WHERE api_key.organization_id = %(of)s::VARCHAR AND (api_key.revoked IS NOT NULL OR api_key.expires <= %(now)s::BIGINT) ORDER BY coalesce(api_key.revoked, api_key.expires) DESC, api_key.id
+ LIMIT %(kept)s::BIGINT))""",
+    constants={'param_1': 0},
+    types={'of': 'TEXT', 'now': 'BIGINT', 'kept': 'BIGINT'},
+)
 REVOKE = Statement(
     sqlite='UPDATE api_key SET revoked=:now WHERE api_key.organization_id = :of AND api_key.id = :key_id AND api_key.revoked IS NULL RETURNING id',
     postgresql='UPDATE api_key SET revoked=%(now)s::BIGINT WHERE api_key.organization_id = %(of)s::VARCHAR AND api_key.id = %(key_id)s::VARCHAR AND api_key.revoked IS NULL RETURNING api_key.id',

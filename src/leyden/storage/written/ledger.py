@@ -7,11 +7,6 @@ POST = Statement(
     postgresql='INSERT INTO entry (key, at, what, source, target, sats, organization_id, order_id, actor, note) VALUES (%(key)s::VARCHAR, %(at)s::BIGINT, %(what)s::VARCHAR, %(source)s::VARCHAR, %(target)s::VARCHAR, %(sats)s::BIGINT, %(organization_id)s::VARCHAR, %(order_id)s::VARCHAR, %(actor)s::VARCHAR, %(note)s::VARCHAR) RETURNING entry.id',
     types={'key': 'TEXT', 'at': 'BIGINT', 'what': 'TEXT', 'source': 'TEXT', 'target': 'TEXT', 'sats': 'BIGINT', 'organization_id': 'TEXT', 'order_id': 'TEXT', 'actor': 'TEXT', 'note': 'TEXT'},
 )
-ADD = Statement(
-    sqlite='INSERT INTO entry ("key", at, what, source, target, sats, organization_id, order_id, actor, note) VALUES (:key, :at, :what, :source, :target, :sats, :organization_id, :order_id, :actor, :note) ON CONFLICT ("key") DO NOTHING RETURNING id',
-    postgresql='INSERT INTO entry (key, at, what, source, target, sats, organization_id, order_id, actor, note) VALUES (%(key)s::VARCHAR, %(at)s::BIGINT, %(what)s::VARCHAR, %(source)s::VARCHAR, %(target)s::VARCHAR, %(sats)s::BIGINT, %(organization_id)s::VARCHAR, %(order_id)s::VARCHAR, %(actor)s::VARCHAR, %(note)s::VARCHAR) ON CONFLICT (key) DO NOTHING RETURNING entry.id',
-    types={'key': 'TEXT', 'at': 'BIGINT', 'what': 'TEXT', 'source': 'TEXT', 'target': 'TEXT', 'sats': 'BIGINT', 'organization_id': 'TEXT', 'order_id': 'TEXT', 'actor': 'TEXT', 'note': 'TEXT'},
-)
 RAISE = Statement(
     sqlite='INSERT INTO balance (place, sats) VALUES (:place, :change) ON CONFLICT (place) DO UPDATE SET sats = (balance.sats + excluded.sats)',
     postgresql='INSERT INTO balance (place, sats) VALUES (%(place)s::VARCHAR, %(change)s::BIGINT) ON CONFLICT (place) DO UPDATE SET sats = (balance.sats + excluded.sats)',

@@ -3,27 +3,27 @@
 from leyden.storage.statements import Statement
 
 ADD = Statement(
-    sqlite='INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot, created, status, wanted, revision, process, launched, host, launched_at, crashes, due, purchased_type, purchase_status, expires, edition, settings) VALUES (:id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot, :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at, :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings) ON CONFLICT DO NOTHING RETURNING id',
-    postgresql='INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot, created, status, wanted, revision, process, launched, host, launched_at, crashes, due, purchased_type, purchase_status, expires, edition, settings) VALUES (%(id)s::VARCHAR, %(organization_id)s::VARCHAR, %(name)s::VARCHAR, %(network)s::VARCHAR, %(type)s::VARCHAR, %(version)s::VARCHAR, %(api_endpoint)s::VARCHAR, %(slot)s::INTEGER, %(created)s::BIGINT, %(status)s::VARCHAR, %(wanted)s::VARCHAR, %(revision)s::INTEGER, %(process)s::VARCHAR, %(launched)s::INTEGER, %(host)s::VARCHAR, %(launched_at)s::BIGINT, %(crashes)s::INTEGER, %(due)s::BIGINT, %(purchased_type)s::VARCHAR, %(purchase_status)s::VARCHAR, %(expires)s::BIGINT, %(edition)s::BIGINT, %(settings)s::VARCHAR) ON CONFLICT DO NOTHING RETURNING node.id',
-    types={'id': 'TEXT', 'organization_id': 'TEXT', 'name': 'TEXT', 'network': 'TEXT', 'type': 'TEXT', 'version': 'TEXT', 'api_endpoint': 'TEXT', 'slot': 'INTEGER', 'created': 'BIGINT', 'status': 'TEXT', 'wanted': 'TEXT', 'revision': 'INTEGER', 'process': 'TEXT', 'launched': 'INTEGER', 'host': 'TEXT', 'launched_at': 'BIGINT', 'crashes': 'INTEGER', 'due': 'BIGINT', 'purchased_type': 'TEXT', 'purchase_status': 'TEXT', 'expires': 'BIGINT', 'edition': 'BIGINT', 'settings': 'TEXT'},
+    sqlite='INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot, created, status, wanted, revision, process, launched, host, launched_at, crashes, due, purchased_type, purchase_status, expires, edition, settings, has_wallet) VALUES (:id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot, :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at, :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings, :has_wallet) ON CONFLICT DO NOTHING RETURNING id',
+    postgresql='INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot, created, status, wanted, revision, process, launched, host, launched_at, crashes, due, purchased_type, purchase_status, expires, edition, settings, has_wallet) VALUES (%(id)s::VARCHAR, %(organization_id)s::VARCHAR, %(name)s::VARCHAR, %(network)s::VARCHAR, %(type)s::VARCHAR, %(version)s::VARCHAR, %(api_endpoint)s::VARCHAR, %(slot)s::INTEGER, %(created)s::BIGINT, %(status)s::VARCHAR, %(wanted)s::VARCHAR, %(revision)s::INTEGER, %(process)s::VARCHAR, %(launched)s::INTEGER, %(host)s::VARCHAR, %(launched_at)s::BIGINT, %(crashes)s::INTEGER, %(due)s::BIGINT, %(purchased_type)s::VARCHAR, %(purchase_status)s::VARCHAR, %(expires)s::BIGINT, %(edition)s::BIGINT, %(settings)s::VARCHAR, %(has_wallet)s::INTEGER) ON CONFLICT DO NOTHING RETURNING node.id',
+    types={'id': 'TEXT', 'organization_id': 'TEXT', 'name': 'TEXT', 'network': 'TEXT', 'type': 'TEXT', 'version': 'TEXT', 'api_endpoint': 'TEXT', 'slot': 'INTEGER', 'created': 'BIGINT', 'status': 'TEXT', 'wanted': 'TEXT', 'revision': 'INTEGER', 'process': 'TEXT', 'launched': 'INTEGER', 'host': 'TEXT', 'launched_at': 'BIGINT', 'crashes': 'INTEGER', 'due': 'BIGINT', 'purchased_type': 'TEXT', 'purchase_status': 'TEXT', 'expires': 'BIGINT', 'edition': 'BIGINT', 'settings': 'TEXT', 'has_wallet': 'INTEGER'},
 )
 GET = Statement(
     sqlite="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.id = :node_id""",
     postgresql="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.id = %(node_id)s::VARCHAR""",
 )
 LOCK = Statement(
     sqlite="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.id = :node_id""",
     postgresql="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.id = %(node_id)s::VARCHAR FOR UPDATE""",
 )
@@ -87,13 +87,23 @@ WHERE node.slot = %(slot)s::INTEGER""",
 )
 WHAT_IS_LEFT = Statement(
     sqlite="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.slot IS NOT NULL ORDER BY node.id""",
     postgresql="""\
-SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
 FROM node
 WHERE node.slot IS NOT NULL ORDER BY node.id""",
+)
+OF_SHARD = Statement(
+    sqlite="""\
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
+FROM node
+WHERE node.slot IS NOT NULL AND node.slot % :shards = :shard ORDER BY node.id""",
+    postgresql="""\
+SELECT node.id, node.organization_id, node.name, node.network, node.type, node.version, node.api_endpoint, node.slot, node.created, node.status, node.wanted, node.revision, node.process, node.launched, node.host, node.launched_at, node.crashes, node.due, node.purchased_type, node.purchase_status, node.expires, node.edition, node.settings, node.has_wallet
+FROM node
+WHERE node.slot IS NOT NULL AND node.slot %% %(shards)s::BIGINT = %(shard)s::INTEGER ORDER BY node.id""",
 )
 EDITIONS = Statement(
     sqlite="""\
@@ -107,9 +117,9 @@ WHERE node.slot IS NOT NULL AND node.wanted != %(wanted_1)s::VARCHAR""",
     constants={'wanted_1': 'deleted'},
 )
 SAVE = Statement(
-    sqlite='UPDATE node SET version=:version, status=:status, wanted=:wanted, revision=:revision, process=:process, launched=:launched, host=:host, launched_at=:launched_at, crashes=:crashes, due=:due, purchased_type=:purchased_type, purchase_status=:purchase_status, expires=:expires, edition=:is, settings=:settings WHERE node.id = :node_id AND node.edition = :was RETURNING id',
-    postgresql='UPDATE node SET version=%(version)s::VARCHAR, status=%(status)s::VARCHAR, wanted=%(wanted)s::VARCHAR, revision=%(revision)s::INTEGER, process=%(process)s::VARCHAR, launched=%(launched)s::INTEGER, host=%(host)s::VARCHAR, launched_at=%(launched_at)s::BIGINT, crashes=%(crashes)s::INTEGER, due=%(due)s::BIGINT, purchased_type=%(purchased_type)s::VARCHAR, purchase_status=%(purchase_status)s::VARCHAR, expires=%(expires)s::BIGINT, edition=%(is)s::BIGINT, settings=%(settings)s::VARCHAR WHERE node.id = %(node_id)s::VARCHAR AND node.edition = %(was)s::BIGINT RETURNING node.id',
-    types={'version': 'TEXT', 'status': 'TEXT', 'wanted': 'TEXT', 'revision': 'INTEGER', 'process': 'TEXT', 'launched': 'INTEGER', 'host': 'TEXT', 'launched_at': 'BIGINT', 'crashes': 'INTEGER', 'due': 'BIGINT', 'purchased_type': 'TEXT', 'purchase_status': 'TEXT', 'expires': 'BIGINT', 'is': 'BIGINT', 'settings': 'TEXT', 'node_id': 'TEXT', 'was': 'BIGINT'},
+    sqlite='UPDATE node SET version=:version, status=:status, wanted=:wanted, revision=:revision, process=:process, launched=:launched, host=:host, launched_at=:launched_at, crashes=:crashes, due=:due, purchased_type=:purchased_type, purchase_status=:purchase_status, expires=:expires, edition=:is, settings=:settings, has_wallet=:has_wallet WHERE node.id = :node_id AND node.edition = :was RETURNING id',
+    postgresql='UPDATE node SET version=%(version)s::VARCHAR, status=%(status)s::VARCHAR, wanted=%(wanted)s::VARCHAR, revision=%(revision)s::INTEGER, process=%(process)s::VARCHAR, launched=%(launched)s::INTEGER, host=%(host)s::VARCHAR, launched_at=%(launched_at)s::BIGINT, crashes=%(crashes)s::INTEGER, due=%(due)s::BIGINT, purchased_type=%(purchased_type)s::VARCHAR, purchase_status=%(purchase_status)s::VARCHAR, expires=%(expires)s::BIGINT, edition=%(is)s::BIGINT, settings=%(settings)s::VARCHAR, has_wallet=%(has_wallet)s::INTEGER WHERE node.id = %(node_id)s::VARCHAR AND node.edition = %(was)s::BIGINT RETURNING node.id',
+    types={'version': 'TEXT', 'status': 'TEXT', 'wanted': 'TEXT', 'revision': 'INTEGER', 'process': 'TEXT', 'launched': 'INTEGER', 'host': 'TEXT', 'launched_at': 'BIGINT', 'crashes': 'INTEGER', 'due': 'BIGINT', 'purchased_type': 'TEXT', 'purchase_status': 'TEXT', 'expires': 'BIGINT', 'is': 'BIGINT', 'settings': 'TEXT', 'has_wallet': 'INTEGER', 'node_id': 'TEXT', 'was': 'BIGINT'},
 )
 VACATE = Statement(
     sqlite='UPDATE node SET slot=:slot WHERE node.id = :node_id',

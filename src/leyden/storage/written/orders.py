@@ -17,16 +17,6 @@ SELECT channel_order.id, channel_order.organization_id, channel_order.status, ch
 FROM channel_order
 WHERE channel_order.id = %(order_id)s::VARCHAR""",
 )
-LOCK = Statement(
-    sqlite="""\
-SELECT channel_order.id, channel_order.organization_id, channel_order.status, channel_order.created, channel_order.expires, channel_order.capacity, channel_order.self_chan_balance, channel_order.lease_duration_blocks, channel_order.node_tier, channel_order.bps, channel_order.rate_bps, channel_order.rate_fixed, channel_order.service_fee, channel_order.pool_fee, channel_order.self_chan_balance_fee, channel_order.credit_used, channel_order.charged, channel_order.credit_refund, channel_order.paid_at, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
-FROM channel_order
-WHERE channel_order.id = :order_id""",
-    postgresql="""\
-SELECT channel_order.id, channel_order.organization_id, channel_order.status, channel_order.created, channel_order.expires, channel_order.capacity, channel_order.self_chan_balance, channel_order.lease_duration_blocks, channel_order.node_tier, channel_order.bps, channel_order.rate_bps, channel_order.rate_fixed, channel_order.service_fee, channel_order.pool_fee, channel_order.self_chan_balance_fee, channel_order.credit_used, channel_order.charged, channel_order.credit_refund, channel_order.paid_at, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
-FROM channel_order
-WHERE channel_order.id = %(order_id)s::VARCHAR FOR UPDATE""",
-)
 GET_MANY = Statement(
     sqlite="""\
 SELECT channel_order.id, channel_order.organization_id, channel_order.status, channel_order.created, channel_order.expires, channel_order.capacity, channel_order.self_chan_balance, channel_order.lease_duration_blocks, channel_order.node_tier, channel_order.bps, channel_order.rate_bps, channel_order.rate_fixed, channel_order.service_fee, channel_order.pool_fee, channel_order.self_chan_balance_fee, channel_order.credit_used, channel_order.charged, channel_order.credit_refund, channel_order.paid_at, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
@@ -44,16 +34,6 @@ FROM channel_order
 WHERE channel_order.id IN (SELECT value FROM json_each(:order_ids)) ORDER BY channel_order.id""",
     postgresql="""\
 SELECT channel_order.id, channel_order.organization_id, channel_order.status, channel_order.created, channel_order.expires, channel_order.capacity, channel_order.self_chan_balance, channel_order.lease_duration_blocks, channel_order.node_tier, channel_order.bps, channel_order.rate_bps, channel_order.rate_fixed, channel_order.service_fee, channel_order.pool_fee, channel_order.self_chan_balance_fee, channel_order.credit_used, channel_order.charged, channel_order.credit_refund, channel_order.paid_at, channel_order.onchain_address, channel_order.lightning_invoice, channel_order.payment_hash, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
-FROM channel_order
-WHERE channel_order.id IN (SELECT jsonb_array_elements_text(CAST(%(order_ids)s::VARCHAR AS jsonb))) ORDER BY channel_order.id FOR UPDATE""",
-)
-LOCK_AGAIN = Statement(
-    sqlite="""\
-SELECT channel_order.id, channel_order.status, channel_order.credit_refund, channel_order.paid_at, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
-FROM channel_order
-WHERE channel_order.id IN (SELECT value FROM json_each(:order_ids)) ORDER BY channel_order.id""",
-    postgresql="""\
-SELECT channel_order.id, channel_order.status, channel_order.credit_refund, channel_order.paid_at, channel_order.invoice_state, channel_order.accepted, channel_order.offered, channel_order.ticket_ref, channel_order.sealed_ticket, channel_order.order_nonce
 FROM channel_order
 WHERE channel_order.id IN (SELECT jsonb_array_elements_text(CAST(%(order_ids)s::VARCHAR AS jsonb))) ORDER BY channel_order.id FOR UPDATE""",
 )
@@ -77,17 +57,7 @@ SELECT channel_order.payment_hash, channel_order.id, channel_order.invoice_state
 FROM channel_order
 WHERE channel_order.payment_hash IN (SELECT jsonb_array_elements_text(CAST(%(hashes)s::VARCHAR AS jsonb)))""",
 )
-SAVE_PAYMENT = Statement(
-    sqlite='UPDATE channel_order SET status=:status, credit_refund=:credit_refund, paid_at=:paid_at, invoice_state=:invoice_state, accepted=:accepted, offered=:offered WHERE channel_order.id = :order_id AND channel_order.status = :was',
-    postgresql='UPDATE channel_order SET status=%(status)s::VARCHAR, credit_refund=%(credit_refund)s::BIGINT, paid_at=%(paid_at)s::BIGINT, invoice_state=%(invoice_state)s::VARCHAR, accepted=%(accepted)s::BIGINT, offered=%(offered)s::INTEGER WHERE channel_order.id = %(order_id)s::VARCHAR AND channel_order.status = %(was)s::VARCHAR',
-    types={'status': 'TEXT', 'credit_refund': 'BIGINT', 'paid_at': 'BIGINT', 'invoice_state': 'TEXT', 'accepted': 'BIGINT', 'offered': 'INTEGER', 'order_id': 'TEXT', 'was': 'TEXT'},
-)
-SAVE_TICKET = Statement(
-    sqlite='UPDATE channel_order SET status=:status, ticket_ref=:ticket_ref, sealed_ticket=:sealed_ticket, order_nonce=:order_nonce WHERE channel_order.id = :order_id AND channel_order.status = :was',
-    postgresql='UPDATE channel_order SET status=%(status)s::VARCHAR, ticket_ref=%(ticket_ref)s::VARCHAR, sealed_ticket=%(sealed_ticket)s, order_nonce=%(order_nonce)s::VARCHAR WHERE channel_order.id = %(order_id)s::VARCHAR AND channel_order.status = %(was)s::VARCHAR',
-    types={'status': 'TEXT', 'ticket_ref': 'TEXT', 'sealed_ticket': 'BYTEA', 'order_nonce': 'TEXT', 'order_id': 'TEXT', 'was': 'TEXT'},
-)
-SAVE_BOTH = Statement(
+SAVE = Statement(
     sqlite='UPDATE channel_order SET status=:status, credit_refund=:credit_refund, paid_at=:paid_at, invoice_state=:invoice_state, accepted=:accepted, offered=:offered, ticket_ref=:ticket_ref, sealed_ticket=:sealed_ticket, order_nonce=:order_nonce WHERE channel_order.id = :order_id AND channel_order.status = :was',
     postgresql='UPDATE channel_order SET status=%(status)s::VARCHAR, credit_refund=%(credit_refund)s::BIGINT, paid_at=%(paid_at)s::BIGINT, invoice_state=%(invoice_state)s::VARCHAR, accepted=%(accepted)s::BIGINT, offered=%(offered)s::INTEGER, ticket_ref=%(ticket_ref)s::VARCHAR, sealed_ticket=%(sealed_ticket)s, order_nonce=%(order_nonce)s::VARCHAR WHERE channel_order.id = %(order_id)s::VARCHAR AND channel_order.status = %(was)s::VARCHAR',
     types={'status': 'TEXT', 'credit_refund': 'BIGINT', 'paid_at': 'BIGINT', 'invoice_state': 'TEXT', 'accepted': 'BIGINT', 'offered': 'INTEGER', 'ticket_ref': 'TEXT', 'sealed_ticket': 'BYTEA', 'order_nonce': 'TEXT', 'order_id': 'TEXT', 'was': 'TEXT'},

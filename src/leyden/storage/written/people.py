@@ -52,6 +52,16 @@ SELECT person.id, person.email, person.created, membership.role, membership.crea
 FROM membership JOIN person ON person.id = membership.user_id
 WHERE membership.organization_id = %(organization_id)s::VARCHAR ORDER BY membership.created, person.id""",
 )
+ROLE = Statement(
+    sqlite="""\
+SELECT membership.role
+FROM membership
+WHERE membership.organization_id = :organization_id AND membership.user_id = :user_id""",
+    postgresql="""\
+SELECT membership.role
+FROM membership
+WHERE membership.organization_id = %(organization_id)s::VARCHAR AND membership.user_id = %(user_id)s::VARCHAR""",
+)
 COUNT_OWNERS = Statement(
     sqlite="""\
 SELECT count(*) AS count_1

@@ -4,11 +4,11 @@ from leyden.storage.statements import Statement
 
 GET = Statement(
     sqlite="""\
-SELECT node.api_endpoint, node.settings, node_outfit.webhook_secret, webhook_receiver.sealed_old_secret, webhook_receiver.old_secret_until, webhook_receiver.failing_since, webhook_receiver.pause
+SELECT node.organization_id, node.api_endpoint, node.settings, node_outfit.webhook_secret, webhook_receiver.sealed_old_secret, webhook_receiver.old_secret_until, webhook_receiver.failing_since, webhook_receiver.pause
 FROM node JOIN node_outfit ON node_outfit.node_id = node.id LEFT OUTER JOIN webhook_receiver ON webhook_receiver.node_id = node.id
 WHERE node.id = :node_id""",
     postgresql="""\
-SELECT node.api_endpoint, node.settings, node_outfit.webhook_secret, webhook_receiver.sealed_old_secret, webhook_receiver.old_secret_until, webhook_receiver.failing_since, webhook_receiver.pause
+SELECT node.organization_id, node.api_endpoint, node.settings, node_outfit.webhook_secret, webhook_receiver.sealed_old_secret, webhook_receiver.old_secret_until, webhook_receiver.failing_since, webhook_receiver.pause
 FROM node JOIN node_outfit ON node_outfit.node_id = node.id LEFT OUTER JOIN webhook_receiver ON webhook_receiver.node_id = node.id
 WHERE node.id = %(node_id)s::VARCHAR""",
 )

@@ -42,6 +42,20 @@ END_OTHERS = Statement(
     postgresql='DELETE FROM session WHERE session.user_id = %(user_id)s::VARCHAR AND session.id != %(session_id)s::VARCHAR',
     types={'user_id': 'TEXT', 'session_id': 'TEXT'},
 )
+BOUND = Statement(
+    sqlite="""\
+DELETE FROM session WHERE session.user_id = :whose AND (session.id NOT IN (SELECT session.id
+FROM session
+WHERE session.user_id = :whose ORDER BY session.seen DESC, session.created DESC, session.id
+ LIMIT :kept OFFSET :param_1))""",
+    postgresql="""\
+DELETE FROM session WHERE session.user_id = %(whose)s::VARCHAR AND (session.id NOT IN (SELECT session.id
+FROM session
+WHERE session.user_id = %(whose)s::VARCHAR ORDER BY session.seen DESC, session.created DESC, session.id
+ LIMIT %(kept)s::BIGINT))""",
+    constants={'param_1': 0},
+    types={'whose': 'TEXT', 'kept': 'BIGINT'},
+)
 FORGET = Statement(
     sqlite='DELETE FROM session WHERE session.expires < :now',
     postgresql='DELETE FROM session WHERE session.expires < %(now)s::BIGINT',

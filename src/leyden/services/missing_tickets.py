@@ -9,10 +9,9 @@ import asyncio
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.tickets import TicketState
 from leyden.errors import Conflict, Malformed, MarketAway
-from leyden.services.desk import Desk
 from leyden.services.holding import end
-from leyden.services.settlement import until_not_stale
 from leyden.services.shop import Shop
+from leyden.services.unit_of_work import UnitOfWork, until_not_stale
 from leyden.values import replace
 
 _BATCH = 500
@@ -20,8 +19,8 @@ _LONGEST_REASON = 500
 _HAS_A_TICKET = (Status.CREATED, Status.SUBMITTED)
 
 
-async def lost(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
-    """Give the orders whose ticket is lost; MarketAway when it does not say soon."""
+async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
+    """List the orders whose ticket is missing; MarketAway without an answer in time."""
     found: list[Order] = []
     try:
         async with asyncio.timeout(within_s):
@@ -32,24 +31,24 @@ async def lost(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
                     status, after=after, most=_BATCH
                 ):
                     after = orders[-1].id
-                    found += await _lost_of(shop, orders)
+                    found += await _missing_of(shop, orders)
     except TimeoutError:
         raise MarketAway(why="the market takes too long to answer") from None
     return found
 
 
-async def _lost_of(shop: Shop, orders: list[Order]) -> list[Order]:
+async def _missing_of(shop: Shop, orders: list[Order]) -> list[Order]:
     told = await shop.market.progress([each.ticket_ref for each in orders])
     return [
         each
         for each in orders
         if (progress := told.get(each.ticket_ref)) is not None
-        and progress.state is TicketState.LOST
+        and progress.state is TicketState.MISSING
     ]
 
 
 async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Order:
-    """End an order whose ticket is lost; what it was paid with becomes credit.
+    """End an order whose ticket is missing; what it was paid with becomes credit.
 
     Conflict while the market knows the ticket: then the order can be cancelled. The
     second call answers the same and moves nothing.
@@ -61,7 +60,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
         return order
     if order.status not in _HAS_A_TICKET:
         raise Conflict(f"an order that is {order.status} has no ticket to lose")
-    if not await _lost_of(shop, [order]):
+    if not await _missing_of(shop, [order]):
         raise Conflict("the market knows its ticket; the order can be cancelled")
     abandoned = order
 
@@ -69,13 +68,13 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
         nonlocal abandoned
         now = shop.clock()
         async with shop.database.transaction() as tx:
-            desk = await Desk.laid(tx, [order_id], now=now)
-            current = desk.order(order_id)
+            work = await UnitOfWork.load(tx, [order_id], now=now)
+            current = work.order(order_id)
             if current.status is not order.status:
                 raise Conflict(f"the order is {current.status} meanwhile")
             # Nothing is left that could be withdrawn.
-            abandoned = end(desk, replace(current, offered=False), Event.CANCELLED)
-            await desk.written(tx)
+            abandoned = end(work, replace(current, offered=False), Event.CANCELLED)
+            await work.flush(tx)
             await tx.audit.add(
                 at=now,
                 actor=actor,

@@ -5,44 +5,47 @@ fail, each part is tried by itself, so that one that cannot be written stops no 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+# More would keep the event loop for longer than anybody else should wait.
+_MOST = 512
 
 
-class Together(Generic[Part]):
+class Batcher(Generic[Part, Result]):
     """Does at once, for all who ask, what each asks for alone."""
 
     def __init__(
-        self, do: Callable[[Sequence[Part]], Awaitable[None]], *, most: int = 2_048
+        self, do: Callable[[Sequence[Part]], Awaitable[Iterable[Result]]]
     ) -> None:
         self._do = do
-        self._most = most
-        self._waiting: list[tuple[Part, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[Part, asyncio.Future[Result]]] = []
         self._doing: asyncio.Task[None] | None = None
 
-    async def __call__(self, part: Part) -> None:
-        """Do this part with the others; raises what doing it alone raised."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def __call__(self, part: Part) -> Result:
+        """Return what this part came to with the others; raise what it raised alone."""
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((part, done))
         if self._doing is None:
             self._doing = asyncio.create_task(self._all())
-        await done
+        return await done
 
     async def _all(self) -> None:
         try:
             while self._waiting:
-                batch = self._waiting[: self._most]
-                del self._waiting[: self._most]
+                batch = self._waiting[:_MOST]
+                del self._waiting[:_MOST]
                 await self._some(batch)
         finally:
             self._doing = None
 
-    async def _some(self, batch: list[tuple[Part, asyncio.Future[None]]]) -> None:
+    async def _some(self, batch: list[tuple[Part, asyncio.Future[Result]]]) -> None:
         try:
-            await self._do([part for part, _ in batch])
-        except Exception as error:  # noqa: BLE001  given to whom it belongs
+            results = await self._do([part for part, _ in batch])
+        except Exception as error:  # noqa: BLE001  raised to whom it belongs
             if len(batch) == 1:
                 if not batch[0][1].done():
                     batch[0][1].set_exception(error)
@@ -50,6 +53,6 @@ class Together(Generic[Part]):
             for each in batch:
                 await self._some([each])
         else:
-            for _, done in batch:
+            for (_, done), result in zip(batch, results, strict=True):
                 if not done.done():
-                    done.set_result(None)
+                    done.set_result(result)

@@ -19,8 +19,8 @@ _PATIENCE_S: Final = 5.0  # a person waits for this
 _MOST_TICKETS: Final = 200
 
 
-class Purse(Struct, frozen=True, kw_only=True):
-    """How the money of the shop stands; what is not known is None, with why."""
+class TreasuryBalance(Struct, frozen=True, kw_only=True):
+    """What the shop has; what is not known is None, with why."""
 
     holdings: Holdings | None
     no_holdings: str
@@ -31,19 +31,20 @@ class Purse(Struct, frozen=True, kw_only=True):
     tickets: list[Order]  # which nobody has registered, or are to be made
 
 
-async def look(shop: Shop) -> Purse:
+async def look(shop: Shop) -> TreasuryBalance:
     """Ask the treasury and the auction at once; one that is away hides nothing else."""
     reader = shop.database.reader.orders
     (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
         _asked(
-            shop.till.holds() if shop.till else None, "No treasury is looked at here."
+            shop.treasury.holdings() if shop.treasury else None,
+            "No treasury is looked at here.",
         ),
         _asked(
             upkeep.look(shop.account, shop.database) if shop.account else None,
             "Its channels are simulated: there is no account at an auction.",
         ),
     )
-    return Purse(
+    return TreasuryBalance(
         holdings=holdings,
         no_holdings=no_holdings,
         standing=standing,

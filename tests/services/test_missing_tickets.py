@@ -5,7 +5,7 @@ import pytest
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, Malformed, MarketAway, NotFound
-from leyden.services.lost import abandon, lost
+from leyden.services.missing_tickets import abandon, list_missing
 from tests.conftest import NOW
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -29,14 +29,14 @@ async def test_what_was_paid_for_it_becomes_credit_once(
     till: Till, *, registered: bool
 ) -> None:
     order, other = await ticketed(till), await ticketed(till)
-    assert await lost(till.shop) == []
+    assert await list_missing(till.shop) == []
     if registered:
         till.market.register(await till.ticket(order))
         await till.follow_tickets()
         assert await till.status(order) is Status.SUBMITTED
     await lose(till, order)
     await till.follow_tickets()  # which ends nothing by itself
-    assert [each.id for each in await lost(till.shop)] == [order.id]
+    assert [each.id for each in await list_missing(till.shop)] == [order.id]
     with pytest.raises(MarketAway):
         await till.cancel(order)
 
@@ -44,7 +44,7 @@ async def test_what_was_paid_for_it_becomes_credit_once(
         ended = await abandon(till.shop, order.id, **WHY)
         assert (ended.status, ended.credit_refund) == (Status.CANCELLED, PRICE)
     assert await till.credit() == PRICE
-    assert await lost(till.shop) == []
+    assert await list_missing(till.shop) == []
     await till.settle_down()  # nothing is left that somebody tries in vain
     tried = await till.database.reader.counts.tried(most=9)
     assert [each.key for each in tried] == []
@@ -80,7 +80,7 @@ async def test_what_is_not_lost_is_not_abandoned(till: Till) -> None:
         with pytest.raises(Conflict, match=why):
             await abandon(till.shop, each.id, **WHY)
     till.market.away = True
-    for asked in (lost(till.shop), abandon(till.shop, order.id, **WHY)):
+    for asked in (list_missing(till.shop), abandon(till.shop, order.id, **WHY)):
         with pytest.raises(MarketAway):
             await asked
     till.market.away = False

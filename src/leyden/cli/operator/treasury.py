@@ -1,4 +1,4 @@
-"""`leyden till`: the treasury, the account at the auction, what tickets may take."""
+"""`leyden treasury`: treasury, account at the auction, what tickets may take."""
 
 import click
 
@@ -6,19 +6,19 @@ from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.operator.oversight import order_shown
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.services import purse
+from leyden.services import treasury_balance
 from leyden.services.platform import Platform
-from leyden.services.purse import Purse
+from leyden.services.treasury_balance import TreasuryBalance
 from leyden.values import asdict
 
 
 @click.command()
 @as_json
-def till(*, as_json: bool) -> None:
+def treasury(*, as_json: bool) -> None:
     """Show what is in the treasury and at the auction, and the tickets outstanding.
 
     \b
-    leyden till
+    leyden treasury
     """
     found = on_running(_looked)
     if found is None:
@@ -62,9 +62,9 @@ def till(*, as_json: bool) -> None:
     )
 
 
-async def _looked(platform: Platform) -> Purse | None:
+async def _looked(platform: Platform) -> TreasuryBalance | None:
     shop = shop_of(platform)
     if shop is None:
         return None
     async with open_for_payments(shop, listening=False):
-        return await purse.look(shop)
+        return await treasury_balance.look(shop)

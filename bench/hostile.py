@@ -1,0 +1,216 @@
+"""B16: one customer does the worst it can, and what the others feel of it.
+
+The platform is `leyden up` on a private chain, with a treasury and real lnds. A victim
+has a node, a webhook and an API key, and asks for little: 8 calls of the API, 10 of its
+node's `/v1/state` through the gateway and 2 webhooks a second. Beside it another
+customer does each of the attacks of bench/attacks.py, by eight callers, in a process of
+its own. Quiet and attacked turns alternate, so a drift of the machine hits both.
+
+What is late counts from when it should have begun. A webhook counts from the commit
+that announced it to its receipt.
+
+    ./leyden bench hostile [keys|ciphertext|...|everything ...]
+        [--seconds 60] [--rounds 3] [--nodes 25]
+
+As root, names below `slow.test` are asked of a name server that never answers.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from bench.attacks import ATTACKS, EVERYTHING, Customer
+from bench.hostile_home import Home, open_folder, silent
+from bench.measure import Figures, Report, turns
+from bench.receivers import Receivers, receivers
+from bench.town import PATIENCE_S, SETTINGS
+from bench.victim import GOALS, Victim
+
+from leyden import logs, processes
+from leyden.app import opened
+from leyden.client import Client, wallets
+
+QUIET, ATTACKED, AGAIN = "quiet", "attacked", "quiet again"
+_KEYS = 5
+_PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing in it
+
+
+def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
+    """Make the two customers, with their nodes; give the attacker and the victim."""
+    worst, keys = home.organization("Worst", _KEYS)
+    calm, theirs = home.organization("Calm", 2)
+    with home.client(theirs[0]) as client:
+        hers = _node(client, "calm", there.url("prompt", 0))
+    with home.client(keys[0]) as client:
+        own = _node(client, "own", there.url("prompt", 1))
+        locked = _node(client, "locked", "")
+        with client.lnd(locked) as lnd:
+            wallets.init(lnd, _PASSWORD, wallets.new_seed(lnd))
+        client.nodes.wait(locked, ("running",))
+        client.nodes.restart(locked)
+        client.nodes.wait(locked, ("waiting_unlock",))
+        endpoint = client.nodes.get(locked).api_endpoint
+    customer = Customer(
+        api_port=home.ports["api_port"],
+        gateway_port=home.ports["gateway_rest_port"],
+        organization_id=worst,
+        keys=keys,
+        node_id=own,
+        locked=endpoint,
+        authority=str(home.root),
+        slow_names=home.unanswered,
+        most_nodes=nodes - 2,
+    )
+    with home.client(theirs[0]) as client:
+        name = client.nodes.get(hers).api_endpoint
+    victim = {
+        "organization_id": calm,
+        "keys": theirs,
+        "node_id": hers,
+        "endpoint": name,
+    }
+    return customer, victim
+
+
+def _node(client: Client, name: str, webhook: str) -> str:
+    made = client.nodes.create(name, settings={**SETTINGS, "webhook": webhook})
+    client.nodes.wait(made.node_id, ("waiting_init",))
+    return made.node_id
+
+
+async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) -> Any:
+    """Let the victim live, beside an attack if one is named; give its p99s."""
+    if not attack:
+        return await victim.live(seconds), {}
+    told = {**asdict(customer)}
+    del told["answers"]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bench.attacks", attack, str(seconds + 2)),
+        cwd=Path(__file__).parents[1],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    attacking = asyncio.create_task(process.communicate(json.dumps(told).encode()))
+    await asyncio.sleep(1)  # until it has begun
+    figures = await victim.live(seconds)
+    said, _ = await attacking
+    return figures, json.loads(said)["answers"]
+
+
+async def tidied(customer: Customer, victim: Victim) -> None:
+    """Take away what an attack has left, so that the next turn is quiet."""
+
+    def tidy() -> None:
+        with victim.home.client(customer.keys[0]) as client:
+            for node in client.nodes.list_():
+                if node.node_name.startswith("storm "):
+                    client.nodes.delete(node.node_id)
+            until = time.monotonic() + PATIENCE_S
+            while any(n.node_name.startswith("storm ") for n in client.nodes.list_()):
+                assert time.monotonic() < until
+                time.sleep(0.5)
+            own = victim.there.url("prompt", 1)
+            client.nodes.change_settings(customer.node_id, webhook=own)
+
+    await asyncio.to_thread(tidy)
+    await asyncio.sleep(1)
+
+
+async def measured(
+    victim: Victim, customer: Customer, attack: str, seconds: float, rounds: int
+) -> int:
+    """Compare quiet and attacked turns."""
+    report = Report(f"B16 hostile: {attack}")
+    figures = Figures()
+    before = _running(victim)
+    answers: dict[str, int] = {}
+    for name in turns([QUIET, ATTACKED, AGAIN], rounds=rounds):
+        doing = attack if name == ATTACKED else ""
+        late, told = await turn(victim, customer, doing, seconds)
+        for what, p99 in late.items():
+            figures.add(f"{what} {name}", p99)
+        for status, number in told.items():
+            answers[status] = answers.get(status, 0) + number
+        if doing:
+            await tidied(customer, victim)
+    report.note(f"the attacker was answered {answers}")
+    for what, most in GOALS.items():
+        quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED}"
+        report.note(
+            f"p99 of {what}: quiet {figures.median(quiet):.1f} ms, "
+            f"attacked {figures.median(attacked):.1f} ms"
+        )
+        report.null(figures.ratio(f"{what} {AGAIN}", quiet))
+        report.at_most(most, figures.ratio(attacked, quiet, what=f"p99 of {what}"))
+    report.holds("no node of others ended", met=_running(victim) == before)
+    refused = len(victim.refused)
+    report.holds(
+        f"{refused} calls of the victim were refused {victim.refused[:3]}",
+        met=not refused,
+    )
+    victim.refused.clear()
+    return report.end()
+
+
+def _running(victim: Victim) -> tuple[int, ...]:
+    """Give the victim's lnds by their process ids."""
+    claim = victim.home.home / "nodes" / victim.node_id / "claim"
+    holder = processes.holder(claim)
+    return (holder.pid,) if holder is not None else ()
+
+
+@asynccontextmanager
+async def standing(nodes: int) -> AsyncIterator[tuple[Victim, Customer]]:
+    """Bring an installation up with both customers in it."""
+    with open_folder() as folder, silent() as slow_names, receivers() as there:
+        home = Home(folder, slow_names)
+        try:
+            await asyncio.to_thread(home.run, "up", "--detach")
+            customer, about = await asyncio.to_thread(prepared, home, nodes, there)
+            async with opened(home.settings) as platform:
+                yield Victim(home, platform, there, **about), customer
+        finally:
+            await asyncio.to_thread(home.run, "down", "--nodes")
+
+
+async def main(
+    attacks: Sequence[str], *, seconds: float, rounds: int, nodes: int
+) -> int:
+    """Run the attacks that are asked for; give 1 if one of them misses a goal."""
+    logs.configure(form="text", level="error")
+    missed = 0
+    async with standing(nodes) as (victim, customer):
+        await victim.live(min(seconds, 5))  # what is used the first time
+        for attack in attacks:
+            missed |= await measured(victim, customer, attack, seconds, rounds)
+    return missed
+
+
+if __name__ == "__main__":
+    wanted = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    every = [*ATTACKS, EVERYTHING]
+    wanted.add_argument("attacks", nargs="*", metavar="|".join(every))
+    wanted.add_argument("--seconds", type=float, default=60)
+    wanted.add_argument("--rounds", type=int, default=3)
+    wanted.add_argument("--nodes", type=int, default=25)
+    given = wanted.parse_args()
+    if unknown := set(given.attacks) - set(every):
+        wanted.error(f"there is no {', '.join(unknown)}; there are {', '.join(every)}")
+    sys.exit(
+        uvloop.run(
+            main(
+                given.attacks or every,
+                seconds=given.seconds,
+                rounds=given.rounds,
+                nodes=given.nodes,
+            )
+        )
+    )

@@ -1,0 +1,125 @@
+"""A customer beside an attack: asks for little, and how late that is."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from bench.hostile_home import Home
+from bench.measure import quantile
+from bench.receivers import Receivers
+from bench.town import PATIENCE_S, Caller
+
+from leyden.domain.times import utc_now
+from leyden.domain.webhooks import UpdateAvailable
+from leyden.services import webhooks
+from leyden.services.platform import Platform
+
+API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
+GOALS = {API: 1.5, STATE: 2.0, WEBHOOK: 2.0}
+_PACE = {API: 8.0, STATE: 10.0, WEBHOOK: 2.0}  # a second; 600 a minute is the limit
+
+
+@dataclass
+class Victim:
+    """Who only wants to be left alone."""
+
+    home: Home
+    platform: Platform
+    there: Receivers
+    organization_id: str
+    keys: list[str]
+    node_id: str
+    endpoint: str
+    refused: list[str] = field(default_factory=list)
+    late: dict[str, list[float]] = field(default_factory=dict)
+    told: int = 0
+
+    async def live(self, seconds: float) -> dict[str, float]:
+        """Live for so long; give the p99 of each thing that is asked, in ms."""
+        self.late = {what: [] for what in GOALS}
+        api = Caller("127.0.0.1", self.home.ports["api_port"])
+        writing = Caller("127.0.0.1", self.home.ports["api_port"])
+        door = Caller(
+            "127.0.0.1",
+            self.home.ports["gateway_rest_port"],
+            tls=ssl.create_default_context(cafile=str(self.home.root)),
+            name=self.endpoint,
+        )
+        node = f"/organizations/{self.organization_id}/nodes/{self.node_id}"
+        self.there.heard()
+        announced: dict[int, float] = {}
+
+        async def look() -> None:
+            await self._ask(api, "GET", node, self.keys[0])
+
+        async def state() -> None:
+            await self._ask(door, "GET", "/v1/state", "")
+
+        async def tell() -> None:
+            self.told += 1  # each is told once, ever
+            number = self.told
+            await self._announce(number)
+            announced[number] = time.monotonic()
+            # Changing where events go wakes whoever sends them, in the platform.
+            url = f"{self.there.url('prompt', 0)}?{number}"
+            body = {"webhook": url}
+            await self._ask(writing, "POST", f"{node}/settings", self.keys[1], body)
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._paced(API, look, seconds))
+            group.create_task(self._paced(STATE, state, seconds))
+            group.create_task(self._paced("", tell, seconds, pace=_PACE[WEBHOOK]))
+        await self._heard(announced)
+        for caller in (api, writing, door):
+            caller.close()
+        return {what: quantile(late, 0.99) * 1_000 for what, late in self.late.items()}
+
+    async def _paced(
+        self,
+        what: str,
+        act: Callable[[], Awaitable[None]],
+        seconds: float,
+        *,
+        pace: float = 0,
+    ) -> None:
+        """Act that often; who is late is late for what should have begun meanwhile."""
+        every_s = 1 / (pace or _PACE[what])
+        began = due = time.monotonic()
+        while due < began + seconds:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            await act()
+            if what:
+                self.late[what].append(time.monotonic() - due)
+            due += every_s
+
+    async def _ask(
+        self, caller: Caller, method: str, path: str, key: str, body: object = None
+    ) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                status, told = await caller.call(method, path, body, key)
+        except (OSError, EOFError, TimeoutError) as error:
+            caller.close()
+            self.refused.append(f"{method} {path}: {error!r}")
+            return
+        if status != 200:
+            self.refused.append(f"{method} {path}: {status} {told}")
+
+    async def _announce(self, number: int) -> None:
+        told = UpdateAvailable(lnd_version=f"v9.9.{number}-beta", service_version="1")
+        node = await self.platform.database.reader.nodes.get(self.node_id)
+        async with self.platform.database.transaction() as tx:
+            await webhooks.announce(tx, node, [told], now=utc_now())
+
+    async def _heard(self, announced: dict[int, float]) -> None:
+        """Wait for every event, and keep how long each took."""
+        missing, until = dict(announced), time.monotonic() + PATIENCE_S
+        while missing and time.monotonic() < until:
+            for each in await asyncio.to_thread(self.there.heard):
+                number = each.body.partition("v9.9.")[2].partition("-")[0]
+                if number and (begun := missing.pop(int(number), None)) is not None:
+                    self.late[WEBHOOK].append(each.at_s - begun)
+            await asyncio.sleep(0.05)
+        self.late[WEBHOOK] += [PATIENCE_S] * len(missing)

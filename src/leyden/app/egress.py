@@ -1,0 +1,120 @@
+"""When nodes must be held by the egress policy, and what stands in the way.
+
+An owner has their lnd call whom they like. Without the policy it reaches the API, the
+treasury, other nodes and a cloud's metadata service. Where strangers are served, or
+real money is at stake, nothing starts without it unless the operator says so in words.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Final
+
+from msgspec.structs import replace
+
+from leyden.domain.addresses import plain
+from leyden.errors import Away
+from leyden.runtimes import nftables
+from leyden.runtimes.seats import can_be_reached, may_give_users
+from leyden.settings import Settings
+
+HOW: Final = (
+    "Install nftables (apt-get install nftables) and run Leyden as root, with the "
+    "capability NET_ADMIN in a container"
+)
+_WITHOUT: Final = (
+    'or set nodes_fence = "off" and accept that nodes reach what this machine reaches'
+)
+
+
+def demand(given: Settings) -> str:
+    """Return why nodes must be held by the policy; "" when they need not be."""
+    if given.nodes_fence == "off":
+        return ""
+    if given.mainnet_backend:
+        return "nodes on mainnet hold real money (mainnet_backend is set)"
+    if given.testnet_chain and is_public(given.api_host):
+        return f'other machines reach the API (api_host = "{given.api_host}")'
+    if given.nodes_fence == "required":
+        return 'nodes_fence = "required"'
+    return ""
+
+
+def demanded(given: Settings) -> Settings:
+    """Return the settings as those have to take them who serve others."""
+    return replace(given, nodes_fence="required") if demand(given) else given
+
+
+def is_public(host: str) -> bool:
+    """Tell whether other machines may reach a listener at this host.
+
+    All addresses at once are public; so is a name that nobody can look up.
+    """
+    try:
+        return not plain(ip_address(host.strip("[]"))).is_loopback
+    except ValueError:
+        pass
+    if host.rstrip(".").lower() == "localhost":
+        return False
+    try:
+        found = socket.getaddrinfo(host or None, 0, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        return True
+    addresses = {plain(ip_address(str(each[4][0]))) for each in found}
+    return not all(each.is_loopback for each in addresses)
+
+
+def hindrance(given: Settings) -> str:
+    """Return what keeps the policy from being put in place here; "" is nothing."""
+    if given.nodes_fence == "off":
+        return 'the setting nodes_fence is "off"'
+    if not given.nodes_first_uid:
+        if not may_give_users():
+            return "Leyden does not run as root, so nodes have no users of their own"
+        folders = given.home_path.absolute().parents
+        above = next(each for each in folders if each.exists())
+        if not can_be_reached(above):
+            return (
+                f"other users may not pass through {above} to the home folder, so "
+                "nodes have no users of their own (chmod o+x each folder above it)"
+            )
+    return nftables.trouble()
+
+
+def refusal(given: Settings, why: str | None = None) -> str:
+    """Return what a start says that is refused for want of the policy; "" is none."""
+    why = hindrance(given) if why is None else why
+    if not why or not (because := demand(given)):
+        return ""
+    return (
+        f"nodes_fence: the egress policy of nodes is required, but {why}. It is "
+        f"required since {because}. {HOW}, {_WITHOUT}"
+    )
+
+
+class Gate:
+    """Lets a node start only while the policy is in place."""
+
+    def __init__(self, in_place: Callable[[], bool], *, fresh_s: float = 0.25) -> None:
+        self._in_place = in_place
+        self._fresh_s = fresh_s  # a storm of starts shares a look: 5 ms of processor
+        self._seen: float | None = None
+        self._turn = asyncio.Lock()
+
+    async def passed(self) -> None:
+        """Return once the policy was seen in place; raise Away where it is not.
+
+        The node keeps its status, and its start is tried again.
+        """
+        async with self._turn:
+            if self._seen is not None and time.monotonic() - self._seen < self._fresh_s:
+                return
+            self._seen = None
+            if not await asyncio.to_thread(self._in_place):
+                raise Away(
+                    "the egress policy of nodes is not in place: no node starts until "
+                    "it is back"
+                )
+            self._seen = time.monotonic()

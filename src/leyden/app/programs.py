@@ -1,0 +1,65 @@
+"""The lnds that nodes run: those in the cache, or copies that any user may run."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from leyden.daemons import build as builds
+from leyden.daemons.catalogue import Program
+from leyden.daemons.progress import Progress, quiet
+from leyden.domain.versions import Version
+from leyden.files import draft, remove_abandoned_drafts
+
+Binary = Callable[[Version], Awaitable[Path]]
+
+
+def lnds(
+    cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
+) -> Binary:
+    """Return the operator's own lnd of a version, or the cache's, built if need be."""
+    known: dict[Version, Path] = {}
+
+    async def binary(wanted: Version) -> Path:
+        # Working out where it is takes a millisecond of each start.
+        if (there := known.get(wanted)) is None or not os.access(there, os.X_OK):
+            there = known[wanted] = await builds.binary(
+                "lnd", str(wanted), cache=cache, own=own, progress=progress
+            )
+        return there
+
+    return binary
+
+
+def within_reach(binary: Binary, folder: Path) -> Binary:
+    """Return copies that any user may run; the cache may lie in a closed home folder.
+
+    Each is copied once, however many nodes start at the same time.
+    """
+    under_way: dict[Path, asyncio.Task[None]] = {}
+
+    async def copied(wanted: Version) -> Path:
+        program = await binary(wanted)
+        digest = hashlib.sha256(str(program).encode()).hexdigest()[:12]
+        copy = folder / f"{program.name}-{wanted}-{digest}"
+        if not copy.exists():
+            if (copying := under_way.get(copy)) is None:
+                work = asyncio.to_thread(_copy, program, copy)
+                copying = under_way[copy] = asyncio.create_task(work)
+                copying.add_done_callback(lambda _: under_way.pop(copy, None))
+            # One start that is given up must not end the copy that others wait for.
+            await asyncio.shield(copying)
+        return copy
+
+    return copied
+
+
+def _copy(program: Path, to: Path) -> None:
+    to.parent.mkdir(exist_ok=True)
+    to.parent.chmod(0o711)
+    remove_abandoned_drafts(to.parent)
+    # 50 MB that a power cut cut short would be there under the right name.
+    with program.open("rb") as source, draft(to, mode=0o755) as file:
+        shutil.copyfileobj(source, file, 1 << 20)

@@ -1,0 +1,85 @@
+"""`leyden home`: which home has the local nodes, and moving them to this one."""
+
+import os
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from leyden import app, settings
+from leyden.app import adoption
+from leyden.app.adoption import Standing
+from leyden.cli.groups import Group
+from leyden.cli.operator.running import on_running
+from leyden.cli.output import as_json, operator, print_one
+from leyden.devnet import wiring
+
+
+@click.group(cls=Group)
+def home() -> None:
+    """Show which home has the local nodes, or move them to this one."""
+
+
+@home.command()
+@as_json
+def show(*, as_json: bool) -> None:
+    """Show whether the nodes belong to this home, and which wallets are not here.
+
+    \b
+    leyden home show
+    """
+    print_one(_shown(on_running(adoption.standing)), as_json=as_json)
+
+
+@home.command()
+@click.option("--new-authority", is_flag=True, help="Accept another authority.")
+@click.option(
+    "--start-empty",
+    is_flag=True,
+    help="Start nodes whose wallet is not here without one; their owners restore it.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
+def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -> None:
+    """Let this home have the nodes of the database from now on.
+
+    For a home that was moved or restored. Two lnds of one node lose its money: make
+    sure that no node runs on the machine that had them.
+
+    \b
+    leyden home adopt
+    leyden home adopt --start-empty
+    """
+    given = wiring.as_running(settings.load(os.environ))
+    found = on_running(adoption.standing)
+    if not yes:
+        last = f", last on {found.known.host}" if found.known else ""
+        click.confirm(
+            f"{found.nodes} nodes belong to this home from now on. Has every lnd of "
+            f"theirs ended in the home that had them{last}?",
+            abort=True,
+            err=True,
+        )
+    alone = given.database.startswith("sqlite:")
+    with app.only_one(given) if alone else nullcontext():
+        after = on_running(
+            lambda platform: adoption.adopt(
+                platform,
+                new_authority=new_authority,
+                start_empty=start_empty,
+                actor=operator(),
+            )
+        )
+    print_one(_shown(after), as_json=as_json)
+
+
+def _shown(found: Standing) -> dict[str, Any]:
+    ours, known = found.ours, found.known
+    return {
+        "identity": ours.identity,
+        "is_home_of_the_nodes": known is not None
+        and (known.identity, known.place) == (ours.identity, ours.place),
+        "last_on": known.host if known else None,
+        "nodes": found.nodes,
+        "wallets_not_here": [each.id for each in found.without_wallet],
+    }

@@ -1,0 +1,100 @@
+"""How much of everything one organization may have, and what is said beyond that.
+
+Quotas are a bound on what one of many takes of a machine that all share, not a price.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum, auto
+from typing import Final, NamedTuple
+
+from leyden.errors import OverQuota
+from leyden.values import Struct
+
+MB: Final = 1_000_000
+# A deleted node's data is kept for a week: so many times the nodes there may be.
+KEPT_NODES: Final = 2
+# An unpaid order that is cancelled leaves an invoice and an address behind.
+CANCELLED_ORDERS: Final = 4
+
+
+class Quota(StrEnum):
+    """What is counted; the values are the words of the API and of the commands."""
+
+    NODES = auto()
+    UNPAID_ORDERS = auto()
+    KEYS = auto()
+    INVITATIONS = auto()
+    MEMBERS = auto()
+    MACAROONS_PER_NODE = auto()
+    REPLACED_BACKUPS_MB = auto()
+    IDEMPOTENCY_KEYS = auto()
+
+
+Limits = Mapping[Quota, int]
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """How much of a quota is in use."""
+
+    used: int
+    limit: int
+    default: int  # what the limit is where the operator made no exception
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether no more can be had."""
+        return self.used >= self.limit
+
+
+class _Words(NamedTuple):
+    label: str  # on pages
+    counted: str  # in a sentence
+    remedy: str
+
+
+WORDS: Final[Mapping[Quota, _Words]] = {
+    Quota.NODES: _Words("Nodes", "nodes", "delete a node"),
+    Quota.UNPAID_ORDERS: _Words(
+        "Unpaid orders", "unpaid orders", "pay or cancel one, or wait until one expires"
+    ),
+    Quota.KEYS: _Words("API keys", "live API keys", "revoke a key"),
+    Quota.INVITATIONS: _Words(
+        "Open invitations", "open invitations", "withdraw an invitation"
+    ),
+    Quota.MEMBERS: _Words("Members", "members", "remove a member"),
+    Quota.MACAROONS_PER_NODE: _Words(
+        "Stored macaroons per node",
+        "stored macaroons of one node",
+        "reseal a macaroon that is no longer needed",
+    ),
+    Quota.REPLACED_BACKUPS_MB: _Words(
+        "History of replaced backups (MB)",
+        "MB of replaced backups",
+        "wait until the oldest are 30 days old",
+    ),
+    Quota.IDEMPOTENCY_KEYS: _Words(
+        "Idempotency keys in use",
+        "Idempotency-Keys with a saved answer",
+        "wait until the oldest expire",
+    ),
+}
+
+
+def check(quota: Quota, *, used: int, more: int = 1, limit: int) -> None:
+    """Raise OverQuota where so many more would be too many; it says what to do."""
+    if used + more > limit:
+        raise OverQuota(refusal(quota, used=used, limit=limit))
+
+
+def refusal(quota: Quota, *, used: int, limit: int) -> str:
+    """Say what the limit is, how much is in use, and what to do."""
+    words = WORDS[quota]
+    return (
+        f"quota: an organization may have {limit:,} {words.counted}, and {used:,} are "
+        f"in use; {words.remedy}, or ask the operator to raise the limit"
+    )
+
+
+def megabytes(size: int) -> int:
+    """Return a size in bytes in MB, rounded up."""
+    return -(-size // MB)

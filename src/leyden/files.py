@@ -1,0 +1,94 @@
+"""Files put in place whole: a reader finds what was there before, or all of the new.
+
+The content is written to a draft beside the file, which takes its place in one step.
+Each draft has a name of its own: named by the process alone, two threads wrote into
+one draft, and the second found that the first had moved it away.
+"""
+
+import errno
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+PRIVATE: Final = 0o600
+_DRAFT = re.compile(r"\..*\.[0-9a-f]{16}\.draft")
+_MOST_NAME: Final = 40  # of the file's own name in its draft's: 255 bytes is the most
+_ABANDONED_S: Final = 3_600.0
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_private(path: Path, content: bytes | str, *, lasting: bool = True) -> None:
+    """Write a file that only its owner may read."""
+    write_whole(path, content, mode=PRIVATE, lasting=lasting)
+
+
+def write_whole(
+    path: Path, content: bytes | str, *, mode: int, lasting: bool = True
+) -> None:
+    """Write a file with this mode, whatever the umask."""
+    with draft(path, mode=mode, lasting=lasting) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def draft(path: Path, *, mode: int, lasting: bool = True) -> Iterator[BinaryIO]:
+    """Open a draft that takes the file's place at the end of the block."""
+    folder = os.open(path.parent, _FOLDER)
+    try:
+        with draft_in(folder, path.name, mode=mode, lasting=lasting) as file:
+            yield file
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def draft_in(
+    folder: int, name: str, *, mode: int, lasting: bool = True
+) -> Iterator[BinaryIO]:
+    """Open a draft of a file in an open folder; an error removes it again.
+
+    `lasting` also keeps it through a power cut: without, what can be written again may
+    be empty afterwards.
+    """
+    fresh = f".{name[:_MOST_NAME]}.{os.urandom(8).hex()}.draft"
+    try:
+        with os.fdopen(os.open(fresh, _NEW, PRIVATE, dir_fd=folder), "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            if lasting:
+                os.fsync(file.fileno())
+        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(fresh, dir_fd=folder)
+        raise
+    if lasting:
+        _sync(folder)
+
+
+def remove_abandoned_drafts(folder: int | Path) -> None:
+    """Remove drafts that a kill left behind: nobody writes at one for an hour."""
+    for name in os.listdir(folder):  # noqa: PTH208  it may be an open folder
+        if not _DRAFT.fullmatch(name):
+            continue
+        opened, path = (
+            (folder, name) if isinstance(folder, int) else (None, str(folder / name))
+        )
+        with suppress(OSError):
+            written = os.stat(path, dir_fd=opened, follow_symlinks=False).st_mtime
+            if time.time() - written >= _ABANDONED_S:
+                os.unlink(path, dir_fd=opened)
+
+
+def _sync(folder: int) -> None:
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some file systems sync no folder
+            raise

@@ -1,0 +1,94 @@
+"""The old files that lnd has rotated its log into.
+
+lnd renames lnd.log to lnd.log.N, packs that into lnd.log.N.gz, and then removes it:
+both may be there, and then the packed one is not whole yet. Numbers rise; the oldest
+files are removed.
+"""
+
+import gzip
+import os
+import re
+import zlib
+from contextlib import ExitStack
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Final
+
+from leyden.values import Struct
+
+UNREADABLE: Final = (OSError, EOFError, zlib.error)
+
+Rotated = dict[int, Path]  # by their numbers
+
+
+class Part(Struct, kw_only=True):
+    """An old file, from the first byte on that was not read."""
+
+    file: BufferedIOBase
+    start: int
+    size: int
+
+    @property
+    def left(self) -> int:
+        """How many bytes that are."""
+        return max(0, self.size - self.start)
+
+
+def rotated(path: str) -> Rotated:
+    """List the old files of a log; the one that is packed is left out meanwhile."""
+    folder, name = os.path.split(path)
+    found: Rotated = {}
+    try:
+        entries = os.listdir(folder)  # noqa: PTH208  a str, kept for each node
+    except OSError:
+        return found
+    for entry in sorted(entries, reverse=True):  # lnd.log.7.gz before lnd.log.7
+        if match := re.fullmatch(rf"{re.escape(name)}\.(\d{{1,9}})(\.gz)?", entry):
+            found[int(match[1])] = Path(folder, entry)
+    return found
+
+
+def newest(old: Rotated) -> int:
+    """Return the number of the newest; 0 where there is none."""
+    return max(old, default=0)
+
+
+def unread(
+    old: Rotated, stack: ExitStack, *, since: int, offset: int, head: bytes
+) -> tuple[list[Part], bool]:
+    """Open what is newer than `since`, and tell whether that is all there was.
+
+    One of them may begin with `head`: of that the first `offset` bytes are known.
+    """
+    if newest(old) < since:
+        since = 0  # lnd removes the oldest: without the newest it counts anew
+    numbers = sorted(number for number in old if number > since)
+    complete = not numbers or numbers[0] == since + 1
+    parts, found = [], offset == 0
+    for number in numbers:
+        try:
+            part = _part(old[number], stack)
+            if not found and part.file.read(len(head)) == head:
+                part.start, found = offset, True
+        except UNREADABLE:
+            complete = False
+        else:
+            parts.append(part)
+    return parts, complete
+
+
+def _part(path: Path, stack: ExitStack) -> Part:
+    try:
+        raw = stack.enter_context(path.open("rb"))
+    except FileNotFoundError:  # packed since it was listed
+        path = path.with_name(f"{path.name}.gz")
+        raw = stack.enter_context(path.open("rb"))
+    size = raw.seek(0, os.SEEK_END)
+    if path.suffix != ".gz":
+        raw.seek(0)
+        return Part(file=raw, start=0, size=size)
+    raw.seek(max(0, size - 4))
+    size = int.from_bytes(raw.read(4), "little")  # so gzip says how much it holds
+    raw.seek(0)
+    packed = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
+    return Part(file=packed, start=0, size=size)

@@ -1,0 +1,35 @@
+"""The tables of quotas: the operator's exceptions, and places that are kept."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from leyden.storage.tables import metadata
+
+# Which words there are is the program's to know: each release may count something more.
+quotas = Table(
+    "organization_quota",
+    metadata,
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("most", BigInteger, nullable=False),
+    PrimaryKeyConstraint("organization_id", "name"),
+    CheckConstraint("most >= 0", name="most_not_negative"),
+)
+
+# An unpaid order counts before its invoice is made, which is before there is a row.
+places = Table(
+    "order_place",
+    metadata,
+    Column("order_id", Text, primary_key=True),
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("until", BigInteger, nullable=False),  # should the program die meanwhile
+    Index("ix_order_place_organization_id", "organization_id"),
+)

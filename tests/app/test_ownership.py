@@ -1,0 +1,304 @@
+"""Local nodes belong to one home: every process of another one is refused."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from leyden import app
+from leyden.app import adoption, identity, ownership
+from leyden.app.ownership import owned
+from leyden.domain.accounts import Organization
+from leyden.domain.nodes import Node, Status, Wanted
+from leyden.domain.times import utc_now
+from leyden.errors import Lost, SetupError
+from leyden.loops import OF_THE_HOME
+from leyden.services.fleet import NODE, WATCH
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.homes import Process
+from tests.domain.nodes import a_node
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def given(tmp_path: Path, database_url: str) -> Settings:
+    return settings(tmp_path / "home", database_url, tmp_path)
+
+
+def settings(home: Path, database_url: str, shared: Path) -> Settings:
+    return Settings(
+        home=str(home),
+        database_url=database_url,
+        secrets_file=str(shared / "secrets.json"),
+        metrics_port=0,
+        testnet_chain="simnet",
+        testnet_backend="neutrino",
+        nodes_fence="off",
+    )
+
+
+@pytest.fixture
+async def platform(given: Settings) -> AsyncIterator[Platform]:
+    app.migrate(given)
+    async with app.opened(given) as platform:
+        yield platform
+
+
+@asynccontextmanager
+async def another(platform: Platform, home: Path) -> AsyncIterator[Platform]:
+    """Open the same database from another home."""
+    given = settings(
+        home, platform.settings.database, platform.settings.secrets_path.parent
+    )
+    app.migrate(given)
+    async with app.opened(given) as other:
+        yield other
+
+
+async def keep(platform: Platform, **changes: object) -> Node:
+    node = a_node(
+        Status.RUNNING,
+        **{"process": "4711 88@boot /lnd", "launched": 1, "host": "127.0.0.9"}
+        | changes,
+    )
+    async with platform.database.transaction() as tx:
+        await tx.accounts.add(
+            Organization(id="harbour", name="Harbour Light", created=utc_now())
+        )
+        await tx.nodes.add(node)
+    return node
+
+
+async def refused(platform: Platform, why: str) -> None:
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SetupError, match=why):
+            await stack.enter_async_context(owned(platform, watches=True))
+
+
+async def test_the_first_home_has_the_nodes_and_another_is_told_what_to_do(
+    platform: Platform, tmp_path: Path
+) -> None:
+    async with owned(platform, watches=True) as ownership:
+        assert ownership.watchers == 1
+    async with another(platform, tmp_path / "other") as other:
+        await refused(other, "belong to another home.*Kubernetes")
+    async with owned(platform, watches=False):
+        pass
+
+
+async def test_who_runs_no_nodes_needs_no_home(platform: Platform) -> None:
+    given = Settings(
+        home="/nowhere", database_url=platform.settings.database, metrics_port=0
+    )
+    async with owned(
+        Platform(
+            settings=given,
+            database=platform.database,
+            sealer=platform.sealer,
+            clock=platform.clock,
+        ),
+        watches=True,
+    ):
+        assert await platform.database.reader.homes.find() is None
+
+
+async def test_a_home_from_before_takes_its_nodes_if_it_has_their_folders(
+    platform: Platform, tmp_path: Path
+) -> None:
+    node = await keep(platform)
+    async with another(platform, tmp_path / "other") as other:
+        await refused(other, "1 nodes of this database have no folder")
+    await refused(platform, f"no folder in .*, the first of them {node.id}")
+    (platform.settings.home_path / "nodes" / node.id).mkdir(parents=True)
+    async with owned(platform, watches=True):
+        pass
+
+
+async def test_a_copy_is_refused_and_a_folder_that_was_renamed_is_not(
+    platform: Platform, tmp_path: Path
+) -> None:
+    async with owned(platform, watches=True):
+        pass
+    home = platform.settings.home_path
+    home.rename(tmp_path / "renamed")
+    home.symlink_to(tmp_path / "renamed")
+    async with owned(platform, watches=True):
+        pass
+    kept = home / identity.FILE
+    copy = home / "copy"
+    copy.write_bytes(kept.read_bytes())
+    copy.rename(kept)
+    await refused(platform, "is a copy of the home .* `leyden home adopt`")
+
+
+async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) -> None:
+    async with owned(platform, watches=True):
+        pass
+    home = platform.settings.home_path
+    (home / "authority").rename(tmp_path / "lost")
+    app.migrate(platform.settings)
+    await refused(platform, "not the authority that clients .* --new-authority")
+    with pytest.raises(SetupError, match="new-authority"):
+        await adopted(platform)
+    await adopted(platform, new_authority=True)
+    async with owned(platform, watches=True):
+        pass
+
+
+async def adopted(platform: Platform, **how: bool) -> adoption.Standing:
+    return await adoption.adopt(
+        platform,
+        **{"new_authority": False, "start_empty": False} | how,
+        actor="operator:alice",
+    )
+
+
+async def test_an_adopted_home_has_the_nodes_and_whoever_had_them_has_nothing(
+    platform: Platform, tmp_path: Path
+) -> None:
+    node = await keep(platform)
+    (platform.settings.home_path / "nodes" / node.id).mkdir(parents=True)
+    async with owned(platform, watches=True) as before:
+        pass
+    now = utc_now()
+    async with platform.database.transaction() as tx:
+        await tx.tasks.put(WATCH, "0", due=now)
+        (shard,) = await tx.tasks.claim_at_home(
+            WATCH, before.hold, now=now, until=now + MINUTE, most=9
+        )
+    async with another(platform, tmp_path / "moved") as moved:
+        app.migrate(moved.settings)
+        await adopted(moved, new_authority=True)
+        async with owned(moved, watches=True) as after:
+            async with platform.database.transaction() as tx:
+                with pytest.raises(Lost):
+                    await tx.tasks.check(shard)
+                hold = before.hold
+                claim = tx.tasks.claim_at_home
+                assert not await claim(WATCH, hold, now=now, until=now, most=9)
+                hold = after.hold
+                (taken,) = await claim(WATCH, hold, now=now, until=now, most=9)
+            assert taken.fence > shard.fence
+    await refused(platform, "belong to another home")
+    line, *_ = await platform.database.reader.audit.latest(most=1)
+    assert line.action == "home adopted"
+
+
+async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
+    platform: Platform,
+) -> None:
+    lost = await keep(platform, has_wallet=True)
+    there = a_node(
+        Status.STOPPED,
+        id="there",
+        name="there",
+        slot=8,
+        api_endpoint="there",
+        has_wallet=True,
+        host="127.0.0.8",
+        wanted=Wanted.STOPPED,
+    )
+    async with platform.database.transaction() as tx:
+        await tx.nodes.add(there)
+    wallet = platform.settings.home_path / "nodes/there/lnd/data/chain/bitcoin/simnet"
+    wallet.mkdir(parents=True)
+    (wallet / "wallet.db").touch()
+    found = await adopted(platform)
+    assert [each.id for each in found.without_wallet] == [lost.id]
+    node = await platform.database.reader.nodes.get(lost.id)
+    assert node == lost, "nothing changes unless it is said"
+    found = await adopted(platform, start_empty=True)
+    assert not found.without_wallet
+    node = await platform.database.reader.nodes.get(lost.id)
+    assert (node.has_wallet, node.process, node.wanted) == (False, "", Wanted.RUNNING)
+    assert (await platform.database.reader.nodes.get("there")) == there
+    due = await platform.database.reader.tasks.next_due(NODE, now=utc_now())
+    assert due is not None
+
+
+class TestOnPostgres:
+    """Where several processes may run on one home."""
+
+    @pytest.fixture
+    def database_url(self, postgres_url: str) -> str:
+        return postgres_url
+
+    async def test_each_is_counted_and_leaves(self, platform: Platform) -> None:
+        async with owned(platform, watches=True), owned(platform, watches=False):
+            async with owned(platform, watches=True) as third:
+                assert third.watchers == 2
+            assert len(await platform.database.reader.homes.processes()) == 2
+        assert await platform.database.reader.homes.processes() == []
+
+    @pytest.fixture
+    def patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ownership, "SILENT", timedelta(seconds=1))
+
+    @pytest.mark.usefixtures("patience")
+    async def test_who_cannot_be_seen_is_waited_for_and_refused_if_it_lives(
+        self, platform: Platform
+    ) -> None:
+        async with owned(platform, watches=True):
+            pass
+        silent = Process(
+            id="silent",
+            session="another boot",
+            host="harbour",
+            pid=4711,
+            beat=0,
+            until=utc_now() + MINUTE,  # by a clock that need not be ours
+        )
+        async with platform.database.transaction() as tx:
+            await tx.homes.enter(silent, watches=True, forget_before=utc_now())
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with owned(platform, watches=True) as ownership:
+            assert loop.time() - began >= 1
+            assert ownership.watchers == 1
+            hold = ownership.hold
+            async with platform.database.transaction() as tx:
+                await tx.homes.enter(silent, watches=True, forget_before=utc_now())
+
+            async def live() -> None:
+                while True:
+                    async with platform.database.transaction() as tx:
+                        await tx.homes.beat("silent", hold, until=utc_now())
+                    await asyncio.sleep(0.2)
+
+            living = asyncio.create_task(live())
+            await refused(platform, "in use by process 4711 on harbour, in another")
+            living.cancel()
+            await asyncio.gather(living, return_exceptions=True)
+
+    async def test_who_has_lost_the_home_is_not_said_to_live(
+        self, platform: Platform
+    ) -> None:
+        async with (
+            owned(platform, watches=True) as ours,
+            platform.database.transaction() as tx,
+        ):
+            later = utc_now() + MINUTE
+            beat = tx.homes.beat
+            assert await beat(ours.hold.holder, ours.hold, until=later)
+            known = await tx.homes.find()
+            assert known is not None
+            await tx.homes.take(known, kinds=OF_THE_HOME)
+            assert not await beat(ours.hold.holder, ours.hold, until=later)
+
+
+def test_the_identity_is_made_once_and_checked(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="run `leyden migrate`"):
+        identity.read(tmp_path)
+    identity.ensure(tmp_path)
+    first = identity.read(tmp_path)
+    identity.ensure(tmp_path)
+    assert identity.read(tmp_path) == first
+    assert (tmp_path / identity.FILE).stat().st_mode & 0o777 == 0o600
+    (tmp_path / identity.FILE).write_text("harbour\n")
+    with pytest.raises(SetupError, match="restore it from your backup"):
+        identity.read(tmp_path)

@@ -1,0 +1,117 @@
+"""Threads for slow work: turns are taken by owner, and nobody takes all of them."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from leyden.errors import TooMany
+from leyden.services.fair_pool import FairPool
+from leyden.services.uploads import Uploads
+
+
+class Work:
+    """Jobs that wait until they are let go on, and note when they began."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.done = threading.Semaphore(0)
+
+    def of(self, owner: str) -> Callable[[], str]:
+        def work() -> str:
+            self.begun.append(owner)
+            assert self.done.acquire(timeout=30)
+            return threading.current_thread().name
+
+        return work
+
+    async def has_begun(self, number: int) -> list[str]:
+        async with asyncio.timeout(30):
+            while len(self.begun) < number:
+                await asyncio.sleep(0.001)
+        return self.begun
+
+
+@pytest.fixture
+def work() -> Iterator[Work]:
+    made = Work()
+    yield made
+    made.done.release(100)  # a test that failed leaves no thread behind
+
+
+def ask(pool: FairPool, work: Work, owner: str) -> asyncio.Task[str]:
+    return asyncio.create_task(pool.run(owner, work.of(owner)))
+
+
+async def finished(work: Work, tasks: list[asyncio.Task[str]]) -> list[str]:
+    for _ in tasks:
+        work.done.release()
+    return await asyncio.gather(*tasks)
+
+
+async def test_one_owner_has_one_thread_however_much_waits(work: Work) -> None:
+    pool = FairPool(threads=2, name="upload")
+    tasks = [ask(pool, work, "alice") for _ in range(5)]
+    assert await work.has_begun(1) == ["alice"]
+    tasks.append(ask(pool, work, "charlie"))
+    assert await work.has_begun(2) == ["alice", "charlie"]
+    names = await finished(work, tasks)
+    assert all(name.startswith("upload") for name in names)
+    assert work.begun == ["alice", "charlie", *["alice"] * 4]
+
+
+async def test_owners_take_turns(work: Work) -> None:
+    pool = FairPool(threads=1, name="upload")
+    tasks = [ask(pool, work, "alice") for _ in range(3)]
+    await work.has_begun(1)
+    tasks += [ask(pool, work, each) for each in ("bob", "bob", "charlie")]
+    await asyncio.sleep(0)
+    await finished(work, tasks)
+    assert work.begun == ["alice", "alice", "bob", "charlie", "alice", "bob"]
+
+
+async def test_too_much_that_waits_is_refused_to_its_owner_alone(work: Work) -> None:
+    pool = FairPool(threads=1, waiting=2, name="upload")
+    tasks = [ask(pool, work, "alice")]
+    await work.has_begun(1)
+    tasks += [ask(pool, work, "alice") for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooMany) as refusal:
+        async with asyncio.timeout(5):
+            await pool.run("alice", work.of("alice"))
+    assert refusal.value.retry_after_s == 1
+    tasks.append(ask(pool, work, "charlie"))
+    await asyncio.sleep(0)
+    await finished(work, tasks)
+    assert sorted(work.begun) == ["alice"] * 3 + ["charlie"]
+
+
+async def test_what_fails_says_so_and_the_next_is_done() -> None:
+    pool = FairPool(threads=1, name="upload")
+    with pytest.raises(ZeroDivisionError):
+        await pool.run("alice", lambda: 1 // 0)
+    assert await pool.run("alice", lambda: 7) == 7
+
+
+async def test_who_leaves_gives_its_turn_up(work: Work) -> None:
+    pool = FairPool(threads=1, name="upload")
+    first, second = ask(pool, work, "alice"), ask(pool, work, "alice")
+    await work.has_begun(1)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    assert await finished(work, [first])
+    assert await pool.run("alice", lambda: 7) == 7
+    assert work.begun == ["alice"]
+
+
+async def test_uploads_of_one_organization_are_counted() -> None:
+    uploads = Uploads(per_minute=3)
+    uploads.count("alice", 2)
+    uploads.count("alice")
+    with pytest.raises(TooMany, match="wait 20 s") as refusal:
+        uploads.count("alice")
+    assert refusal.value.retry_after_s == 20
+    uploads.count("charlie", 100)  # at once, and then none for a while
+    with pytest.raises(TooMany):
+        uploads.count("charlie")

@@ -1,0 +1,287 @@
+"""What lnd's log says is told once: across looks, restarts of ours, and processes."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.nodes import Action, Network, Node
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.lnd import home, tail
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.tail import END
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.local_homes import LocalHomes
+from leyden.runtimes.seats import Seats
+from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.housekeeping import Housekeeping
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.tasks import Work
+from leyden.values import replace
+from tests.conftest import NOW
+from tests.services.yard import LEASE, SETTINGS, Yard
+
+INFO = "2026-03-01 12:00:00.123 [INF] CRTR: Pruning channel graph using block 812\n"
+WITH_WEBHOOK = {**SETTINGS, "webhook": "https://receiver.example/hook"}
+
+
+def line(height: int) -> str:
+    return (
+        "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: "
+        f"expecting height={height}, got height=7"
+    )
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
+    return Layout(
+        root=tmp_path / "nodes",
+        seats=Seats(network=IPv4Network("127.77.0.0/16")),
+        grounds={Network.TESTNET: ground},
+    )
+
+
+@pytest.fixture
+async def yard(
+    db: Database, sealer: Sealer, authority: Authority, layout: Layout
+) -> AsyncIterator[Yard]:
+    """Nodes whose folders are real; what runs in them is not."""
+    yard = Yard(db, sealer, authority)
+    yard.fleet = replace(yard.fleet, homes=LocalHomes(layout))
+    yard.begin_anew()
+    await yard.found()
+    yield yard
+    await yard.watching.close()
+
+
+class House:
+    """Whoever looks after nodes, and may be killed and begin anew."""
+
+    def __init__(self, yard: Yard, layout: Layout) -> None:
+        self._yard, self._layout = yard, layout
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        fleet = replace(self._yard.fleet, homes=LocalHomes(self._layout))
+        self._keeping = Housekeeping(fleet)
+
+    async def look(self) -> None:
+        database = self._yard.fleet.database
+        async with database.transaction() as tx:
+            await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=self._yard.now)
+            (claim,) = await tx.tasks.claim(
+                HOUSEKEEPING, now=self._yard.now, until=self._yard.now + LEASE, most=1
+            )
+        await self._keeping.look(Work(database, claim))
+        self._yard.now += timedelta(seconds=10)
+
+
+@pytest.fixture
+def house(yard: Yard, layout: Layout) -> House:
+    return House(yard, layout)
+
+
+def log_of(layout: Layout, node: Node) -> Path:
+    file = home.log_file(layout.home(node), Chain.SIMNET)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def add(log: Path, *lines: str) -> None:
+    with log.open("a") as file:
+        file.writelines(f"{each}\n" for each in lines)
+
+
+async def told(yard: Yard, node: Node) -> list[str]:
+    events = await yard.fleet.database.reader.webhooks.pending(node.id)
+    bodies = [json.loads(each.body) for each in events]
+    return [each["details"]["log"] for each in bodies if each["type"] == "error"]
+
+
+async def node_with_log(yard: Yard, layout: Layout) -> tuple[Node, Path]:
+    node = await yard.running(settings=WITH_WEBHOOK)
+    return node, log_of(layout, node)
+
+
+async def test_a_line_written_before_the_first_look_is_told(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO, line(9))
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+
+
+async def test_a_line_written_while_we_are_down_is_told_once(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    await house.look()
+    add(log, line(9), INFO)
+    for _ in range(3):
+        house.begin_anew()
+        await house.look()
+        assert await told(yard, node) == [line(9)]
+        yard.now += timedelta(minutes=30)  # it is the place that keeps it quiet
+
+
+async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    await house.look()
+    add(log, line(9))
+    old = log.rename(log.with_name("lnd.log.1"))
+    Path(f"{old}.gz").write_bytes(gzip.compress(old.read_bytes()))
+    old.unlink()  # the new log may get its inode
+    add(log, *[INFO.replace("12:00", "12:01")] * 2)
+    house.begin_anew()
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+    yard.now += timedelta(minutes=30)
+    house.begin_anew()
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+
+
+async def test_whenever_it_is_broken_off_each_line_is_told_once(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    await house.look()
+    lines, ended = [], False
+    for exponent in range(20):
+        yard.now += timedelta(minutes=11)  # another burst; and no claim of before holds
+        lines.append(line(exponent))
+        add(log, lines[-1])
+        looking = asyncio.create_task(house.look())
+        for _ in range(1 << exponent):
+            await asyncio.sleep(0)  # it comes a little further each time
+        if ended := looking.done():
+            break
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        house.begin_anew()
+        yard.now += timedelta(minutes=11)
+        await house.look()
+        assert await told(yard, node) == lines
+    assert ended
+    assert await told(yard, node) == lines
+
+
+async def test_a_later_burst_is_told_as_well(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    for height in (8, 9):
+        add(log, *[line(height)] * 100)
+        await house.look()
+        yard.now += timedelta(minutes=11)
+    assert await told(yard, node) == [line(8), line(9)]
+
+
+async def test_two_who_read_one_log_tell_it_once(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    other = House(yard, layout)
+    for each in (house, other):
+        await each.look()
+    for height in (7, 8, 9):
+        add(log, line(height))
+        yard.now += timedelta(minutes=30)
+        for each in (house, other):
+            await each.look()
+        yard.now += timedelta(minutes=30)  # nothing but the place keeps them apart
+        for each in (other, house):
+            await each.look()
+    assert await told(yard, node) == [line(height) for height in (7, 8, 9)]
+
+
+async def test_one_who_sleeps_tells_nothing_again(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    """It was looked after by another meanwhile, who has told and moved on."""
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    await house.look()
+    other = House(yard, layout)
+    add(log, line(9), INFO)
+    await other.look()
+    yard.now += timedelta(minutes=30)
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+    add(log, line(10))
+    yard.now += timedelta(minutes=30)
+    await house.look()
+    await house.look()
+    assert await told(yard, node) == [line(9), line(10)]
+
+
+async def test_nodes_from_before_begin_at_the_end(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    async with yard.fleet.database.transaction() as tx:
+        assert await tx.log_places.move(node.id, END, was=0)  # as the upgrade does
+    add(log, line(8))
+    await house.look()
+    assert await told(yard, node) == []
+    house.begin_anew()
+    add(log, line(9))
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+
+
+async def test_a_log_that_only_grows_is_written_down_now_and_then(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    places = yard.fleet.database.reader.log_places
+    editions = []
+    for _ in range(100):
+        add(log, INFO * 20)
+        await house.look()
+        kept = await places.find(node.id)
+        assert kept is not None
+        editions.append(kept.edition)
+    assert editions[0] == 1, "whatever comes next is read on from there"
+    assert editions[-1] == 1 + log.stat().st_size // (1 << 16)
+
+
+async def test_far_behind_it_is_read_without_holding_up_anybody(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, line(9), INFO * (2 * tail.MOST_BYTES // len(INFO)))
+    await house.look()
+    assert await told(yard, node) == [line(9)]
+
+
+async def test_nothing_is_kept_of_a_node_whose_data_is_removed(
+    yard: Yard, house: House, layout: Layout
+) -> None:
+    node, log = await node_with_log(yard, layout)
+    add(log, INFO)
+    await house.look()
+    await yard.ask(node, Action.DELETE)
+    await yard.work()
+    assert await yard.fleet.database.reader.log_places.all_() != {}
+    await yard.later(days=8)
+    assert await yard.fleet.database.reader.log_places.all_() == {}

@@ -1,0 +1,460 @@
+"""What one organization may have, and that fifty at once do not get more."""
+
+import asyncio
+import dataclasses
+import hashlib
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from leyden.api import idempotency
+from leyden.domain.accounts import Principal, Role
+from leyden.domain.nodes import Action
+from leyden.domain.quotas import MB, Limits, Quota
+from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
+from leyden.gateway.certificates import open_or_create
+from leyden.services import accounts, backups, quotas, resealing, sign_in, team
+from leyden.services.platform import Platform
+from leyden.services.resealing import Resealed
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.keys import ENDED_KEPT
+from leyden.storage.secrets import Sealer
+from leyden.storage.sessions import KEPT
+from leyden.values import replace
+from tests.conftest import NOW
+from tests.services.hesitant import Hesitant
+from tests.services.plenty import PLENTY
+from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+from tests.services.yard import OTHER_SHORE, Yard
+
+AT_ONCE = 50
+CIPHERTEXT = "U2FsdGVkX1" + "8fXfCSAuXDMxzUcLBjk7YhIfqVKZHFDYBbzfMo5lPkOVWD3mYbXGrN"
+
+
+def few(most: int, *of: Quota) -> Limits:
+    """Let an organization have so many of these, and plenty of the rest."""
+    return {**PLENTY, **dict.fromkeys(of, most)}
+
+
+async def tried(step: Callable[[], Awaitable[object]]) -> object:
+    """Do it, again where somebody else was first; give what it said."""
+    for _ in range(200):
+        try:
+            return await step()
+        except Stale:
+            await asyncio.sleep(0)
+        except LeydenError as error:
+            return error
+    raise AssertionError("never settles")
+
+
+async def at_once(step: Callable[[int], Awaitable[object]]) -> list[object]:
+    """Do it fifty times at once; give what was refused."""
+    said = await asyncio.gather(
+        *(tried(partial(step, number)) for number in range(AT_ONCE))
+    )
+    return [each for each in said if isinstance(each, LeydenError)]
+
+
+@pytest.fixture
+async def yard(db: Database, sealer: Sealer, tmp_path: Path) -> Yard:
+    yard = Yard(db, sealer, open_or_create(tmp_path / "authority", now=NOW))
+    await yard.found()
+    return yard
+
+
+def limited(yard: Yard, most: int, *of: Quota) -> None:
+    rules = replace(yard.fleet.rules, quotas=few(most, *of))
+    yard.fleet = replace(yard.fleet, rules=rules)
+
+
+@pytest.fixture
+def platform(db: Database, sealer: Sealer) -> Platform:
+    settings = Settings(
+        keys_per_organization=3,
+        invitations_per_organization=3,
+        members_per_organization=3,
+        idempotency_keys_per_organization=3,
+    )
+    return Platform(settings=settings, database=db, sealer=sealer, clock=lambda: NOW)
+
+
+@pytest.fixture
+async def harbour(platform: Platform) -> str:
+    made = await accounts.create_organization(platform, "Harbour", actor="test")
+    return made.id
+
+
+async def test_fifty_at_once_get_as_many_as_there_may_be(yard: Yard) -> None:
+    limited(yard, 3, Quota.NODES)
+    refused = await at_once(lambda number: yard.create(f"light {number}"))
+    assert len(refused) == AT_ONCE - 3
+    (said,) = {str(each) for each in refused}
+    assert said == (
+        "quota: an organization may have 3 nodes, and 3 are in use; delete a node, "
+        "or ask the operator to raise the limit"
+    )
+    assert {type(each) for each in refused} == {OverQuota}
+    assert len(await yard.fleet.database.reader.nodes.list_(HARBOUR)) == 3
+    await yard.create(organization_id=OTHER_SHORE)
+
+
+async def test_the_second_time_is_no_second_node(yard: Yard) -> None:
+    limited(yard, 1, Quota.NODES)
+    key = uuid.uuid4()
+    made = await yard.create(key=key)
+    assert (await yard.create(key=key)).id == made.id
+    with pytest.raises(Taken):
+        await yard.create()
+
+
+async def test_what_there_is_stays_when_the_limit_is_lowered(yard: Yard) -> None:
+    made = [await yard.create(f"light {number}") for number in range(3)]
+    limited(yard, 1, Quota.NODES)
+    with pytest.raises(OverQuota, match="may have 1 nodes, and 3 are in use"):
+        await yard.create("light 4")
+    await yard.work()
+    for each in made:
+        assert (await yard.ask(each, Action.RESTART)).id == each.id
+
+
+async def test_a_node_counts_until_its_lnd_has_ended(yard: Yard) -> None:
+    limited(yard, 1, Quota.NODES)
+    node = await yard.running()
+    await yard.ask(node, Action.DELETE)
+    with pytest.raises(OverQuota):
+        await yard.create("another light")
+    await yard.work()
+    assert (await yard.node(node.id)).is_gone
+    await yard.create("another light")
+
+
+async def test_who_creates_and_deletes_all_the_time_fills_no_disk(yard: Yard) -> None:
+    limited(yard, 2, Quota.NODES)
+    for _ in range(4):
+        await yard.ask(await yard.running(), Action.DELETE)
+        await yard.work()
+    with pytest.raises(OverQuota, match="4 nodes together") as why:
+        await yard.create()
+    assert "removed at 2026-03-08T12:00" in str(why.value)
+    await yard.later(days=8)
+    await yard.create()
+
+
+@pytest.fixture
+def till(till: Till) -> Till:
+    till.rules = replace(till.rules, quotas=few(3, Quota.UNPAID_ORDERS))
+    return till
+
+
+async def test_fifty_at_once_get_as_many_invoices_as_orders(till: Till) -> None:
+    refused = await at_once(lambda _: till.create())
+    assert len(refused) == AT_ONCE - 3
+    assert {type(each) for each in refused} == {OverQuota}
+    assert "3 unpaid orders, and 3 are in use; pay or cancel one" in str(refused[0])
+    assert len(till.payments.requests) == 3  # no invoice, no address for the rest
+    await till.create(who=LIGHTHOUSE)
+
+
+async def test_one_that_is_paid_makes_room(till: Till) -> None:
+    orders = [await till.create() for _ in range(3)]
+    with pytest.raises(OverQuota):
+        await till.create()
+    till.payments.pay(request_of(orders[0]))
+    await till.settle_down()
+    await till.create()
+
+
+async def test_one_that_expires_makes_room(till: Till) -> None:
+    for _ in range(3):
+        await till.create()
+    await till.pass_time(minutes=61)
+    await till.create()
+
+
+async def test_what_credit_or_an_account_covers_is_not_unpaid(till: Till) -> None:
+    for _ in range(3):
+        await till.create()
+    await till.give_credit(100_000)
+    await till.create()
+    assert len(till.payments.requests) == 3
+
+
+async def test_the_second_time_is_no_second_order(till: Till) -> None:
+    for _ in range(2):
+        await till.create()
+    order_id = f"{uuid.uuid4()}FO"
+    made = await till.create(order_id=order_id)
+    assert await till.create(order_id=order_id) == made
+
+
+async def test_an_order_that_could_not_be_made_leaves_its_place(till: Till) -> None:
+    till.payments.away = True
+    for _ in range(5):
+        with pytest.raises(TreasuryAway):
+            await till.create()
+    till.payments.away = False
+    for _ in range(3):
+        await till.create()
+
+
+async def test_a_place_that_a_dead_program_left_is_free_after_a_while(
+    till: Till,
+) -> None:
+    for number in range(3):
+        await quotas.keep_place(
+            till.database,
+            till.rules.quotas,
+            HARBOUR,
+            f"{number}",
+            lives=till.rules.order_lives,
+            now=till.now,
+        )
+    with pytest.raises(OverQuota):
+        await till.create()
+    await till.pass_time(minutes=3)
+    await till.create()
+
+
+async def test_who_loses_the_place_meanwhile_is_counted_again(till: Till) -> None:
+    order_id = f"{uuid.uuid4()}FO"
+    hesitant = Hesitant(till.database)
+
+    async def others() -> None:
+        """Let the place run out, and others take them all."""
+        await quotas.leave_place(till.database, order_id)
+        for _ in range(3):
+            await till.create()
+
+    async def the_place_is_kept() -> None:
+        hesitant.happens = others
+
+    hesitant.happens = the_place_is_kept
+    late = dataclasses.replace(till, database=hesitant)  # noqa: TID251
+    with pytest.raises(OverQuota):
+        await late.create(order_id=order_id)
+    assert await till.database.reader.orders.find(order_id) is None
+
+
+async def test_who_orders_and_cancels_all_the_time_has_to_wait(till: Till) -> None:
+    for _ in range(12):
+        await till.cancel(await till.create())
+    with pytest.raises(TooMany, match="12 orders were cancelled unpaid") as why:
+        await till.create()
+    assert why.value.retry_after_s == 3_600
+    assert len(till.payments.requests) == 12
+    await till.pass_time(minutes=61)
+    await till.create()
+
+
+async def test_fifty_macaroons_at_once(yard: Yard) -> None:
+    limited(yard, 3, Quota.MACAROONS_PER_NODE)
+    node = await yard.create()
+
+    async def keep(number: int) -> None:
+        await backups.keep_macaroon(
+            yard.fleet, HARBOUR, node.id, f"{number}", CIPHERTEXT, now=yard.now
+        )
+
+    refused = await at_once(keep)
+    # Beyond a few that wait to be read, an organization is asked to come again.
+    kinds = {type(each) for each in refused}
+    assert OverQuota in kinds
+    assert kinds <= {OverQuota, TooMany}
+    assert len(refused) == AT_ONCE - 3
+    kept = await backups.macaroons(yard.fleet, HARBOUR, node.id)
+    assert len(kept) == 3
+    with pytest.raises(Taken):  # and not that there are too many
+        await keep(int(kept[0].name))
+
+
+async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
+    yard: Yard,
+) -> None:
+    limited(yard, 0, Quota.REPLACED_BACKUPS_MB)
+    node = await yard.create()
+    await backups.keep_seed(yard.fleet, HARBOUR, node.id, CIPHERTEXT, now=yard.now)
+    anew = Resealed(name=None, replaces=_digest(CIPHERTEXT), value=CIPHERTEXT[::-1])
+
+    async def reseal() -> None:
+        await resealing.reseal(
+            yard.fleet,
+            HARBOUR,
+            node.id,
+            [replace(anew, value=CIPHERTEXT + "AAAA")],
+            actor="key:7",
+            now=yard.now,
+        )
+
+    with pytest.raises(OverQuota, match="may have 0 MB of replaced backups"):
+        await reseal()
+    _, kept = await backups.seed(yard.fleet, HARBOUR, node.id)
+    assert kept == CIPHERTEXT  # nothing was half done
+    limited(yard, 1, Quota.REPLACED_BACKUPS_MB)
+    await reseal()
+    (before,) = await resealing.replaced(yard.fleet, HARBOUR, node.id, now=yard.now)
+    assert before.value == CIPHERTEXT
+    size = await yard.fleet.database.reader.quotas.replaced_bytes(HARBOUR)
+    assert len(CIPHERTEXT) < size < MB
+
+
+async def test_backups_of_channels_are_never_refused(yard: Yard) -> None:
+    limited(yard, 0, *Quota)
+    rules = replace(yard.fleet.rules, quotas=few(1, Quota.NODES))
+    yard.fleet = replace(yard.fleet, rules=rules)
+    node = await yard.create()
+    limited(yard, 0, *Quota)
+    yard.homes.channel_backups[node.id] = b"encrypted by lnd"
+    found = await backups.channels(yard.fleet, HARBOUR, node.id)
+    assert found.content == b"encrypted by lnd"
+
+
+async def test_fifty_keys_at_once(platform: Platform, harbour: str) -> None:
+    async def make(_: int) -> None:
+        await accounts.create_key(
+            platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
+        )
+
+    refused = await at_once(make)
+    assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
+    assert "3 live API keys, and 3 are in use; revoke a key" in str(refused[0])
+    assert len(await platform.database.reader.keys.list_(harbour)) == 3
+
+
+async def test_keys_that_have_ended_are_not_kept_without_end(
+    platform: Platform, harbour: str
+) -> None:
+    reader = platform.database.reader.keys
+    for _ in range(ENDED_KEPT + 5):
+        key, _ = await accounts.create_key(
+            platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
+        )
+        await accounts.revoke_key(platform, harbour, key.id, actor="test")
+    assert len(await reader.list_(harbour)) <= ENDED_KEPT + 1
+
+
+async def test_fifty_invitations_at_once(platform: Platform, harbour: str) -> None:
+    async def invite(number: int) -> None:
+        await team.invite(
+            platform,
+            harbour,
+            email=f"{number}@example.org",
+            role=Role.VIEWER,
+            actor="test",
+            now=NOW,
+        )
+
+    refused = await at_once(invite)
+    assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
+    open_ = await team.invitations(platform, harbour, now=NOW)
+    assert len(open_) == 3
+    for each in open_:
+        await team.withdraw(platform, harbour, each.id, actor="test", now=NOW)
+    await invite(0)
+
+
+async def test_an_organization_has_so_many_members(
+    platform: Platform, harbour: str
+) -> None:
+    for number in range(2):
+        await accounts.create_user(
+            platform,
+            f"{number}@example.org",
+            password=None,
+            organization_id=harbour,
+            role=Role.VIEWER,
+            actor="test",
+        )
+    invitations = [
+        (
+            await team.invite(
+                platform,
+                harbour,
+                email=f"{number}@example.org",
+                role=Role.VIEWER,
+                actor="test",
+                now=NOW,
+            )
+        )[0]
+        for number in (7, 8)
+    ]
+    password = "a lamp in the harbour"
+    await team.enrol(platform, invitations[0], password, now=NOW)
+    with pytest.raises(OverQuota, match="3 members, and 3 are in use"):
+        await team.enrol(platform, invitations[1], password, now=NOW)
+    assert len(await team.members(platform, harbour)) == 3
+
+
+async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -> None:
+    person = await accounts.create_user(
+        platform,
+        "alice@example.org",
+        password=None,
+        organization_id=harbour,
+        role=Role.OWNER,
+        actor="test",
+    )
+    for number in range(KEPT + 3):
+        async with platform.database.transaction() as tx:
+            session, _ = await sign_in.begin(
+                platform,
+                tx,
+                person,
+                whole=True,
+                address="198.51.100.7",
+                browser="a test",
+                now=NOW + timedelta(seconds=number),
+            )
+    found = await platform.database.reader.sessions.list_(person.id)
+    assert (len(found), found[0].id) == (KEPT, session.id)
+
+
+async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> None:
+    principal = Principal(harbour, "7", frozenset(), None)
+
+    async def ask(number: int, later: timedelta = timedelta()) -> int:
+        async def run() -> idempotency.Answer:
+            return 200, b"{}"
+
+        key = f"{number}".encode()
+        status, _ = await idempotency.answer_once(
+            platform, principal, key, key, now=NOW + later, run=run
+        )
+        return status
+
+    assert [await ask(number) for number in range(3)] == [200] * 3
+    with pytest.raises(TooMany, match="3 Idempotency-Keys") as why:
+        await ask(3)
+    assert why.value.retry_after_s == 86_400
+    assert await ask(0) == 200  # what was answered is answered again
+    assert await ask(3, timedelta(days=1)) == 200
+
+
+async def test_the_operator_makes_one_for_one_organization(till: Till) -> None:
+    till.rules = replace(till.rules, quotas=few(1, Quota.UNPAID_ORDERS))
+    await quotas.change(
+        till.database,
+        HARBOUR,
+        {Quota.UNPAID_ORDERS: 2},
+        actor="operator:alice",
+        now=till.now,
+    )
+    for _ in range(2):
+        await till.create()
+    with pytest.raises(OverQuota, match="may have 2 unpaid orders"):
+        await till.create()
+    await till.create(who=LIGHTHOUSE)
+    with pytest.raises(OverQuota, match="may have 1 unpaid orders"):
+        await till.create(who=LIGHTHOUSE)
+    found = await quotas.usage(till.database, till.rules.quotas, HARBOUR, now=till.now)
+    unpaid = found[Quota.UNPAID_ORDERS]
+    assert (unpaid.used, unpaid.limit, unpaid.default) == (2, 2, 1)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,144 @@
+"""Many orders in one unit of work: all that was decided is written, or nothing."""
+
+from pathlib import Path
+
+import pytest
+
+import leyden
+from leyden.domain import ledger
+from leyden.domain.accounts import Organization
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Invoice, InvoiceState
+from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.domain.units import Sats
+from leyden.errors import NotFound, Stale
+from leyden.services.checkout import decide
+from leyden.services.shop import TICKET, Rules
+from leyden.services.unit_of_work import UnitOfWork
+from leyden.services.verify import verify
+from leyden.storage.database import Database
+from leyden.storage.tasks import Claim
+from tests.conftest import NOW
+
+MANY = 600  # more than one statement takes
+QUOTE = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
+
+
+@pytest.fixture
+async def many(db: Database) -> list[str]:
+    async with db.transaction() as tx:
+        await tx.accounts.add(Organization(id="harbour", name="harbour", created=NOW))
+        made = [an_order(number) for number in range(MANY)]
+        for order in made:
+            await tx.orders.add(order)
+    return [order.id for order in made]
+
+
+def an_order(number: int) -> Order:
+    return Order(
+        id=f"00000000-0000-4000-8000-{number:012d}FO",
+        organization_id="harbour",
+        status=Status.WAITING_PAYMENT,
+        created=NOW,
+        expires=NOW,
+        quote=QUOTE,
+        onchain_address=f"bcrt1q{number:038d}",
+        lightning_invoice=f"lnbcrt{number:050d}",
+        payment_hash=f"{number:064x}",
+        invoice=InvoiceState.OPEN,
+    )
+
+
+def pay(work: UnitOfWork, order_id: str) -> None:
+    paid = Invoice(
+        payment_hash=work.order(order_id).payment_hash,
+        state=InvoiceState.SETTLED,
+        sats=Sats(QUOTE.total_fee + 1),
+    )
+    decide(work, order_id, paid, Rules())
+
+
+async def is_as_it_was(db: Database) -> bool:
+    async with db.transaction() as tx:  # what was not given back is committed by now
+        waiting = await tx.orders.in_status(Status.WAITING_PAYMENT, most=2 * MANY)
+        return (
+            len(waiting) == MANY
+            and await tx.ledger.sums() == {}
+            and await tx.ledger.kept_balances() == {}
+            and await tx.tasks.next_due(TICKET, now=NOW) is None
+        )
+
+
+async def test_many_are_decided_about_and_all_is_written(
+    db: Database, many: list[str]
+) -> None:
+    """What comes twice meets what it did the first time."""
+    async with db.transaction() as tx:
+        work = await UnitOfWork.load(tx, many, now=NOW)
+        for order_id in [*many, *many[::7], many[0], many[-1]]:
+            pay(work, order_id)
+        await work.flush(tx)
+    held = Sats(QUOTE.total_fee + 1)
+    assert await db.reader.ledger.kept_balances() == {
+        ledger.held(order_id): held for order_id in many
+    }
+    paid = await db.reader.orders.in_status(Status.CREATING, most=2 * MANY)
+    assert [order.id for order in paid] == sorted(many)
+    assert await verify(db) == []
+
+
+async def test_nothing_is_written_when_one_of_many_cannot_be_decided(
+    db: Database, many: list[str]
+) -> None:
+    with pytest.raises(NotFound):
+        async with db.transaction() as tx:
+            work = await UnitOfWork.load(tx, many[:-1], now=NOW)
+            for order_id in many:
+                pay(work, order_id)
+            await work.flush(tx)
+    assert await is_as_it_was(db)
+    assert await verify(db) == []
+
+
+async def test_nothing_is_written_when_what_is_to_be_done_also_cannot_be(
+    db: Database, many: list[str]
+) -> None:
+    nobodys = Claim(kind=TICKET, key=many[0], fence=7, asked=0, attempts=1, due=NOW)
+    with pytest.raises(Stale):
+        async with db.transaction() as tx:
+            work = await UnitOfWork.load(tx, many, now=NOW)
+            for order_id in many:
+                pay(work, order_id)
+            await work.flush(tx)
+            await tx.tasks.end_all([nobodys])
+    assert await is_as_it_was(db)
+    assert await verify(db) == []
+
+
+async def test_an_order_is_loaded_as_it_is_once_it_is_locked(
+    db: Database, many: list[str]
+) -> None:
+    async with db.transaction() as tx:
+        work = await UnitOfWork.load(tx, many[:1], now=NOW)
+        pay(work, many[0])
+        await work.flush(tx)
+    async with db.transaction() as tx:
+        work = await UnitOfWork.load(tx, many[:1], now=NOW)
+        order = work.order(many[0])
+        assert (order.status, work.holds(order)) == (
+            Status.CREATING,
+            QUOTE.total_fee + 1,
+        )
+        assert work.balance(ledger.credit("harbour")) == 0
+
+
+def test_one_place_writes_the_ledger_and_saves_orders() -> None:
+    """Everybody else decides, and has it written by the unit of work."""
+    services = Path(leyden.__file__).parent
+    writers = {
+        file.relative_to(services).as_posix()
+        for file in services.rglob("*.py")
+        for text in [file.read_text()]
+        if ".ledger.post(" in text or ".orders.save(" in text
+    }
+    assert writers == {"services/unit_of_work.py"}

@@ -1,0 +1,272 @@
+"""Each node is watched by one process; who has lost it writes nothing."""
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Self
+
+import pytest
+
+from leyden.domain.nodes import Action, Status
+from leyden.domain.observations import State
+from leyden.domain.times import utc_now
+from leyden.errors import Lost, NodeAway
+from leyden.gateway.certificates import Authority, open_or_create
+from leyden.loops import fleet_lanes
+from leyden.services.fleet import EVERYTHING, NODE, ROUTES, WATCH
+from leyden.services.watching import SHARDS, Watching
+from leyden.storage.database import Database
+from leyden.storage.homes import Hold, Home
+from leyden.storage.secrets import Sealer
+from leyden.storage.tasks import Shards
+from leyden.tasks import Work, Worker
+from leyden.values import replace
+from tests.conftest import NOW
+from tests.services.yard import LEASE, Yard
+
+OURS = Home(identity="home", authority="ours", place="here", host="harbour")
+MINUTE = timedelta(minutes=1)
+
+
+def hold(holder: str = "one", **other: str) -> Hold:
+    return Hold(**{"holder": holder, "identity": "home", "place": "here", **other})
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("watching"), now=NOW)
+
+
+@pytest.fixture
+async def yard(db: Database, sealer: Sealer, authority: Authority) -> Yard:
+    yard = Yard(db, sealer, authority)
+    await yard.found()
+    async with db.transaction() as tx:
+        await tx.homes.add(OURS)
+    return yard
+
+
+async def take_over(yard: Yard) -> Yard:
+    """Let another process take all shards, as if the first had died long ago."""
+    heir = Yard.__new__(Yard)
+    vars(heir).update(vars(yard))
+    heir.now = yard.now + 2 * LEASE
+    heir.begin_anew()
+    yard.runtime.watch(yard.watching.hear)  # which still hears all
+    await heir.watch()
+    return heir
+
+
+async def test_a_watcher_that_was_replaced_writes_nothing(yard: Yard) -> None:
+    node = await yard.running()
+    assert node.status is Status.WAITING_INIT
+    heir = await take_over(yard)
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    assert await yard.node(node.id) == node, "whoever lost it wrote nothing"
+    async with yard.fleet.database.transaction() as tx:
+        assert await tx.tasks.next_due(NODE, now=heir.now), "its holder is to look"
+    await heir.work()
+    assert (await yard.node(node.id)).status is Status.RUNNING
+
+
+async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
+    yard: Yard,
+) -> None:
+    node = await yard.running()
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    node = await yard.node(node.id)
+    yard.runtime.lose(node.id)
+    await yard.restart()
+    assert await yard.node(node.id) == node
+    await yard.ask(node, Action.RESTART)
+    with pytest.raises(NodeAway, match="unknown"):
+        await yard.work()
+    after = await yard.node(node.id)
+    assert (after.status, after.process) == (Status.RESTARTING, node.process)
+    assert yard.runtime.starts == [node.id], "no second lnd"
+
+
+async def test_a_node_whose_wallet_is_gone_fails(yard: Yard) -> None:
+    node = await yard.running()
+    yard.runtime.say(node.id, State.LOCKED)
+    await yard.settled()
+    yard.runtime.end(node.id)
+    yard.runtime.lose(node.id)
+    await yard.settled()
+    await yard.later(seconds=5)
+    assert (await yard.node(node.id)).status is Status.FAILED
+    assert yard.runtime.starts == [node.id]
+
+
+async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
+    yard: Yard,
+) -> None:
+    node = await yard.create()
+    db, shards = yard.fleet.database, Shards(kind=WATCH, number=SHARDS)
+    later = yard.now + 2 * LEASE
+    async with db.transaction() as tx:
+        await tx.tasks.free_all()
+        await tx.tasks.put_many(WATCH, list(map(str, range(SHARDS))), due=NOW)
+
+    async def claimed(kind: str, by: Hold) -> list[str]:
+        async with db.transaction() as tx:
+            how: dict[str, Any] = {"now": later, "until": later + MINUTE, "most": 100}
+            if kind == NODE:
+                due = await tx.tasks.next_due_watched(kind, by, shards, now=later)
+                found = await tx.tasks.claim_watched(kind, by, shards, **how)
+                assert bool(found) == (due is not None and by.identity == "home")
+            else:
+                found = await tx.tasks.claim_at_home(kind, by, **how)
+        return sorted(each.key for each in found)
+
+    for stranger in (hold(identity="another"), hold(place="elsewhere")):
+        assert await claimed(WATCH, stranger) == []
+        assert await claimed(ROUTES, stranger) == []
+        assert await claimed(NODE, stranger) == []
+    assert await claimed(NODE, hold()) == [], "nobody watches it yet"
+    assert len(await claimed(WATCH, hold())) == SHARDS
+    assert await claimed(NODE, hold("two")) == []
+    assert await claimed(NODE, hold(identity="another")) == []
+    assert await claimed(NODE, hold()) == [node.id]
+
+
+async def test_a_shard_that_is_given_back_gives_no_right_to_its_nodes(
+    yard: Yard,
+) -> None:
+    await yard.create()
+    db, shards = yard.fleet.database, Shards(kind="lamp", number=1)
+    async with db.transaction() as tx:
+        await tx.tasks.free_all()
+        await tx.tasks.put("lamp", "0", due=NOW)
+        (shard,) = await tx.tasks.claim_at_home(
+            "lamp", hold(), now=yard.now, until=yard.now + MINUTE, most=9
+        )
+        await tx.tasks.again(shard, due=yard.now, attempts=0)
+        how: dict[str, Any] = {"now": yard.now, "until": yard.now + MINUTE, "most": 9}
+        assert not await tx.tasks.claim_watched(NODE, hold(), shards, **how)
+
+
+async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None:
+    async with db.transaction() as tx:
+        await tx.tasks.put(WATCH, "0", due=NOW)
+        (claim,) = await tx.tasks.claim(WATCH, now=NOW, until=NOW + MINUTE, most=1)
+        assert await tx.tasks.stand(claim, until=NOW + 2 * MINUTE)
+        assert await tx.tasks.next_due(WATCH, now=NOW + MINUTE) is None
+        ended = NOW + 2 * MINUTE
+        (heir,) = await tx.tasks.claim(WATCH, now=ended, until=ended, most=1)
+        assert heir.attempts == 1
+        assert not await tx.tasks.stand(claim, until=ended + MINUTE)
+        with pytest.raises(Lost):
+            await tx.tasks.check(claim)
+
+
+class Works:
+    """A process that looks after nodes, for the length of a block."""
+
+    def __init__(self, yard: Yard, holder: str) -> None:
+        self.fleet = replace(yard.fleet, clock=utc_now)
+        self.watching = Watching(self.fleet)
+        lanes = [
+            lane
+            for lane in fleet_lanes(self.fleet, self.watching)
+            if lane.kind in {NODE, WATCH}
+        ]
+        self._worker = Worker(
+            self.fleet.database, lanes, clock=utc_now, hold=hold(holder)
+        )
+
+    async def __aenter__(self) -> Self:
+        async with self.fleet.database.transaction() as tx:
+            await tx.tasks.put_many(WATCH, self.watching.keys, due=utc_now())
+        self._task = asyncio.create_task(self._worker.run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        await self.watching.close()
+
+
+async def holders(db: Database, expected: dict[str, int]) -> None:
+    """Wait until each holds so many shards."""
+    from leyden.storage.statements import Statement  # noqa: PLC0415
+
+    sql = (
+        "SELECT holder, count(*) FROM task WHERE kind = 'watch' AND lease > 0 "
+        "GROUP BY holder"
+    )
+    asked = Statement(sqlite=sql, postgresql=sql)
+    async with asyncio.timeout(30):
+        while dict(await db.reader.run(asked)) != expected:
+            await asyncio.sleep(0.02)
+
+
+class TestShards:
+    """On PostgreSQL several processes share the nodes of a home."""
+
+    @pytest.fixture
+    def database_url(self, postgres_url: str) -> str:
+        return postgres_url
+
+    @pytest.fixture
+    async def free(self, yard: Yard) -> Yard:
+        async with yard.fleet.database.transaction() as tx:
+            await tx.tasks.free_all()
+        return yard
+
+    async def test_who_joins_gets_a_share_and_who_leaves_gives_it_back(
+        self, free: Yard
+    ) -> None:
+        db = free.fleet.database
+        async with Works(free, "one") as one:
+            await holders(db, {"one": SHARDS})
+            async with Works(free, "two") as two:
+                for each in (one, two):
+                    each.watching.share_with(2)
+                await holders(db, {"one": 32, "two": 32})
+                async with Works(free, "three") as three:
+                    for each in (one, two, three):
+                        each.watching.share_with(3)
+                    await holders(db, {"one": 22, "two": 22, "three": 20})
+                for each in (one, two):
+                    each.watching.share_with(2)
+                await holders(db, {"one": 32, "two": 32})
+            one.watching.share_with(1)
+            await holders(db, {"one": SHARDS})
+
+    async def test_a_node_started_by_who_lost_its_shard_is_looked_for(
+        self, yard: Yard
+    ) -> None:
+        node = await yard.running()
+        heir = await take_over(yard)
+        for each in heir.watching._held.values():
+            each.nodes.clear()  # it was started after they were found
+        yard.runtime.watch(heir.watching.hear)
+        await heir.watching.look()
+        await heir.settled()
+        listened = {
+            key: process
+            for each in heir.watching._held.values()
+            for key, process in each.nodes.items()
+        }
+        assert listened == {node.id: node.process}
+
+
+async def test_routes_brought_by_who_lost_the_task_are_brought_again(
+    yard: Yard,
+) -> None:
+    """What it wrote may be older than what another has brought meanwhile."""
+    db = yard.fleet.database
+    async with db.transaction() as tx:
+        await tx.tasks.put(ROUTES, EVERYTHING, due=yard.now)
+        (old,) = await tx.tasks.claim(ROUTES, now=yard.now, until=yard.now, most=1)
+        (new,) = await tx.tasks.claim(
+            ROUTES, now=yard.now, until=yard.now + MINUTE, most=1
+        )
+        await tx.tasks.end(new)
+    with pytest.raises(Lost):
+        await yard.routes.bring(Work(db, old))
+    assert await db.reader.tasks.next_due(ROUTES, now=yard.now) == yard.now

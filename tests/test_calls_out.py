@@ -1,0 +1,272 @@
+"""Whoever we call is called directly, whatever proxies the environment names.
+
+A proxy would see what the treasury, the auction and nodes are asked, and knows nothing
+of the loopback and private addresses where most of them are. Only what fetches sources
+from the internet, Go and uv, goes through proxies.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from leyden import processes
+from leyden.cli.up import health
+from leyden.client import ApiError, Client
+from leyden.devnet import access, auctioneer, calls, chain, rest
+from leyden.devnet.first_run import FILE
+from leyden.domain.webhook_urls import Allowed
+from leyden.errors import LeydenError
+from leyden.gateway.acme import Account, AcmeIssuer
+from leyden.lnd.client import opened
+from leyden.lnd.states import Address, Watch
+from leyden.market.poold import Access as PooldAccess
+from leyden.market.poold import Poold
+from leyden.market.stubs import trader_pb2
+from leyden.payments.treasury import Access as TreasuryAccess
+from leyden.payments.treasury import Treasury
+from leyden.webhooks.egress import Egress
+from leyden.webhooks.names import Names
+from leyden.webhooks.sender import HttpSender
+from tests.authority import Authority
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+ROOT = Path(__file__).parents[1]
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy", "ws_proxy")
+
+
+class Door:
+    """Hears who knocks, and hangs up."""
+
+    def __init__(self) -> None:
+        self.callers = 0
+        self.port = 0
+        self.address = ""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["Door"]:
+        """Listen for the block."""
+        server = await asyncio.start_server(self._hang_up, "127.0.0.1", 0)
+        async with server:
+            self.port = server.sockets[0].getsockname()[1]
+            self.address = f"127.0.0.1:{self.port}"
+            yield self
+
+    async def _hang_up(
+        self, _: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.callers += 1
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+@pytest.fixture
+async def trap(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Door]:
+    """A proxy that the environment names for everything; nobody may call it."""
+    async with Door().open() as trap:
+        for name in PROXIES:
+            for spelled in (name, name.upper()):
+                monkeypatch.setenv(spelled, f"http://{trap.address}")
+        for name in ("no_proxy", "NO_PROXY", "no_grpc_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield trap
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    async with Door().open() as door:
+        yield door
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    file = tmp_path / "tls.cert"
+    file.write_text(Authority().pem)
+    return file
+
+
+@pytest.fixture
+def macaroon(tmp_path: Path) -> Path:
+    file = tmp_path / "some.macaroon"
+    file.write_bytes(b"\x02\x01")
+    return file
+
+
+Call = Callable[[Door, Path, Path], Awaitable[object]]
+
+
+async def ask_poold(door: Door, certificate: Path, macaroon: Path) -> None:
+    poold = Poold(
+        PooldAccess(host=door.address, certificate=certificate, macaroon=macaroon),
+        patience_s=1,
+    )
+    request: Message = trader_pb2.GetInfoRequest()
+    try:
+        await poold.call("GetInfo", request)
+    finally:
+        await poold.close()
+
+
+async def ask_treasury(door: Door, certificate: Path, macaroon: Path) -> None:
+    treasury = Treasury(
+        TreasuryAccess(
+            host="127.0.0.1",
+            port=door.port,
+            certificate=certificate,
+            macaroon=macaroon,
+        )
+    )
+    try:
+        await treasury.call("GET", "/v1/getinfo")
+    finally:
+        await treasury.close()
+
+
+async def ask_node(door: Door, certificate: Path, _: Path) -> None:
+    tls = ssl.create_default_context(cafile=certificate)
+    async with opened(Address("127.0.0.1", door.port, "pier.test"), tls) as lnd:
+        await lnd.call("GET", "/v1/state")
+
+
+async def watch_node(door: Door, certificate: Path, _: Path) -> None:
+    tls = ssl.create_default_context(cafile=certificate)
+    address = Address("127.0.0.1", door.port, "pier.test")
+    watch = Watch(address, tls, lambda _: None)
+    try:
+        async with asyncio.timeout(10):
+            while not door.callers:
+                await asyncio.sleep(0.01)
+    finally:
+        watch.close()
+
+
+async def ask_issuer(door: Door, certificate: Path, _: Path) -> None:
+    issuer = AcmeIssuer(
+        f"https://{door.address}/directory",
+        Account(key=ec.generate_private_key(ec.SECP256R1())),
+        tls=ssl.create_default_context(cafile=certificate),
+    )
+    try:
+        await issuer.begin("pier.test")
+    finally:
+        await issuer.close()
+
+
+async def send_webhook(door: Door, _: Path, __: Path) -> None:
+    names = Names()
+    egress = Egress(names.look_up, exceptions=[ip_network("127.0.0.0/8")])
+    allowed = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
+    sender = HttpSender(egress, allowed=allowed, deadline_s=5)
+    try:
+        async with sender.open(f"http://{door.address}/", "harbour") as line:
+            await line.post({}, b"{}")
+    finally:
+        names.close()
+
+
+async def use_the_library(door: Door, _: Path, __: Path) -> None:
+    client = Client(f"http://{door.address}", "a-key", organization="harbour")
+    with contextlib.closing(client):
+        await asyncio.to_thread(lambda: list(client.nodes.list_()))
+
+
+async def ask_for_health(door: Door, _: Path, __: Path) -> None:
+    await asyncio.to_thread(health, f"http://{door.address}")
+
+
+async def run_the_example(door: Door, certificate: Path, _: Path) -> None:
+    environment = {
+        **os.environ,
+        "LEYDEN_URL": f"http://{door.address}",
+        "LEYDEN_KEY": "a-key",
+        "LEYDEN_ORGANIZATION": "harbour",
+        "LEYDEN_CA": str(certificate),
+    }
+    words = [sys.executable, str(ROOT / "examples/first_node.py"), "pier"]
+    run = partial(subprocess.run, words, env=environment, capture_output=True)
+    await asyncio.to_thread(run, check=False, timeout=30)
+
+
+async def ask_btcd(door: Door, certificate: Path, _: Path) -> None:
+    btcd = access.Btcd(
+        address=door.address,
+        user="user",
+        password="password",
+        certificate=str(certificate),
+    )
+    async with chain.connected(btcd) as connected:
+        await connected.call("getblockcount")
+
+
+async def ask_the_chains_lnd(door: Door, certificate: Path, macaroon: Path) -> None:
+    async with rest.opened(
+        "lnd", door.address, certificate=certificate, macaroon=macaroon
+    ) as lnd:
+        await lnd.call("GET", "/v1/state")
+
+
+async def ask_the_auctioneer(door: Door, _: Path, __: Path) -> None:
+    there = access.Auctioneer(address=door.address, control=door.address)
+    await auctioneer.status(there)
+
+
+async def play_a_scenario(door: Door, certificate: Path, _: Path) -> None:
+    kept = {"base_url": f"http://{door.address}", "api_key": "a-key"}
+    (certificate.parent / FILE).write_text(json.dumps(kept))
+    async with calls.calling(certificate.parent) as call:
+        await call("GET", "/key", None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ask_poold,
+        ask_treasury,
+        ask_node,
+        watch_node,
+        ask_issuer,
+        send_webhook,
+        use_the_library,
+        ask_for_health,
+        run_the_example,
+        ask_btcd,
+        ask_the_chains_lnd,
+        ask_the_auctioneer,
+        play_a_scenario,
+    ],
+)
+async def test_no_proxy_of_the_environment_is_called(
+    call: Call, trap: Door, door: Door, certificate: Path, macaroon: Path
+) -> None:
+    with contextlib.suppress(LeydenError, ApiError):
+        await call(door, certificate, macaroon)
+    assert (trap.callers, door.callers > 0) == (0, True)
+
+
+async def test_what_we_start_inherits_neither_proxies_nor_secrets(
+    trap: Door, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LEYDEN_TREASURY_MACAROON", "a secret")
+    log = tmp_path / "log"
+    words = ["/bin/sh", "-c", "env >&2"]
+    started = await processes.spawn(words, log=log)
+    await processes.exited(started)
+    inherited = {line.partition("=")[0] for line in log.read_text().splitlines()}
+    assert "PATH" in inherited
+    assert inherited <= {"HOME", "LANG", "PATH", "PWD", "SHLVL", "TZ", "_", "OLDPWD"}
+    assert not trap.callers

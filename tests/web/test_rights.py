@@ -1,0 +1,208 @@
+"""Rights are looked at when one acts, not when one asked: what was taken meanwhile."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.services import accounts, team
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database, open_database
+from leyden.storage.secrets import Sealer
+from tests.services.hesitant import Hesitant
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD, person
+from tests.web.test_team import roles, user_id
+from tests.web.visitor import Visitor
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """Both: which of two comes first is decided by each in its own way."""
+    database = await open_database(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def hesitant(db: Database) -> Hesitant:
+    return Hesitant(db)
+
+
+@pytest.fixture
+def platform(
+    hesitant: Hesitant, sealer: Sealer, settings: Settings, yard: Yard
+) -> Platform:
+    return Platform(
+        settings=settings,
+        database=hesitant,
+        sealer=sealer,
+        clock=lambda: yard.now,
+        fleet=yard.fleet,
+    )
+
+
+async def become(platform: Platform, name: str, role: Role, of: str) -> None:
+    """Let somebody have another role, or none, in a transaction of its own."""
+    async with platform.database.transaction() as tx:
+        await tx.accounts.lock(of)
+        for each in await tx.accounts.members(of):
+            if each.user_id == await user_id(platform, name):
+                changed = type(each)(
+                    organization_id=of,
+                    user_id=each.user_id,
+                    role=role,
+                    created=each.created,
+                )
+                await tx.accounts.join(changed)
+
+
+async def leave(platform: Platform, name: str, of: str) -> None:
+    async with platform.database.transaction() as tx:
+        await tx.accounts.lock(of)
+        await tx.people.leave(of, await user_id(platform, name))
+
+
+TEAM = {
+    "team/role": {"user": "dora", "role": "viewer"},
+    "team/remove": {"user": "dora"},
+    "team/invite": {"email": "x@example.org", "role": "viewer"},
+    "team/withdraw": {"invitation": "7"},
+}
+KEYS = {
+    "keys": {"name": "backend", "scope": "node", "once": "5b0c3d1e-7a44-4c39-9a0e"},
+    "keys/revoke": {"key": "7"},
+}
+
+
+@pytest.mark.parametrize("path", [*TEAM, *KEYS])
+async def test_who_is_demoted_meanwhile_does_nothing(
+    alice: Visitor, platform: Platform, hesitant: Hesitant, path: str
+) -> None:
+    of = alice.organization_id
+    dora = await person(platform, alice.site, "dora", of, Role.OWNER)
+    assert dora.organization_id == of
+    fields = {**(TEAM | KEYS)[path]}
+    if "user" in fields:
+        fields["user"] = await user_id(platform, "dora")
+    if "once" in fields:
+        fields["once"] += "-0c1f2b7d9e55"
+    await alice.get(f"{alice.root}/team")
+    hesitant.happens = lambda: become(platform, "alice", Role.VIEWER, of)
+    refused = await alice.submit(f"{alice.root}/{path}", fields)
+    assert refused.status == 403
+    assert await roles(platform, of) == {"alice": "viewer", "dora": "owner"}
+    assert not await platform.database.reader.keys.list_(of)
+    assert not await team.invitations(platform, of, now=platform.clock())
+
+
+@pytest.mark.parametrize("path", [*TEAM, *KEYS])
+async def test_who_is_removed_meanwhile_does_nothing(
+    alice: Visitor, platform: Platform, hesitant: Hesitant, path: str
+) -> None:
+    of = alice.organization_id
+    await person(platform, alice.site, "dora", of, Role.OWNER)
+    fields = {**(TEAM | KEYS)[path]}
+    if "user" in fields:
+        fields["user"] = await user_id(platform, "dora")
+    if "once" in fields:
+        fields["once"] += "-0c1f2b7d9e55"
+    await alice.get(f"{alice.root}/team")
+    hesitant.happens = lambda: leave(platform, "alice", of)
+    assert (await alice.submit(f"{alice.root}/{path}", fields)).status == 404
+    assert await roles(platform, of) == {"dora": "owner"}
+
+
+async def test_an_owner_who_becomes_an_admin_makes_no_owner_any_more(
+    alice: Visitor, bob: Visitor, platform: Platform, hesitant: Hesitant
+) -> None:
+    of = alice.organization_id
+    await person(platform, alice.site, "dora", of, Role.OWNER)
+    await alice.get(f"{alice.root}/team")
+    hesitant.happens = lambda: become(platform, "alice", Role.ADMIN, of)
+    fields = {"user": await user_id(platform, "bob"), "role": "owner"}
+    refused = await alice.submit(f"{alice.root}/team/role", fields)
+    assert (refused.status, "Only an owner" in refused.text) == (403, True)
+    assert (await roles(platform, of))["bob"] == "viewer"
+    assert bob.organization_id == of
+
+
+async def test_a_key_that_spends_is_made_by_who_may_spend_now(
+    alice: Visitor, platform: Platform, hesitant: Hesitant
+) -> None:
+    of = alice.organization_id
+    await alice.get(f"{alice.root}/keys")
+    hesitant.happens = lambda: become(platform, "alice", Role.DEVELOPER, of)
+    once = f"{KEYS['keys']['once']}-0c1f2b7d9e55"
+    fields = {"name": "backend", "scope": "flow", "once": once}
+    assert (await alice.submit(f"{alice.root}/keys", fields)).status == 403
+    assert not await platform.database.reader.keys.list_(of)
+
+
+OPERATOR = {
+    "organizations": {"name": "A third shore"},
+    "organizations/{of}/correct": {
+        "correction": "credit",
+        "sats": "7",
+        "reason": "because",
+        "once": "once",
+    },
+    "organizations/{of}/limit": {"most_owed": "7"},
+    "organizations/{of}/quotas": {"nodes": "7"},
+    "coupons": {"sats": "7"},
+}
+
+
+@pytest.mark.parametrize("path", OPERATOR)
+async def test_who_is_no_operator_any_more_does_nothing(
+    alice: Visitor, platform: Platform, hesitant: Hesitant, path: str
+) -> None:
+    email = "alice@example.org"
+    await accounts.set_operator(platform, email, operator=True, actor="test")
+    await alice.get("/app/operator")
+
+    async def unmade() -> None:
+        await accounts.set_operator(platform, email, operator=False, actor="test")
+
+    hesitant.happens = unmade
+    at = f"/app/operator/{path.format(of=alice.organization_id)}"
+    assert (await alice.submit(at, {**OPERATOR[path]})).status == 404
+    reader = platform.database.reader
+    assert len(await reader.accounts.list_()) == 1
+    assert not await reader.coupons.all_(after="", most=9)
+    assert await reader.corporate_accounts.limit(alice.organization_id) is None
+    assert not await reader.ledger.sums()
+    assert not await reader.quotas.exceptions(alice.organization_id)
+
+
+ACCOUNT = {
+    "password": {"present": PASSWORD, "new": "two lamps in the harbour"},
+    "sign-out-elsewhere": {},
+    "authenticator": {"present": PASSWORD},
+    "passkeys/remove": {"passkey": "00"},
+}
+
+
+@pytest.mark.parametrize("path", ACCOUNT)
+async def test_a_browser_that_is_signed_out_meanwhile_changes_nothing(
+    alice: Visitor, nobody: Visitor, platform: Platform, hesitant: Hesitant, path: str
+) -> None:
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+    await alice.get("/app/account")
+
+    async def out() -> None:
+        await nobody.get("/app/account")
+        await nobody.submit("/app/account/sign-out-elsewhere")
+
+    hesitant.happens = out
+    refused = await alice.submit(f"/app/account/{path}", {**ACCOUNT[path]})
+    assert refused.status == 401
+    assert (await nobody.get("/app/account")).status == 200
+    assert (
+        await Visitor(nobody.site).sign_in("alice@example.org", PASSWORD)
+    ).status == 303
+    found = await platform.database.reader.second_factors.totp(
+        await user_id(platform, "alice")
+    )
+    assert found is None

@@ -1,0 +1,157 @@
+"""The worst that a stranger can send to the dashboard, and somebody who is signed in.
+
+`./leyden test tests/web/test_worst_cases.py -s` prints the table.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from types import SimpleNamespace
+from typing import cast
+from urllib.parse import urlencode
+
+import pytest
+
+from leyden.settings import Settings
+from leyden.web import pictures
+from leyden.web.cookies import Cookies
+from leyden.web.visits import Visit
+from tests.loop_time import HEADLINE, Cost, cost, most_s
+from tests.services.yard import Yard
+from tests.web.authenticator import Authenticator
+from tests.web.conftest import PASSWORD
+from tests.web.test_passkeys import ACCOUNT, HERE, _challenge
+from tests.web.visitor import Visitor
+
+_table: list[Cost] = []
+DEEP = '{"response":' + "[" * 4_000
+MARKS = "a" + "\u0316\u0300" * 1_200
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(requests_per_minute=10**6, sign_in_failures=10**6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[None]:
+    yield
+    print(f"\n{HEADLINE}", *_table, sep="\n")  # noqa: T201  with -s
+
+
+async def holds(what: str, status: int, request: Callable[[], Awaitable[int]]) -> None:
+    found = await cost(what, request)
+    _table.append(found)
+    assert found.status == status
+    assert found.longest_s < most_s(), f"{HEADLINE}\n{found}"
+
+
+COOKIES = {
+    "backslashes in quotes": 'a="' + "\\x" * 8_000 + '"',
+    "quotes in quotes": 'a="' + '\\"' * 8_000 + '"',
+    "many names": ";".join(f"{n}=1" for n in range(3_000)),
+    "one long name": "a" * 16_000,
+}
+
+
+@pytest.mark.parametrize("what", COOKIES)
+async def test_a_strangers_cookies_are_read_in_no_time(
+    nobody: Visitor, what: str
+) -> None:
+    async def request() -> int:
+        nobody.cookies = {}
+        return (await nobody.get("/app/sign-in", cookie=COOKIES[what])).status
+
+    await holds(f"cookies: {what}", 200, request)
+
+
+def test_what_is_no_cookie_of_ours_counts_as_absent() -> None:
+    sent = 'other="a b"; leyden-session-80=abc_-; leyden-guest-80="quoted"; x'
+    found = Cookies.of({"cookie": sent, "host": "h"}, is_secure=False)
+    assert (found.session, found.guest) == ("abc_-", "")
+
+
+STRANGERS = {
+    "an e-mail address of marks": (401, "/app/sign-in", {"email": MARKS}),
+    "an e-mail address of points": (
+        401,
+        "/app/sign-in",
+        {"email": "a@" + "a." * 120, "password": "p" * 10_000},
+    ),
+    "more than a stranger may send": (413, "/app/sign-in", {"email": "%" * 20_000}),
+    "a deep passkey": (401, "/app/sign-in/passkey", {"credential": DEEP}),
+    "a deep client": (
+        401,
+        "/app/sign-in/passkey",
+        {"credential": json.dumps({"response": {"clientDataJSON": "W1tb" * 3_000}})},
+    ),
+    "a list of passkeys": (401, "/app/sign-in/passkey", {"credential": "[1]"}),
+}
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+async def test_a_strangers_form_is_read_in_no_time(nobody: Visitor, what: str) -> None:
+    status, path, fields = STRANGERS[what]
+    await nobody.get("/app/sign-in")
+
+    async def request() -> int:
+        return (await nobody.submit(path, dict(fields))).status
+
+    await holds(f"stranger: {what}", status, request)
+
+
+@pytest.mark.parametrize("what", ["deep", "long", "no bytes", "a deep attestation"])
+async def test_what_is_no_passkey_is_refused(alice: Visitor, what: str) -> None:
+    made = json.loads(Authenticator(HERE).make(_challenge(await alice.get(ACCOUNT))))
+    if what == "deep":
+        credential = DEEP
+    elif what == "long":
+        credential = json.dumps({**made, "padding": "x" * 17_000})
+    elif what == "no bytes":
+        credential = json.dumps({**made, "rawId": {}, "response": made["response"]})
+    else:
+        response = {**made["response"], "attestationObject": "gYGB" * 3_000}
+        credential = json.dumps({**made, "response": response})
+    fields = {"credential": credential, "name": "x", "present": PASSWORD}
+    assert (await alice.submit(f"{ACCOUNT}/passkeys", fields)).status == 400
+
+
+async def test_a_large_form_is_read_beside_the_loop(alice: Visitor) -> None:
+    # Sent as it is: what costs is to undo a percent sign for every letter.
+    body = urlencode({"token": alice.token, "name": ""}) + "%41" * 85_000
+
+    async def request() -> int:
+        path = f"{alice.root}/keys"
+        return (await alice.ask("POST", path, body.encode())).status
+
+    await holds("a form of 85,000 percent signs", 400, request)
+
+
+async def test_nested_backups_are_refused(alice: Visitor, yard: Yard) -> None:
+    node = await yard.running(organization_id=alice.organization_id)
+    path = f"{alice.root}/nodes/{node.id}/wallet/reseal"
+    deep = '[{"kind":"seed","name":"","value":"","replaces":"","x":' + "[" * 60_000
+    for anew in (deep, "[" * 60_000):
+        shown = await alice.submit(path, {"anew": anew})
+        assert shown.status in {400, 404}, shown.status
+        assert shown.status == 400, path
+
+
+async def test_a_page_with_a_picture_is_drawn_beside_the_loop(
+    alice: Visitor, yard: Yard
+) -> None:
+    made = [
+        await yard.running(organization_id=alice.organization_id, name=f"light {n}")
+        for n in range(6)
+    ]
+    nodes = iter(made)  # another picture each time: none of them is known yet
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/nodes/{next(nodes).id}")).status
+
+    await holds("the page of a node, with its picture", 200, request)
+
+
+async def test_what_is_too_long_for_a_picture_has_none() -> None:
+    visit = SimpleNamespace(somebody=None)
+    assert await pictures.qr(cast("Visit", visit), "a" * 2_001) == ""
+    assert "<svg" in await pictures.qr(cast("Visit", visit), "a" * 2_000)
