@@ -42,6 +42,11 @@ def draft(path: Path, *, mode: int, lasting: bool = True) -> Iterator[BinaryIO]:
     try:
         with draft_in(folder, path.name, mode=mode, lasting=lasting) as file:
             yield file
+    except OSError as error:
+        # Opened in a folder it is known by its bare name: say which file was meant.
+        if isinstance(error.filename, str) and _DRAFT.fullmatch(error.filename):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
     finally:
         os.close(folder)
 

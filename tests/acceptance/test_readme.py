@@ -231,7 +231,8 @@ def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> N
     _, command, _ = commands()
     subprocess.run(["./leyden", "config"], cwd=clone, env=environment, check=True)
     kept = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
-    brief = {**environment, "PYTEST_ADDOPTS": "-k test_accounts -p no:cacheprovider"}
+    one = "tests/domain/test_accounts.py -p no:cacheprovider"
+    brief = {**environment, "PYTEST_ADDOPTS": one}
     brief |= _go()
     done = subprocess.run(
         command.split(),
