@@ -85,13 +85,18 @@ class Yard:
                 await tx.accounts.add(Organization(id=name, name=name, created=NOW))
         await self.work()
 
-    async def watch(self, *, since: timedelta = timedelta(0)) -> int:
-        """Take the shards that nobody has, find their nodes; give how many run."""
+    async def watch(self) -> int:
+        """Take the shards, whoever had them has died; return how many nodes run."""
         async with self.fleet.database.transaction() as tx:
             await tx.tasks.put_many(WATCH, self.watching.keys, due=self.now)
         async with self.fleet.database.transaction() as tx:
-            now = self.now + since
-            claims = await tx.tasks.claim(WATCH, now=now, until=now + LEASE, most=100)
+            # As if every claim that there is had run out.
+            claims = await tx.tasks.claim(
+                WATCH,
+                now=self.now + timedelta(days=2),
+                until=self.now + LEASE,
+                most=100,
+            )
         adopted = 0
         for claim in claims:
             work = Work(self.fleet.database, claim)
@@ -148,7 +153,7 @@ class Yard:
     async def work(self) -> int:
         """Do whatever is due, until nothing is; give how many tasks that were."""
         if not self.watching._held:  # whoever had them has died
-            await self.watch(since=2 * LEASE)
+            await self.watch()
             await self.work()
         done = 0
         steps: dict[str, Callable[[Work], Awaitable[None]]] = {
@@ -197,4 +202,4 @@ class Yard:
         """Come back after a kill -9: leases have run out, nodes are found again."""
         self.begin_anew()
         self.now += LEASE
-        return await self.watch(since=2 * LEASE)
+        return await self.watch()
