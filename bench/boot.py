@@ -25,10 +25,10 @@ import uvloop
 from bench.measure import Figures, Report, turns
 from bench.town import LOOK_EVERY_S, SETTINGS, Caller, Town, answering, town
 
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.daemons.build import binary, default_cache
 from leyden.domain import node_settings
 from leyden.domain.versions import OFFERED
-from leyden.gateway.certificates import Authority, open_or_create
 from leyden.lnd import home
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.options import Options
@@ -139,7 +139,7 @@ async def main(pairs: int, storms: int) -> int:
             bare = Bare(folder / "bare", lnd, authority, "127.15")
             (folder / "bare").mkdir()
             for many, rounds, median, p90 in (
-                (1, pairs, 1.25, 1.6),
+                (1, pairs, 1.3, 1.6),
                 (STORM, storms, 1.3, None),
             ):
                 figures = Figures()

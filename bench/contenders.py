@@ -3,8 +3,8 @@
     python -m bench.contenders raw 8100 answer.json
 
 serves the bytes of a file at every path, with no thought given to who asks, on our own
-server (`raw`), on uvicorn as it comes (`uvicorn`) or on Granian (`granian`); `fastapi`
-gives them through a response model, which is what most would write.
+server (`raw`), on uvicorn as it comes (`uvicorn`) or on Granian (`granian`). `peer`
+serves an installation's folder as most would write it: see peer.py.
 """
 
 import asyncio
@@ -80,20 +80,22 @@ def fixed(body: bytes) -> Any:
     return app
 
 
-def _modelled(body: bytes) -> Any:
-    from bench.modelled import application  # noqa: PLC0415  FastAPI only where needed
+def _peer(folder: Path) -> Any:
+    from bench.installation import database_url  # noqa: PLC0415
+    from bench.peer import application  # noqa: PLC0415  FastAPI only where needed
 
-    return application(body)
+    return application(folder, database_url(folder))
 
 
 def main(kind: str, port: int, answer: str) -> None:
     """Serve until told to stop."""
+    if kind == "peer":
+        _ours(_peer(Path(answer)), port)
+        return
     body = Path(answer).read_bytes()
     match kind:
         case "raw":
             _ours(fixed(body), port)
-        case "fastapi":
-            _ours(_modelled(body), port)
         case "uvicorn":
             import uvicorn  # noqa: PLC0415
 

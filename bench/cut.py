@@ -2,9 +2,9 @@
 
     ./leyden bench cut [--nodes 1000] [--rounds 6] [--busy 8]
 
-Envoy has 10 nodes, or many, each with two whitelist entries and both doors. A caller is
-connected to one of them, its address is taken off, and the time counts until the
-connection ends: on the machine as it is, and beside programs that do nothing but
+Envoy has 10 nodes, or many, each with two whitelist entries and both listeners. A
+caller is connected to one of them, its address is taken off, and the time counts until
+the connection ends: on the machine as it is, and beside programs that do nothing but
 compute. Also what an update costs Envoy of processor.
 """
 
@@ -25,11 +25,11 @@ from bench.gateway import HOST, free_port
 from bench.measure import Figures, Report, cpu_seconds, quantile, turns
 
 from leyden import processes
+from leyden.certificates.authority import open_or_create
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.certificates import open_or_create
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program
 
 FEW = 10
@@ -86,8 +86,10 @@ async def contender(
     folder: Path, number: int, node: Address
 ) -> AsyncIterator[Contender]:
     """Run a gateway with so many nodes."""
-    ports = {door: free_port() for door in Door}
-    gateway = LocalGateway(folder, Listening(ports=ports), Bootstrap(), envoy=program())
+    ports = {listener: free_port() for listener in Listener}
+    gateway = LocalGateway(
+        folder, ListenerOptions(ports=ports), Bootstrap(), envoy=program()
+    )
     others = tuple(
         Route(
             node_id=f"node-{count}",
@@ -102,7 +104,7 @@ async def contender(
     try:
         envoy = processes.holder(folder / "claim")
         assert envoy is not None
-        yield Contender(gateway, ports[Door.REST], envoy.pid, others, node)
+        yield Contender(gateway, ports[Listener.REST], envoy.pid, others, node)
     finally:
         await gateway.stop()
 

@@ -29,11 +29,11 @@ import msgspec
 from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
 
 from leyden import processes
+from leyden.certificates.authority import open_or_create
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.certificates import open_or_create
-from leyden.gateway.envoy import TYPE, Listening
+from leyden.gateway.envoy import TYPE, ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program
 
 HOST = "127.0.0.1"
@@ -199,16 +199,20 @@ async def our_gateway(
     folder: Path, number: int, lnd: int, threads: int
 ) -> AsyncIterator[Contender]:
     """Run ours, as the platform runs it."""
-    ports = {door: free_port() for door in Door}
+    ports = {listener: free_port() for listener in Listener}
     gateway = LocalGateway(
-        folder, Listening(ports=ports), Bootstrap(), envoy=program(), workers=threads
+        folder,
+        ListenerOptions(ports=ports),
+        Bootstrap(),
+        envoy=program(),
+        workers=threads,
     )
     await gateway.start()
     try:
         await gateway.apply(routes(number, lnd))
         found = processes.holder(folder / "claim")
         assert found is not None
-        yield Contender(ports[Door.REST], found.pid)
+        yield Contender(ports[Listener.REST], found.pid)
     finally:
         await gateway.stop()
 

@@ -35,7 +35,7 @@ from bench.town import PATIENCE_S, SETTINGS
 from bench.victim import GOALS, Victim
 
 from leyden import logs, processes
-from leyden.app import opened
+from leyden.app.opening import opened
 from leyden.client import Client, wallets
 
 QUIET, ATTACKED, AGAIN = "quiet", "attacked", "quiet again"
@@ -97,6 +97,7 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
         cwd=Path(__file__).parents[1],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # whose niceness counts, where sessions are scheduled
     )
     attacking = asyncio.create_task(process.communicate(json.dumps(told).encode()))
     await asyncio.sleep(1)  # until it has begun

@@ -27,14 +27,15 @@ import uvloop
 from bench.measure import Report, cpu_seconds, resident_kib
 from bench.town import Caller, Town
 
-from leyden import app, processes, settings
+from leyden import processes, settings
 from leyden.app.fleet import fleet_of
+from leyden.app.opening import opened
+from leyden.certificates.authority import open_or_create
 from leyden.domain import node_settings
 from leyden.domain.nodes import Network, Node, Status, Type
 from leyden.domain.versions import OFFERED
-from leyden.gateway.certificates import open_or_create
 from leyden.processes import Identity
-from leyden.services import outfitting
+from leyden.services.nodes import launch_specs
 from leyden.values import replace
 
 PORT = 18_080
@@ -114,7 +115,7 @@ class Crowd:
         (self._folder / "tls.key").write_bytes(tls.key_pem)
         self._serve()
         given = settings.load(self._at.environment)
-        async with app.opened(given) as platform:
+        async with opened(given) as platform:
             fleet = fleet_of(platform, _no_binary)
             if fleet is None:
                 raise RuntimeError
@@ -129,7 +130,7 @@ class Crowd:
                 async with platform.database.transaction() as tx:
                     for node in nodes:
                         await tx.nodes.add(node)
-                        await tx.outfits.add(outfitting.new(fleet, node, read))
+                        await tx.launch_specs.add(launch_specs.new(fleet, node, read))
         if self.server.stdout is None or self.server.stdout.readline() != "ready\n":
             raise RuntimeError("the stand-ins are not ready")
 
@@ -172,7 +173,7 @@ class Crowd:
         )
         self._sleepers.append(sleeper)
         process = f"{sleeper.pid} {sleeper.started} {sleeper.exe}"
-        return replace(node, process=process, launched=1, launched_at=now)
+        return replace(node, process=process, launched_revision=1, launched_at=now)
 
     def wait_until_heard(self) -> None:
         """Wait until each has told its listener where it stands.

@@ -26,31 +26,34 @@ from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.proxies import Proxies
 from leyden.api.server import bind, serving
-from leyden.app import migrate, opened
 from leyden.app.front import Front
+from leyden.app.migration import migrate
+from leyden.app.opening import opened
+from leyden.certificates.authority import open_or_create
 from leyden.domain.accounts import Role
 from leyden.domain.nodes import Network, Type
 from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
-from leyden.gateway import certificates
 from leyden.gateway.fake import FakeGateway
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
-from leyden.services import accounts, creation, orders, sign_in
-from leyden.services import fleet as fleet_rules
-from leyden.services import shop as shop_rules
-from leyden.services.fleet import Fleet
+from leyden.services.channels import orders
+from leyden.services.channels import shop as shop_rules
+from leyden.services.channels.shop import Shop
+from leyden.services.nodes import creation
+from leyden.services.nodes import fleet as fleet_rules
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.start_limits import StartLimit
+from leyden.services.people import accounts, sign_in
 from leyden.services.platform import Platform
-from leyden.services.quotas import limits
-from leyden.services.shop import Shop
-from leyden.services.starts import Starts
+from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
 from leyden.values import replace
-from leyden.web.addresses import is_page
 from leyden.web.app import dashboard
 
+_URL = "database_url"
 _CHANNEL = Channel(capacity=Sats(1_000_000))
 _NODE: dict[str, object] = {
     "autopilot": False,
@@ -83,9 +86,18 @@ class Customer:
         return f"/organizations/{self.organization_id}/nodes"
 
 
-def prepare(folder: Path, *, nodes: int = 10, own_orders: int = 0) -> Customer:
-    """Make an installation with one customer in it."""
+def prepare(
+    folder: Path, *, nodes: int = 10, own_orders: int = 0, url: str = ""
+) -> Customer:
+    """Make an installation with one customer in it, on SQLite or at an address."""
+    if url:
+        (folder / _URL).write_text(url)
     return asyncio.run(_prepare(folder, nodes, own_orders))
+
+
+def database_url(folder: Path) -> str:
+    """Return where the installation's database is."""
+    return _settings(folder).database
 
 
 @contextmanager
@@ -127,7 +139,7 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
             made = await creation.create(
                 platform.fleet,
                 of,
-                creation.Wish(
+                creation.NodeParameters(
                     name=f"harbour light {number}",
                     network=Network.TESTNET,
                     type=Type.STANDARD,
@@ -141,7 +153,12 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
             node_id = made.id
         for _ in range(max(1, own_orders)):
             order = await orders.create(
-                platform.shop, of, f"{uuid.uuid4()}FO", _CHANNEL, now=utc_now()
+                platform.shop,
+                of,
+                f"{uuid.uuid4()}FO",
+                _CHANNEL,
+                actor="test",
+                now=utc_now(),
             )
             order_id = order.id
         session = await _signed_in(platform, of)
@@ -187,10 +204,10 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             runtime=FakeRuntime(),
             homes=FakeHomes(),
             gateway=FakeGateway(),
-            authority=certificates.open_or_create(folder / "authority", now=utc_now()),
+            authority=open_or_create(folder / "authority", now=utc_now()),
             clock=utc_now,
-            starts=Starts(1),
-            rules=fleet_rules.Rules(quotas=limits(platform.settings)),
+            starts=StartLimit(1),
+            rules=fleet_rules.FleetSettings(quotas=limits(platform.settings)),
         )
         shop = Shop(
             database=platform.database,
@@ -198,7 +215,7 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             payments=FakePayments(),
             market=SimulatedMarket(),
             clock=utc_now,
-            rules=shop_rules.Rules(quotas=limits(platform.settings)),
+            rules=shop_rules.ShopSettings(quotas=limits(platform.settings)),
         )
         yield replace(platform, fleet=fleet, shop=shop)
 
@@ -206,6 +223,7 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
 def _settings(folder: Path) -> Settings:
     return Settings(
         home=str(folder),
+        database_url=kept.read_text() if (kept := folder / _URL).exists() else "",
         requests_per_minute=10**9,
         nodes_per_organization=10**9,
         unpaid_orders_per_organization=10**9,
@@ -219,7 +237,7 @@ async def _serve(folder: Path, port: int) -> None:
     async with _opened(folder) as platform:
         site = dashboard(platform, version="bench")
         api = Api(platform, OPERATIONS)
-        front = Front(pages=site, is_page=is_page, api=api, proxies=Proxies())
+        front = Front(pages=site, manual=api, api=api, proxies=Proxies())
         async with serving(front, bind("127.0.0.1", port)):
             await told.wait()
 

@@ -31,19 +31,25 @@ from leyden.domain.pricing import Channel, Quote, quote
 from leyden.domain.quotas import Quota
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.market.account import PoolAccount
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2 as trader
 from leyden.payments.fake import FakePayments
-from leyden.services import checkout, orders
-from leyden.services.book import OrderBook
-from leyden.services.shop import EVERYTHING, TICKET, TICKETS, Rules, Shop
+from leyden.services.channels import checkout, orders
+from leyden.services.channels.book import OrderBook
+from leyden.services.channels.shop import (
+    EVERYTHING,
+    TICKET,
+    TICKETS,
+    Shop,
+    ShopSettings,
+)
 from leyden.storage.database import open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Lane, Work, Worker
+from leyden.tasks import Queue, Work, Worker
 from leyden.values import replace
 from tests.contracts.markets import reached
 from tests.devnet.bazaar import Bazaar
@@ -73,7 +79,9 @@ class Bench:
     async def created(self) -> Order:
         """Make an order that waits for its payment."""
         order_id = f"{uuid.uuid4()}FO"
-        return await orders.create(self.shop, TEAM, order_id, WISH, now=utc_now())
+        return await orders.create(
+            self.shop, TEAM, order_id, WISH, actor="test", now=utc_now()
+        )
 
     async def pay(self, order: Order) -> None:
         """Pay it, and tell of it as the treasury does."""
@@ -90,16 +98,16 @@ class Bench:
         assert order.status is Status.CREATED
         return order
 
-    def lanes(self) -> list[Lane]:
+    def queues(self) -> list[Queue]:
         """Give the shop's lanes; they tell of each ticket that is done."""
         return [
             replace(each, run=partial(self._run, each))
-            for each in shop_lanes(self.shop)
+            for each in shop_queues(self.shop)
         ]
 
-    async def _run(self, lane: Lane, work: Work) -> None:
-        await lane.run(work)
-        if lane.kind == TICKET:
+    async def _run(self, queue: Queue, work: Work) -> None:
+        await queue.run(work)
+        if queue.kind == TICKET:
             self.made.setdefault(work.key, asyncio.Event()).set()
 
     async def until(self, order: Order, status: Status) -> Order:
@@ -215,7 +223,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
         payments=payments,
         market=market,
         clock=utc_now,
-        rules=Rules(tickets_looks=50, quotas=dict.fromkeys(Quota, 10**9)),
+        rules=ShopSettings(tickets_looks=50, quotas=dict.fromkeys(Quota, 10**9)),
     )
     key = bytes.fromhex((await account.find()).trader_key)
     priced = quote(WISH, shop.rules.terms, await market.terms())
@@ -226,7 +234,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
     for number in range(COMMITS_BEFORE):
         async with database.transaction() as tx:
             await tx.tasks.put("nothing", f"{number}", due=utc_now())
-    working = asyncio.create_task(Worker(database, bench.lanes(), clock=utc_now).run())
+    working = asyncio.create_task(Worker(database, bench.queues(), clock=utc_now).run())
     try:
         await paid_to_ticket(bench, rounds, report)
         await registered_to_submitted(bench, rounds, report)

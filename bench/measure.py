@@ -77,6 +77,11 @@ class Figures:
         """Keep what one turn gave."""
         self._of[name].append(figure)
 
+    @property
+    def names(self) -> list[str]:
+        """List the contenders, as they first came."""
+        return list(self._of)
+
     def median(self, name: str) -> float:
         """Give a contender's median, for people; compare by ratios."""
         return median(self._of[name])

@@ -19,7 +19,7 @@ from leyden.domain.orders import Order
 from leyden.domain.tickets import Ticket
 from leyden.domain.times import to_us, utc_now
 from leyden.market.simulated import SimulatedMarket
-from leyden.services.shop import ticket_purpose
+from leyden.services.channels.shop import ticket_purpose
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.storage.sqlite import connect_to_write
 

@@ -20,14 +20,15 @@ from leyden.domain.times import to_us, utc_now
 from leyden.domain.versions import OFFERED
 from leyden.domain.webhook_urls import Allowed
 from leyden.domain.webhooks import UpdateAvailable
-from leyden.services import webhooks
-from leyden.services.courier import AT_ONCE, WEBHOOKS, Courier, deliver
-from leyden.services.outfitting import webhook_secret_purpose
+from leyden.services.deliveries.dispatchers import AT_ONCE, Dispatcher, deliver
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
+from leyden.services.nodes import webhooks
 from leyden.storage.database import Database, open_database
-from leyden.storage.outfits import SealedOutfit
+from leyden.storage.launch_specs import SealedLaunchSpec
+from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Lane, Worker
+from leyden.tasks import Queue, Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
@@ -76,8 +77,8 @@ class Postbox:
                 )
                 self.nodes.append(node)
                 await tx.nodes.add(node)
-                await tx.outfits.add(
-                    SealedOutfit(
+                await tx.launch_specs.add(
+                    SealedLaunchSpec(
                         node_id=node.id,
                         settings=b"",
                         webhook_secret=self.sealer.seal(
@@ -117,14 +118,16 @@ class Postbox:
         """Deliver until the end of the block."""
         names = Names()
         egress = Egress(names.look_up, exceptions=[ip_network("127.0.0.0/8")])
-        courier = Courier(
+        dispatcher = Dispatcher(
             database=self.database,
             sealer=self.sealer,
             sender=HttpSender(egress, allowed=_ANYTHING),
             clock=utc_now,
         )
-        lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=AT_ONCE)
-        worker = Worker(self.database, [lane], clock=utc_now)
+        queue = Queue(
+            kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), at_once=AT_ONCE
+        )
+        worker = Worker(self.database, [queue], clock=utc_now)
         working = asyncio.create_task(worker.run())
         try:
             yield

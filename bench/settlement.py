@@ -42,7 +42,7 @@ import uvloop
 from bench import half_of_the_rows, one_by_one
 from bench.measure import Figures, Report, turns
 
-from leyden import logs, memory
+from leyden import garbage, logs
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
@@ -56,12 +56,12 @@ from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.services.hearing import listen
-from leyden.services.shop import Shop
-from leyden.services.verify import verify
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import Shop
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
@@ -104,7 +104,7 @@ class Telling(FakePayments):
         super().__init__()
         self._told = told
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         """Have nothing to add: all is told already."""
         del requests
         return []
@@ -211,7 +211,7 @@ async def settle(database: Database, payments: int) -> float:
         market=SimulatedMarket(),
         clock=utc_now,
     )
-    worker = Worker(database, shop_lanes(shop), clock=utc_now)
+    worker = Worker(database, shop_queues(shop), clock=utc_now)
     began = time.perf_counter()
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
     async with asyncio.timeout(600):
@@ -327,7 +327,7 @@ def main() -> int:
     parser.add_argument("--held-up", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     logs.configure(form="text", level="warning")
-    memory.keep_what_is_here()  # as the program that serves does; for both contenders
+    garbage.freeze()  # as the program that serves does; for both contenders
     if given.settle:
         uvloop.run(settle_what_is_left(given.settle, given.payments))
         return 0

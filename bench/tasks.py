@@ -20,18 +20,17 @@ from bench.measure import Figures, Report, turns
 
 from leyden.domain.times import utc_now
 from leyden.storage.database import Database, open_database
-from leyden.storage.nouns import Nouns
 from leyden.storage.schema import migrate
 from leyden.storage.statements import Statement
-from leyden.tasks import Lane, Work, Worker
+from leyden.storage.stores import Stores
+from leyden.tasks import Queue, Work, Worker
 
 TASKS = 3_000
 ROUNDS = 8
 _MOVE = Statement(
-    sqlite="UPDATE bench_order SET state = 'paid' WHERE id = :id AND state = 'new'",
-    postgresql="",
+    "UPDATE bench_order SET state = 'paid' WHERE id = :id AND state = 'new'"
 )
-_BOOK = Statement(sqlite="INSERT INTO bench_entry VALUES (:id, :sats)", postgresql="")
+_BOOK = Statement("INSERT INTO bench_entry VALUES (:id, :sats)")
 _SCHEMA = (
     "CREATE TABLE bench_order (id TEXT PRIMARY KEY, state TEXT) STRICT",
     "CREATE TABLE bench_entry (id TEXT, sats INTEGER) STRICT",
@@ -103,8 +102,8 @@ async def _queued(url: str, path: Path) -> float:
         async with database.transaction() as tx:
             await tx.tasks.put("pay", str(number), due=utc_now())
 
-    lane = Lane(kind="pay", run=pay, at_once=64)
-    worker = asyncio.create_task(Worker(database, [lane], clock=utc_now).run())
+    queue = Queue(kind="pay", run=pay, at_once=64)
+    worker = asyncio.create_task(Worker(database, [queue], clock=utc_now).run())
     began = time.perf_counter()
     await asyncio.gather(*(put(number) for number in range(TASKS)))
     await done.wait()
@@ -116,7 +115,7 @@ async def _queued(url: str, path: Path) -> float:
     return rate
 
 
-async def _pay(tx: Nouns, key: str) -> None:
+async def _pay(tx: Stores, key: str) -> None:
     run = tx.tasks._run  # noqa: SLF001  the bench's own tables have no noun
     await run(_MOVE, id=key)
     await run(_BOOK, id=key, sats=100)
@@ -143,8 +142,8 @@ async def due_to_started(url: str) -> Sequence[float]:
     async def note(work: Work) -> None:
         late.append((utc_now() - dues[work.key]).total_seconds() * 1e3)
 
-    lane = Lane(kind="note", run=note)
-    worker = asyncio.create_task(Worker(database, [lane], clock=utc_now).run())
+    queue = Queue(kind="note", run=note)
+    worker = asyncio.create_task(Worker(database, [queue], clock=utc_now).run())
     dues = {}
     for number in range(100):
         key = str(number)

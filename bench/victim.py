@@ -1,6 +1,7 @@
 """A customer beside an attack: asks for little, and how late that is."""
 
 import asyncio
+import contextlib
 import ssl
 import time
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,8 @@ from bench.town import PATIENCE_S, Caller
 
 from leyden.domain.times import utc_now
 from leyden.domain.webhooks import UpdateAvailable
-from leyden.services import webhooks
+from leyden.errors import DatabaseAway
+from leyden.services.nodes import webhooks
 from leyden.services.platform import Platform
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
@@ -110,8 +112,12 @@ class Victim:
     async def _announce(self, number: int) -> None:
         told = UpdateAvailable(lnd_version=f"v9.9.{number}-beta", service_version="1")
         node = await self.platform.database.reader.nodes.get(self.node_id)
-        async with self.platform.database.transaction() as tx:
-            await webhooks.announce(tx, node, [told], now=utc_now())
+        # The file of SQLite is the platform's: another process gets a turn in time.
+        while True:
+            with contextlib.suppress(DatabaseAway):
+                async with self.platform.database.transaction() as tx:
+                    await webhooks.announce(tx, node, [told], now=utc_now())
+                return
 
     async def _heard(self, announced: dict[int, float]) -> None:
         """Wait for every event, and keep how long each took."""

@@ -32,7 +32,7 @@ from bench.postbox import Postbox, postbox
 from bench.receivers import Heard, Receivers, receivers
 from bench.town import SETTINGS, Town, town
 
-from leyden import logs, memory, processes
+from leyden import garbage, logs, processes
 
 ENDPOINTS, EVENTS = 1_000, 10
 PATIENCE_S = 300
@@ -366,7 +366,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 async def main(parts: Sequence[str], rounds: int) -> int:
     """Run the parts that are asked for; give 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
-    memory.keep_what_is_here()  # as the platform does when it starts
+    garbage.freeze()  # as the platform does when it starts
     missed = 0
     if "reaction" in parts:
         missed |= await reaction(pairs=max(4 * rounds, 1))

@@ -23,7 +23,7 @@ from typing import Any
 
 URL, KEY = os.environ["LEYDEN_URL"], os.environ["LEYDEN_KEY"]
 NODES = f"{URL}/organizations/{os.environ['LEYDEN_ORGANIZATION']}/nodes"
-GATEWAY = os.environ.get("LEYDEN_GATEWAY", "127.0.0.1:8080")
+GATEWAY = os.environ["LEYDEN_GATEWAY"]
 # Directly: a proxy that the environment names has no part in this.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

@@ -17,7 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 API = os.environ["NODE_API"]
-NODE = f"https://{API}:{os.environ.get('NODE_PORT', '8080')}"
+GATEWAY = os.environ.get("LEYDEN_GATEWAY", "gateway:8080")  # the port of all nodes
+NODE = f"https://{API}:{GATEWAY.rpartition(':')[2]}"
 SECRET = Path(os.environ["SECRET_FILE"]).read_text().strip()
 PASSWORD = Path(os.environ["PASSWORD_FILE"]).read_text().removesuffix("\n")
 TLS = ssl.create_default_context(cafile=os.environ["CA_FILE"])  # and nobody else

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from leyden.errors import DatabaseAway
-from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Row, Wake
+from leyden.storage.stores import Stores
 
 
 class _Away:
@@ -13,6 +13,9 @@ class _Away:
         raise DatabaseAway(retry_after_s=5)
 
     async def many(self, *_: object) -> int:
+        raise DatabaseAway(retry_after_s=5)
+
+    async def batch(self, *_: object) -> None:
         raise DatabaseAway(retry_after_s=5)
 
     def wake(self, kind: str) -> None:
@@ -23,20 +26,20 @@ class AwayDatabase:
     """Answers nothing."""
 
     is_alone = True
-    reader = Nouns(_Away())
+    reader = Stores(_Away())
 
     def edition(self) -> None:
         """Know of none."""
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
+    async def transaction(self) -> AsyncIterator[Stores]:
         """Begin none."""
         yield self.reader
 
     def listen(self, wake: Wake) -> None:
         """Tell nobody anything."""
 
-    async def doubts(self) -> list[str]:
+    async def durability_risks(self) -> list[str]:
         """Know of none."""
         raise DatabaseAway(retry_after_s=5)
 

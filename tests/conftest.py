@@ -4,6 +4,7 @@
 costs milliseconds. `now` is a time that everyone agrees on.
 """
 
+import logging
 import os
 import shutil
 import sqlite3
@@ -17,15 +18,19 @@ import psycopg
 import pytest
 from hypothesis import settings
 
+from leyden.logs import TextFormatter
 from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
+from tests.emptied import emptied
 from tests.reaper import in_memory
 
 pytest_plugins = (
     "tests.supervision",
     "tests.asking_again",
     "tests.longest_first",
+    "tests.shared",
+    "tests.cluster",
 )
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -45,6 +50,26 @@ def pytest_runtest_makereport(
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
     return report
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """What is logged, of every level; its text is as people would read it."""
+    caplog.handler.setFormatter(TextFormatter())
+    caplog.set_level(logging.DEBUG, logger="leyden")
+    return caplog
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """What a test configures is for that test."""
+    root, ours = logging.getLogger(), logging.getLogger("leyden")
+    handlers, levels = root.handlers[:], (root.level, ours.level)
+    yield
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 @pytest.fixture
@@ -90,8 +115,18 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
-    path = tmp_path / "leyden.db"
+def memory_path() -> Iterator[Path]:
+    """As `tmp_path`, but in memory if there is enough: syncing takes no time there."""
+    with tempfile.TemporaryDirectory(
+        dir=in_memory(), ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)  # nodes with users of their own pass through
+        yield Path(folder)
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, memory_path: Path) -> str:
+    path = memory_path / "leyden.db"
     shutil.copy(sqlite_template, path)
     return f"sqlite:///{path}"
 
@@ -106,8 +141,13 @@ def postgres_url(postgres_server: str, request: pytest.FixtureRequest) -> Iterat
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """Both databases, one after the other: what holds on one must hold on both."""
-    url: str = request.getfixturevalue(f"{request.param}_url")
+    """Both databases, one after the other: what holds on one must hold on both.
+
+    PostgreSQL's is the same for all tests of a process, and empty.
+    """
+    if request.param == "postgres":
+        return emptied(request.getfixturevalue("postgres_server"), "kept")
+    url: str = request.getfixturevalue("sqlite_url")
     return url
 
 

@@ -7,31 +7,42 @@ _TESTS = "tests/services/test_issuance.py"
 GUARDS = (
     Guard(
         "an order is placed once, and taken on with its own key",
-        "storage/sql/issued.py",
-        '.where(_here, issued.c.order_url == "")',
-        ".where(_here)",
+        "storage/sql/issued.sql",
+        "    AND order_url = ''\n",
+        "",
         _TESTS,
         "beside",
     ),
     Guard(
         "what came of another order is not kept",
-        "storage/sql/issued.py",
-        "_KEPT = (_here, _in_this_order)",
-        "_KEPT = (_here,)",
+        "storage/sql/issued.sql",
+        "    refusals = 0\nWHERE name = :name\n    AND order_url = :order_url\n",
+        "    refusals = 0\nWHERE name = :name\n",
         _TESTS,
         "beside",
     ),
     Guard(
         "a chain is for the name and the key that were asked for",
-        "services/issuance.py",
-        "tls = handed_in.accept(chain, key, name=row.name, now=now)",
-        "tls = handed_in.Tls(chain_pem=chain, key_pem=key)",
+        "services/nodes/issuance.py",
+        """    tls = pem_chain.parse(
+        chain.decode(errors="replace"), key.decode(), name=name, now=now
+    )
+""",
+        "    tls = Tls(chain_pem=chain, key_pem=key)\n",
         _TESTS,
         "another_key",
     ),
     Guard(
+        "an authority's chain is read beside the event loop",
+        "services/nodes/issuance.py",
+        "return await UPLOADS.run(ISSUANCE, work)",
+        "return work()",
+        _TESTS,
+        "beside_the_event_loop",
+    ),
+    Guard(
         "who was refused waits longer each time",
-        "services/issuance.py",
+        "services/nodes/issuance.py",
         "pause = self.first_retry * (1 << min(refusals - 1, 16))",
         "pause = self.first_retry",
         _TESTS,
@@ -39,7 +50,7 @@ GUARDS = (
     ),
     Guard(
         "a certificate that an owner handed in is not replaced",
-        "services/node_commands.py",
+        "services/nodes/commands.py",
         "            await tx.issued.forget(name)  "
         "# nobody else is asked for one any more\n",
         "",
@@ -48,7 +59,7 @@ GUARDS = (
     ),
     Guard(
         "what has ended is not served",
-        "services/issuance.py",
+        "services/nodes/issuance.py",
         "    if now >= row.until:\n",
         "    if False:\n",
         _TESTS,
@@ -63,9 +74,9 @@ GUARDS = (
     ),
     Guard(
         "a root is above a chain only where it has signed it",
-        "gateway/roots.py",
+        "certificates/roots.py",
         "                last.verify_directly_issued_by(root)\n",
         "                pass\n",
-        "tests/gateway/test_roots.py",
+        "tests/certificates/test_roots.py",
     ),
 )

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,7 @@ class Installation:
     folder: Path
     database: str
     name: str = "home"
+    settings: Mapping[str, str] = field(default_factory=dict)
     begun: list[Program] = field(default_factory=list)
 
     @property
@@ -178,6 +179,7 @@ class Installation:
             "LEYDEN_NODES_CGROUPS": "off",
             "LEYDEN_OWN_BINARIES": str(self.folder / "lnd"),
             "COLUMNS": "200",
+            **self.settings,
         }
 
     def migrate(self) -> None:
@@ -280,7 +282,7 @@ class Customer:
         words = ("--organization", self.organization, "--name", "all", "--json")
         key = of.run("key", "create", *words)
         assert key.returncode == 0, key.stderr
-        self._key = json.loads(key.stdout)["api_key"]
+        self.key = json.loads(key.stdout)["api_key"]
 
     @property
     def path(self) -> str:
@@ -296,13 +298,13 @@ class Customer:
                 "type": "standard",
                 "settings": SETTINGS,
             }
-            told = self._of.call("POST", self.path, wish, key=self._key, port=port)
+            told = self._of.call("POST", self.path, wish, key=self.key, port=port)
             made.append(told["node_id"])
         return made
 
     def ask(self, node_id: str, what: str, *, port: int = 8000) -> None:
         path = f"{self.path}/{node_id}/{what}"
-        self._of.call("POST", path, {}, key=self._key, port=port)
+        self._of.call("POST", path, {}, key=self.key, port=port)
 
     def statuses(self) -> dict[str, str]:
         """Give the status of each node, as the database has it."""

@@ -1,40 +1,113 @@
-"""The files that take longest are begun first, the others in random order.
+"""What takes longest is begun first, the others in random order.
 
-Each is run by one process from its beginning to its end. Were one that takes minutes
-begun last, a processor would have it alone while the others have nothing left to do.
+Files that share a platform are run by one process, one after the other, and it ends
+with the last of them; every other file is one process's from its beginning to its end.
+Were one that takes minutes begun last, a processor would have it alone while the
+others have nothing left to do.
 """
 
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[1]
+# Files with the same platform or private chain, which is started once for them all.
+TOGETHER: Mapping[str, tuple[str, ...]] = {
+    "bazaar": (
+        "tests/acceptance/test_auction.py",
+        "tests/contracts/test_market.py",
+    ),
+    "cluster": (
+        "tests/devcluster/test_platform.py",  # these before who stops the cluster
+        "tests/devcluster/test_informer.py",
+        "tests/devcluster/test_node_faults.py",
+        "tests/devcluster/test_cluster.py",
+    ),
+    "harbour": (
+        "tests/acceptance/test_rails.py",
+        "tests/contracts/test_payments.py",
+    ),
+    "market town": (
+        "tests/acceptance/test_buy_inbound.py",
+        "tests/acceptance/test_channel_in_browser.py",
+        "tests/acceptance/test_first_channel.py",
+    ),
+    "town": (
+        "tests/acceptance/test_auto_unlock.py",
+        "tests/acceptance/test_browser.py",
+        "tests/acceptance/test_channels_come_home.py",
+        "tests/acceptance/test_node_story.py",
+        "tests/acceptance/test_owner.py",
+        "tests/acceptance/test_peers.py",
+    ),
+}
 LONGEST = (  # `--durations=0` says what belongs here
+    *TOGETHER["town"],
     "tests/acceptance/test_readme.py",
-    "tests/acceptance/test_auction.py",
-    "tests/services/test_model.py",
-    "tests/crash/test_kill_while_a_node_is_made.py",
-    "tests/contracts/test_market.py",
-    "tests/acceptance/test_first_channel.py",
-    "tests/acceptance/test_channel_in_browser.py",
-    "tests/acceptance/test_channels_come_home.py",
+    *TOGETHER["market town"],
+    *TOGETHER["harbour"],
+    "tests/crash/test_installations.py",
+    *TOGETHER["bazaar"],
+    *TOGETHER["cluster"],
     "tests/devnet/test_network.py",
-    "tests/contracts/test_runtime.py",
-    "tests/lnd/test_real_lnd.py",
-    "tests/test_reaper.py",
-    "tests/crash/test_kill_at_every_fsync.py",
-    "tests/crash/test_kill_while_a_webhook_leaves.py",
-    "tests/web/test_wallet_screens.py",
+    "tests/crash/test_replicas.py",
+    "tests/devcluster/test_api_only.py",
     "tests/web/test_screens.py",
+    "tests/lnd/test_real_lnd.py",
+    "tests/web/test_stumbles.py",
+    "tests/services/test_nodes.py",
+    "tests/ciphertext/test_recognition.py",
+    "tests/gateway/test_connection_limits.py",
+    "tests/web/test_rights.py",
+    "tests/web/test_sign_in.py",
+    "tests/cli/test_machine.py",
+    "tests/client/test_vault.py",
+    "tests/test_reaper.py",
+    "tests/web/wallet/test_sealing.py",
+    "tests/web/test_wallet_screens.py",
+    "tests/trust/test_commands.py",
+    "tests/crash/test_kill_while_an_order_is_paid.py",
+    "tests/crash/test_kill_while_a_node_is_made.py",
+    "tests/services/test_model.py",
+    "tests/daemons/test_auctioneer.py",
 )
+
+
+_GROUPS: Mapping[str, str] = {
+    name: group for group, names in TOGETHER.items() for name in names
+}
+
+
+def _group(nodeid: str) -> str:
+    """Return what a test belongs to: its file, or what several files share."""
+    if "[pods" in nodeid:  # in a contract's suite those that take the cluster
+        return "cluster"
+    file = nodeid.partition("::")[0]
+    return _GROUPS.get(file, file)
+
+
+class _Together(LoadFileScheduling):  # type: ignore[misc]
+    """Scheduling by file, with files that belong together as one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--longest-first",
         action="store_true",
-        help="Begin the files that take longest first.",
+        help="Begin what takes longest first, and keep together what belongs so.",
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(
+    config: pytest.Config, log: object
+) -> LoadFileScheduling | None:
+    return _Together(config, log) if config.option.longest_first else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -44,3 +117,18 @@ def pytest_collection_modifyitems(
     if config.option.longest_first:
         places = {str(ROOT / name): place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(str(item.path), len(LONGEST)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """End what files have shared after the last of their tests."""
+    yield
+    group = _group(item.nodeid)
+    if nextitem is None or group not in TOGETHER or _group(nextitem.nodeid) == group:
+        return
+    manager = item.session._fixturemanager
+    for fixture in manager.getfixturedefs(group.replace(" ", "_"), item) or ():
+        if fixture.scope == "session" and fixture.cached_result is not None:
+            fixture.finish(item._request)  # type: ignore[attr-defined]

@@ -16,10 +16,10 @@ import pytest
 from leyden.devnet.waiting import until
 from leyden.processes import Identity, alive, holder, identify, spawn
 from leyden.runtimes import nftables
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.fence import Fence
-from leyden.runtimes.seats import LEAST_MEMORY, Seats, Share
+from leyden.runtimes.egress_policy import EgressPolicy
+from leyden.runtimes.placement import LEAST_MEMORY, Placement, Share
 from tests.contracts.runtimes import a_loopback_network
+from tests.control_groups import groups
 from tests.disks import small_disk
 from tests.reaper import in_memory
 
@@ -91,16 +91,16 @@ def _of_root(home: Path, daemon: Identity) -> dict[str, str]:
         disk = small_disk(home / "disk", mib=1)
         left["mount"] = str(disk.__enter__())  # nobody unmounts it
         _KEPT.append(disk)
-    if not nftables.trouble():
-        seats = Seats(network=a_loopback_network(), first_uid=_FIRST_UID)
-        fence = Fence(home=home, seats=seats)
-        nftables.put_up(fence)
-        left["table"] = fence.table
-    groups = Cgroups(home)
-    if not groups.trouble():
-        groups.prepare()
-        groups.hold("lamp", daemon, Share(memory=LEAST_MEMORY))
-        left["groups"] = groups._name
+    if not nftables.unavailable_reason():
+        placement = Placement(network=a_loopback_network(), first_uid=_FIRST_UID)
+        policy = EgressPolicy(home=home, placement=placement)
+        nftables.apply(policy)
+        left["table"] = policy.table
+    made = groups(home)
+    if made is not None:
+        made.prepare()
+        made.hold("lamp", daemon, Share(memory=LEAST_MEMORY))
+        left["groups"] = made.folder.name
     return left
 
 

@@ -208,10 +208,12 @@ def _mounted_below(folder: Path) -> Iterator[str]:
 
 def _names_of_homes(folder: Path) -> Iterator[str]:
     """Return how the tables and groups of any installation below are called."""
-    from leyden.runtimes.fence import table_of  # noqa: PLC0415  not for workers
+    from leyden.devcluster.places import Places  # noqa: PLC0415  not for workers
+    from leyden.runtimes.egress_policy import table_of  # noqa: PLC0415  not for workers
 
     for place, _, _ in os.walk(folder):
         yield table_of(Path(place))
+        yield Places(Path(place)).name
 
 
 def _remove_tables(names: set[str]) -> None:
@@ -225,11 +227,11 @@ def _remove_tables(names: set[str]) -> None:
 
 
 def _remove_groups(names: set[str]) -> None:
-    for place, below, _ in os.walk("/sys/fs/cgroup", topdown=False):
+    for place, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
         if Path(place).name in names:
-            for group in (*(Path(place, each) for each in below), Path(place)):
+            for group, _, _ in os.walk(place, topdown=False):
                 with contextlib.suppress(OSError):
-                    group.rmdir()
+                    Path(group).rmdir()
 
 
 def _remove(folder: Path) -> None:

@@ -74,12 +74,18 @@ def closing(done: "subprocess.CompletedProcess[str]") -> str:
     return done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 @pytest.mark.parametrize(
-    "unsteady", [UNSTEADY, UNSTEADY_FIXTURE], ids=["call", "setup"]
+    ("unsteady", "workers"),
+    [
+        pytest.param(UNSTEADY, (), marks=pytest.mark.long),
+        pytest.param(UNSTEADY, ("-n", "2"), marks=pytest.mark.long),
+        pytest.param(UNSTEADY_FIXTURE, (), marks=pytest.mark.long),
+        (UNSTEADY_FIXTURE, ("-n", "2")),
+    ],
+    ids=["call-alone", "call-workers", "setup-alone", "setup-workers"],
 )
 def test_a_real_one_that_passes_when_asked_again_is_named(
-    tmp_path: Path, workers: tuple[str, ...], unsteady: str
+    tmp_path: Path, unsteady: str, workers: tuple[str, ...]
 ) -> None:
     done = asked(tmp_path, "--ask-again", *workers, calm=PASSES, unsteady=unsteady)
     assert done.returncode == 0, done.stdout

@@ -23,20 +23,21 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden import processes
-from leyden.cli.up import health
+from leyden.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.cli.running.here import health
 from leyden.client import ApiError, Client
 from leyden.devnet import access, auctioneer, calls, chain, rest
 from leyden.devnet.first_run import FILE
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import LeydenError
-from leyden.gateway.acme import Account, AcmeIssuer
-from leyden.lnd.client import opened
+from leyden.lnd.client import connect
+from leyden.lnd.connection import Access as TreasuryAccess
 from leyden.lnd.states import Address, Watch
 from leyden.market.poold import Access as PooldAccess
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
-from leyden.payments.treasury import Access as TreasuryAccess
 from leyden.payments.treasury import Treasury
+from leyden.trust import fetching
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
@@ -139,7 +140,7 @@ async def ask_treasury(door: Door, certificate: Path, macaroon: Path) -> None:
 
 async def ask_node(door: Door, certificate: Path, _: Path) -> None:
     tls = ssl.create_default_context(cafile=certificate)
-    async with opened(Address("127.0.0.1", door.port, "pier.test"), tls) as lnd:
+    async with connect(Address("127.0.0.1", door.port, "pier.test"), tls) as lnd:
         await lnd.call("GET", "/v1/state")
 
 
@@ -158,7 +159,7 @@ async def watch_node(door: Door, certificate: Path, _: Path) -> None:
 async def ask_issuer(door: Door, certificate: Path, _: Path) -> None:
     issuer = AcmeIssuer(
         f"https://{door.address}/directory",
-        Account(key=ec.generate_private_key(ec.SECP256R1())),
+        AcmeAccount(key=ec.generate_private_key(ec.SECP256R1())),
         tls=ssl.create_default_context(cafile=certificate),
     )
     try:
@@ -189,6 +190,10 @@ async def ask_for_health(door: Door, _: Path, __: Path) -> None:
     await asyncio.to_thread(health, f"http://{door.address}")
 
 
+async def fetch_a_root(door: Door, _: Path, __: Path) -> None:
+    await asyncio.to_thread(fetching.fetch, f"http://{door.address}")
+
+
 async def run_the_example(door: Door, certificate: Path, _: Path) -> None:
     environment = {
         **os.environ,
@@ -196,6 +201,7 @@ async def run_the_example(door: Door, certificate: Path, _: Path) -> None:
         "LEYDEN_KEY": "a-key",
         "LEYDEN_ORGANIZATION": "harbour",
         "LEYDEN_CA": str(certificate),
+        "LEYDEN_GATEWAY": door.address,
     }
     words = [sys.executable, str(ROOT / "examples/first_node.py"), "pier"]
     run = partial(subprocess.run, words, env=environment, capture_output=True)
@@ -214,9 +220,14 @@ async def ask_btcd(door: Door, certificate: Path, _: Path) -> None:
 
 
 async def ask_the_chains_lnd(door: Door, certificate: Path, macaroon: Path) -> None:
-    async with rest.opened(
-        "lnd", door.address, certificate=certificate, macaroon=macaroon
-    ) as lnd:
+    there = access.Lnd(
+        rest=door.address,
+        grpc="",
+        peer="",
+        certificate=str(certificate),
+        macaroon=str(macaroon),
+    )
+    async with rest.opened("lnd", there) as lnd:
         await lnd.call("GET", "/v1/state")
 
 
@@ -243,6 +254,7 @@ async def play_a_scenario(door: Door, certificate: Path, _: Path) -> None:
         send_webhook,
         use_the_library,
         ask_for_health,
+        fetch_a_root,
         run_the_example,
         ask_btcd,
         ask_the_chains_lnd,

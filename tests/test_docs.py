@@ -13,11 +13,12 @@ from leyden.api.endpoints import OPERATIONS
 from leyden.cli.main import leyden
 from leyden.daemons import catalogue
 from leyden.devnet import access
-from leyden.devnet.poold import Poold, access_to
+from leyden.devnet.poold import Poold, access_for
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
-from leyden.domain.webhooks import StatusChanged, body, proof
-from leyden.errors import LeydenError
+from leyden.domain.webhooks import StatusChanged, body, signature_headers
+from leyden.errors import LeydenError, every
+from leyden.manual import event_table
 from leyden.payments.treasury import PERMISSIONS
 from leyden.web.table import PAGES as DASHBOARD
 
@@ -107,7 +108,8 @@ def test_every_endpoint_has_an_example_that_calls_it(operation: object) -> None:
     _, _, after = API.read_text().partition(f"### {each.method} {each.path}\n")
     section, _, _ = after.partition("\n### ")
     (example,) = (block for kind, block in _BLOCK.findall(section) if kind == "sh")
-    last = re.split(r"/nodes(?:/{node_id})?|/flow", each.path)[-1]
+    ours = r"/nodes(?:/{node_id})?|/flow|/subscriptions(?:/{subscription_id})?"
+    last = re.split(ours, each.path)[-1]
     ending = re.sub(r"{\w+}", "[^/]+", last)
     assert re.search(rf'"\S*{ending}[?"]', example)
 
@@ -125,14 +127,18 @@ def test_every_status_is_explained_and_no_other() -> None:
     assert _table("Order states") == {each.value for each in OrderStatus}
 
 
-def _every(kind: type[LeydenError]) -> Iterator[type[LeydenError]]:
-    yield kind
-    for each in kind.__subclasses__():
-        yield from _every(each)
+def test_every_error_has_its_row() -> None:
+    told = sorted((each for each in every() if vars(each).get("words")), key=_status)
+    rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in told]
+    page = (ROOT / "docs" / "errors.md").read_text()
+    _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
+    assert after.partition("\n\n")[0] == "\n".join(rows)
+    for error in every():
+        assert f"\n| {error.status} |" in page, error
 
 
-def test_every_refusal_has_its_row() -> None:
-    assert {str(each.status) for each in _every(LeydenError)} <= _table("Refusals")
+def _status(error: type[LeydenError]) -> int:
+    return error.status
 
 
 @pages
@@ -146,7 +152,7 @@ def test_every_command_exists_with_its_options(page: Path) -> None:
 
 def test_every_page_of_the_dashboard_can_be_typed() -> None:
     _, _, after = (
-        (ROOT / "docs" / "cli.md").read_text().partition("\n| page | typed |\n")
+        (ROOT / "docs" / "cli.md").read_text().partition("\n| page | command |\n")
     )
     rows = [line.split("|")[1:3] for line in after.split("\n\n")[0].splitlines()[1:]]
     told = [page for cell, _ in rows for page in _INLINE.findall(cell)]
@@ -201,7 +207,7 @@ def _poold_of_the_tests(folder: Path) -> list[str]:
         program=Path("poold"),
         folder=folder,
         chain="mainnet",
-        access=access_to(folder, "mainnet", grpc=1, rest=2, lnd="NAME"),
+        access=access_for(folder, "mainnet", grpc=1, rest=2, lnd="NAME"),
         lnd=lnd,
         auctioneer=access.Auctioneer(address="127.0.0.1:3", control="127.0.0.1:4"),
     ).argv()
@@ -274,7 +280,9 @@ def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
     is_genuine = made["is_genuine"]
     assert callable(is_genuine)
     text = body(StatusChanged("stopped"), api="harbour-light.nodes.localhost")
-    headers = proof(["3f" * 32], event_id="msg_tide", sent=datetime.now(UTC), body=text)
+    headers = signature_headers(
+        ["3f" * 32], event_id="msg_tide", sent=datetime.now(UTC), body=text
+    )
     assert is_genuine("3f" * 32, headers, text.encode())
     assert not is_genuine("a7" * 32, headers, text.encode())
     assert not is_genuine("3f" * 32, headers, text.replace("stopped", "x").encode())
@@ -284,3 +292,8 @@ def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
     text = (ROOT / "docs" / "operating.md").read_text()
     (block,) = (block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
+
+
+def test_every_type_of_event_is_in_the_table() -> None:
+    text = (ROOT / "docs" / "events.md").read_text()
+    assert event_table.written() in text, event_table.written()

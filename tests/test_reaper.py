@@ -79,7 +79,11 @@ def a_run(
             run.kill()
 
 
-@pytest.mark.parametrize("words", [PYTEST, LEYDEN], ids=["pytest", "leyden test"])
+@pytest.mark.parametrize(
+    "words",
+    [PYTEST, pytest.param(LEYDEN, marks=pytest.mark.long)],
+    ids=["pytest", "leyden test"],
+)
 def test_whatever_a_killed_run_has_made_goes_with_it(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
@@ -91,7 +95,7 @@ def test_whatever_a_killed_run_has_made_goes_with_it(
     assert len(left["daemons"]) == 3
     mounted = Path("/proc/self/mountinfo").read_text()
     assert not left["mount"] or left["mount"] not in mounted
-    assert not left["table"] or left["table"] not in nftables.fences()
+    assert not left["table"] or left["table"] not in nftables.applied()
     if left["groups"]:
         assert not [*Path("/sys/fs/cgroup").rglob(left["groups"])]
 

@@ -6,10 +6,12 @@ from typing import Self
 
 import pytest
 
+from leyden.domain.accounts import Organization
 from leyden.domain.times import utc_now
 from leyden.errors import Stale
-from leyden.storage.database import Database
-from leyden.tasks import Lane, Work, Worker, retry_after
+from leyden.storage.database import Database, open_database
+from leyden.tasks import Queue, Work, Worker, retry_after
+from tests.metrics import Observed
 
 Handler = Callable[[Work], Awaitable[None]]
 
@@ -22,9 +24,9 @@ async def put(db: Database, key: str, *, due: datetime | None = None) -> None:
 class Running:
     """A worker with one lane, for the length of a block."""
 
-    def __init__(self, db: Database, handler: Handler, **lane: object) -> None:
-        lanes = [Lane(kind="lamp", run=handler, **lane)]  # type: ignore[arg-type]
-        self._worker = Worker(db, lanes, clock=utc_now)
+    def __init__(self, db: Database, handler: Handler, **queue: object) -> None:
+        queues = [Queue(kind="lamp", run=handler, **queue)]  # type: ignore[arg-type]
+        self._worker = Worker(db, queues, clock=utc_now)
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._worker.run())
@@ -60,6 +62,23 @@ async def test_what_is_put_runs_once(db: Database) -> None:
         while await left(db):
             await asyncio.sleep(0.002)
     assert sorted(lit) == sorted(f"lamp {number}" for number in range(50))
+
+
+async def test_how_long_a_task_was_due_before_it_was_claimed_is_counted(
+    db: Database,
+) -> None:
+    observed = Observed.since_now("leyden_queue_lag_seconds", queue="lamp")
+    lit = asyncio.Event()
+
+    async def light(_: Work) -> None:
+        lit.set()
+
+    await put(db, "harbour", due=utc_now() - timedelta(seconds=60))
+    async with Running(db, light), asyncio.timeout(10):
+        await lit.wait()
+    number, seconds = observed.new()
+    assert number == 1
+    assert 60 <= seconds < 120
 
 
 async def test_what_was_put_before_the_start_runs(db: Database) -> None:
@@ -180,9 +199,57 @@ async def test_a_worker_that_lost_its_lease_changes_nothing(db: Database) -> Non
     async with db.transaction() as tx:
         await tx.tasks.end(zombie)
     assert await left(db)
-    async with Work(db, heir).transaction() as tx:
-        await tx.tasks.end(heir)
+    held = Work(db, heir)
+    async with held.transaction() as tx:
+        await held.done(tx)
     assert not await left(db)
+
+
+async def test_who_loses_a_task_while_writing_leaves_nothing(
+    postgres_url: str,
+) -> None:
+    """The claim is checked again at the end: what is written until then is undone."""
+    db = await open_database(postgres_url)
+    now = utc_now()
+    await put(db, "lamp", due=now)
+    second = timedelta(seconds=1)
+    async with db.transaction() as tx:
+        [claim] = await tx.tasks.claim("lamp", now=now, until=now + second, most=1)
+    with pytest.raises(Stale):
+        async with Work(db, claim).transaction() as tx:
+            await tx.audit.add(at=now, actor="zombie", action="lit", subject="lamp")
+            async with db.transaction() as another:
+                later = now + 2 * second
+                await another.tasks.claim("lamp", now=later, until=later, most=1)
+    assert await db.reader.audit.latest() == []
+    await db.close()
+
+
+async def test_a_task_is_put_while_its_holder_waits_for_what_it_is_about(
+    postgres_url: str,
+) -> None:
+    """Both lock what the task is about first: neither waits for the other for ever."""
+    db = await open_database(postgres_url)
+    now = utc_now()
+    await put(db, "lamp", due=now)
+    async with db.transaction() as tx:
+        await tx.accounts.add(Organization(id="o", name="Harbour Light", created=now))
+        until = now + timedelta(seconds=30)
+        [claim] = await tx.tasks.claim("lamp", now=now, until=until, most=1)
+    entered = asyncio.Event()
+
+    async def hold() -> None:
+        async with Work(db, claim).transaction() as tx:
+            entered.set()
+            await tx.accounts.lock("o")
+
+    async with db.transaction() as tx:
+        await tx.accounts.lock("o")
+        holder = asyncio.create_task(hold())
+        await entered.wait()
+        await tx.tasks.put("lamp", "lamp", due=now)
+    await holder
+    await db.close()
 
 
 async def test_a_lease_is_extended_while_the_work_goes_on(db: Database) -> None:
@@ -317,8 +384,8 @@ async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
         for number in range(crowd):
             await tx.tasks.put("lamp", f"lamp {number}", due=now)
         await tx.tasks.put("bell", "bell", due=now)
-    lanes = [Lane(kind="lamp", run=light, at_once=8), Lane(kind="bell", run=ring)]
-    working = asyncio.create_task(Worker(db, lanes, clock=utc_now).run())
+    queues = [Queue(kind="lamp", run=light, at_once=8), Queue(kind="bell", run=ring)]
+    working = asyncio.create_task(Worker(db, queues, clock=utc_now).run())
     await until(lambda: lit == crowd)
     working.cancel()
     with suppress(asyncio.CancelledError):

@@ -1,3 +1,3 @@
-"""Leyden keeps Lightning nodes alive and sells them inbound channels."""
+"""Hosted Lightning nodes, and sales of inbound channels to them."""
 
 __version__ = "0.1.0"

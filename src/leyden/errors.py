@@ -12,6 +12,7 @@ LeydenError
 │   │   ├── NotAllowed           the state machine has no such move
 │   │   ├── OverQuota            the organization has as many as it may
 │   │   └── Taken                the name, or the value, is in use
+│   ├── Expired             410  it was there, and is kept no more
 │   ├── TooLarge            413
 │   ├── NotJson             415
 │   └── TooMany             429  comes with Retry-After
@@ -20,26 +21,38 @@ LeydenError
 │   ├── NodeAway
 │   ├── TreasuryAway
 │   ├── AuthorityAway            whoever issues certificates
+│   ├── ClusterAway              the API server of a Kubernetes cluster
 │   └── MarketAway
 │       └── SoldOut              the auction is there, our money in it is not
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
 ├── MarketRefused           the auction said no to a call; its own reason
 ├── AuthorityRefused        who issues certificates said no; its own reason
+├── ClusterRefused          an API server said no to a call; its own reason, HTTP's code
 ├── CannotOpen              a sealed backup stays shut: damaged, or of something else
 │   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
-│   └── Lost                     someone else has the task itself: it ends here
+│   ├── Lost                     someone else has the task itself: it ends here
+│   └── RightsChanged            whoever acts may not any more: looked up again
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
+    └── CannotStart              a node lacks something; its owner is told what
 
-An error's docstring is its default message.
+An error's docstring is its default message. `status` is HTTP's; `words` and `remedy`
+say when it occurs and what to do, in the OpenAPI document and in docs/errors.md;
+`exit_code` is a command's (`cli/exits.py` says what each means). All are inherited: a
+new error is a class here and a line above. A test holds docs/errors.md to these.
 """
+
+from collections.abc import Iterator
 
 
 class LeydenError(Exception):
     """Something went wrong."""
 
     status = 500
+    exit_code = 1
+    words = ""
+    remedy = "Try again later; if it happens again, tell the operator."
 
     def __init__(self, message: str = "", *, retry_after_s: int | None = None) -> None:
         self.message = message or (type(self).__doc__ or "").strip()
@@ -47,88 +60,141 @@ class LeydenError(Exception):
         super().__init__(self.message)
 
 
+def every(kind: type[LeydenError] = LeydenError) -> Iterator[type[LeydenError]]:
+    """List all kinds of errors, each after what it is a kind of."""
+    yield kind
+    for each in kind.__subclasses__():
+        yield from every(each)
+
+
 class Refused(LeydenError):
     """This request cannot be done."""
 
     status = 400
+    exit_code = 2
 
 
 class Malformed(Refused):
     """The request is malformed."""
 
     status = 400
+    words = "A field is malformed or out of range."
+    remedy = "Correct the field that the message names."
 
 
 class Unauthorized(Refused):
     """Unauthorized"""  # noqa: D400  the contract's peers answer this bare word
 
     status = 401
+    exit_code = 3
+    words = "No valid API key, or more than one: unknown, expired or revoked."
+    remedy = "Send one valid key in X-SERVICE-AUTH."
 
 
 class OverLimit(Refused):
     """The account has reached its limit; ask the operator to raise it."""
 
     status = 402
+    exit_code = 5
+    words = "The corporate account would owe more than its limit."
+    remedy = "Pay what the account owes, or ask the operator to raise the limit."
 
 
 class Forbidden(Refused):
-    """This key lacks the scope for that."""
+    """This key lacks the scope for this request."""
 
     status = 403
+    exit_code = 3
+    words = "The key lacks the scope."
+    remedy = "Use a key that has the scope of this operation."
 
 
 class NotFound(Refused):
     """not found"""  # noqa: D400  the contract's words
 
     status = 404
+    exit_code = 4
+    words = "It does not exist, or belongs to another organization."
+    remedy = "Check the id and the organization in the path."
 
 
 class MethodNotAllowed(Refused):
     """method not allowed"""  # noqa: D400  as terse as its neighbour
 
     status = 405
+    exit_code = 1
+    words = "The path exists, the method does not."
+    remedy = "Use a method from the header Allow."
 
 
 class Conflict(Refused):
-    """That cannot be done in the present state."""
+    """This cannot be done in the current state."""
 
     status = 409
+    exit_code = 5
+    words = "The current state does not allow this; the message says why."
+    remedy = "Get the node or order, and decide by its current status."
 
 
 class NotAllowed(Conflict):
-    """There is no such move from the present state."""
+    """This cannot be done in the current state."""
 
 
 class OverQuota(Conflict):
-    """quota: the organization has as many as it may; ask the operator for more."""
+    """quota: the organization has reached its limit; ask the operator."""
+
+    words = "Your organization has as many as it may have."
+    remedy = "Delete what you no longer need, or ask the operator to raise the quota."
 
 
 class Taken(Conflict):
-    """That is already in use."""
+    """This value is already in use."""
+
+    words = "The name or value is already in use."
+    remedy = "Choose another one."
+
+
+class Expired(Refused):
+    """after: the events after this cursor are kept no more; begin again without it."""
+
+    status = 410
+    exit_code = 5
+    words = "What comes after the cursor is kept no more."
+    remedy = "Begin again without a cursor; what lies between is lost."
 
 
 class TooLarge(Refused):
     """The request is too large."""
 
     status = 413
+    words = "The body is too large."
+    remedy = "Send less: see [Limits](api.md#limits)."
 
 
 class NotJson(Refused):
     """The body must be JSON, sent with Content-Type: application/json."""
 
     status = 415
+    words = "The body is not JSON, or is compressed."
+    remedy = "Send plain JSON with Content-Type: application/json."
 
 
 class TooMany(Refused):
     """Too many requests; wait a moment and try again."""
 
     status = 429
+    exit_code = 6
+    words = "Too many requests, refused keys, wrong coupons or webhook tests."
+    remedy = "Wait as many seconds as Retry-After says, then try again."
 
 
 class Away(LeydenError):
-    """Something this depends on is away; try again in a moment."""
+    """A service this depends on is unavailable; try again in a moment."""
 
     status = 503
+    exit_code = 6
+    words = "Something that this depends on is unavailable."
+    remedy = "Wait as many seconds as Retry-After says, then try again."
 
     def __init__(
         self, message: str = "", *, retry_after_s: int | None = None, why: str = ""
@@ -137,7 +203,7 @@ class Away(LeydenError):
         self._why = why or self.message
 
     def __str__(self) -> str:
-        """Say what the operator needs to know; the message is for who asked."""
+        """Return the operator's message; `message` is for the caller."""
         return self._why
 
 
@@ -152,6 +218,8 @@ class NodeAway(Away):
 class NodeRefused(LeydenError):
     """The node refused the call."""
 
+    exit_code = 8
+
     def __init__(self, message: str = "", *, code: int = 2) -> None:
         super().__init__(message)
         self.code = code  # gRPC's
@@ -162,7 +230,19 @@ class TreasuryAway(Away):
 
 
 class AuthorityAway(Away):
-    """The certificate authority is away; it is asked again."""
+    """The certificate authority is unavailable; we will try again."""
+
+
+class ClusterAway(Away):
+    """The cluster's API server is away; we will try again."""
+
+    def __init__(
+        self, message: str = "", *, retry_after_s: int | None = None, code: int = 0
+    ) -> None:
+        super().__init__(
+            retry_after_s=retry_after_s, why=message or (type(self).__doc__ or "")
+        )
+        self.code = code  # HTTP's, where it answered at all
 
 
 class MarketAway(Away):
@@ -187,12 +267,23 @@ class AuthorityRefused(LeydenError):
         self.kind = kind
 
 
+class ClusterRefused(LeydenError):
+    """The cluster's API server refused the call."""
+
+    def __init__(self, message: str = "", *, code: int, reason: str = "") -> None:
+        super().__init__(message)
+        self.code = code  # HTTP's
+        self.reason = reason  # in one word of the cluster's
+
+
 class CannotOpen(LeydenError):
     """This backup cannot be opened."""
 
+    exit_code = 8
+
 
 class WrongPassword(CannotOpen):
-    """This password does not open it."""
+    """Wrong password: it does not open this backup."""
 
 
 class Stale(LeydenError):
@@ -203,9 +294,23 @@ class Lost(Stale):
     """Another process holds this task now."""
 
 
+class RightsChanged(Stale):
+    """Your permissions have changed; reload the page."""
+
+    status = 403
+
+
 class Violated(LeydenError):
     """The database refused to break one of its rules."""
 
 
 class SetupError(LeydenError):
-    """The installation is not right; the message says what to do."""
+    """The installation is misconfigured; the message says what to do."""
+
+
+class CannotStart(SetupError):
+    """The node cannot be started."""
+
+    def __init__(self, message: str = "", *, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason  # without paths, for whoever the node is

@@ -1,8 +1,8 @@
-"""Files put in place whole: a reader finds what was there before, or all of the new.
+"""Atomic file replacement: readers see the old file or the new one.
 
-The content is written to a draft beside the file, which takes its place in one step.
-Each draft has a name of its own: named by the process alone, two threads wrote into
-one draft, and the second found that the first had moved it away.
+The content is written to a draft beside the file, which is renamed over the
+file. Each draft has a unique name: named by the process only, two threads
+wrote into one draft, and the second found that the first had moved it away.
 """
 
 import errno
@@ -37,7 +37,7 @@ def write_whole(
 
 @contextmanager
 def draft(path: Path, *, mode: int, lasting: bool = True) -> Iterator[BinaryIO]:
-    """Open a draft that takes the file's place at the end of the block."""
+    """Open a draft that replaces the file at the end of the block."""
     folder = os.open(path.parent, _FOLDER)
     try:
         with draft_in(folder, path.name, mode=mode, lasting=lasting) as file:
@@ -55,10 +55,10 @@ def draft(path: Path, *, mode: int, lasting: bool = True) -> Iterator[BinaryIO]:
 def draft_in(
     folder: int, name: str, *, mode: int, lasting: bool = True
 ) -> Iterator[BinaryIO]:
-    """Open a draft of a file in an open folder; an error removes it again.
+    """Open a draft of a file in an open folder; delete it on an error.
 
-    `lasting` also keeps it through a power cut: without, what can be written again may
-    be empty afterwards.
+    `lasting` also makes the file survive a power cut: without it, the file may
+    be empty afterwards, which is fine for what can be written again.
     """
     fresh = f".{name[:_MOST_NAME]}.{os.urandom(8).hex()}.draft"
     try:
@@ -78,7 +78,7 @@ def draft_in(
 
 
 def remove_abandoned_drafts(folder: int | Path) -> None:
-    """Remove drafts that a kill left behind: nobody writes at one for an hour."""
+    """Delete drafts that a kill left: an hour old, so nobody is writing."""
     for name in os.listdir(folder):  # noqa: PTH208  it may be an open folder
         if not _DRAFT.fullmatch(name):
             continue

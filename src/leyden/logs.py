@@ -1,162 +1,135 @@
-"""How log lines look; never the values of local variables, which may be secrets.
+"""How log lines look: one per record, ours and those of libraries alike.
 
-    log = logs.get()
-    log.info("the gateway was started", pid=4711)
+    log = logging.getLogger(__name__)
+    log.info("the gateway was started", extra={"pid": 4711})
 
-A few lines of our own: what a library would take to import is a third of a start.
+What is in `extra` is shown as values. A traceback shows no local variables, which may
+be secrets, and a value shows its `repr`, which leaves secrets out (`values.hiding`).
 """
 
+import json
 import logging
+import logging.config
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Literal, TextIO
+from typing import Any, Final, Literal, TextIO
 
-import msgspec
-
-from leyden.values import Struct
-
-_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-_COLOURS = {"debug": 2, "info": 32, "warning": 33, "error": 31}
-_QUOTED = frozenset(" \t\r\n=\"'")
+_COLOURS: Final = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
+_QUOTED: Final = frozenset(" \t\r\n=\"'")
+_OURS: Final = "leyden"
+# What every record has. The rest of it came by `extra`.
+_STANDARD: Final = frozenset(
+    [*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"]
+)
+_encode: Final = json.JSONEncoder(default=repr).encode
 
 Level = Literal["debug", "info", "warning", "error"]
 Form = Literal["text", "json"]
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One thing that is told."""
+def configure(*, form: Form, level: Level, stream: TextIO | None = None) -> None:
+    """Set up every log line of this process; the second time replaces the first.
 
-    level: Level
-    event: str
-    values: Mapping[str, object]
-    trace: str = ""
-
-
-class _Output(Struct):
-    least: int
-    write: Callable[[Line], None]
-
-
-def _nowhere_else(line: Line) -> None:
-    _put(_text(line, is_coloured=False), sys.stderr)
-
-
-_output = _Output(_LEVELS["info"], _nowhere_else)
-
-
-class Log:
-    """What the parts of the program tell with; the output is one for all of them."""
-
-    def debug(self, event: str, *words: object, **values: object) -> None:
-        """Tell what only who looks for a fault wants to know."""
-        _tell("debug", event, words, values)
-
-    def info(self, event: str, *words: object, **values: object) -> None:
-        """Tell what goes as it should."""
-        _tell("info", event, words, values)
-
-    def warning(
-        self, event: str, *words: object, exc_info: bool = False, **values: object
-    ) -> None:
-        """Tell what the operator may want to do something about, and where it is."""
-        _tell("warning", event, words, values, trace=_trace() if exc_info else "")
-
-    def error(
-        self, event: str, *words: object, exc_info: bool = False, **values: object
-    ) -> None:
-        """Tell what the operator has to do something about, and where it is."""
-        _tell("error", event, words, values, trace=_trace() if exc_info else "")
-
-    def exception(self, event: str, *words: object, **values: object) -> None:
-        """Tell what ought not to happen, with where it did."""
-        _tell("error", event, words, values, trace=_trace())
-
-
-_log = Log()
-
-
-def get() -> Log:
-    """Give the log."""
-    return _log
-
-
-def configure(*, form: Form, level: Level, stream: TextIO = sys.stderr) -> None:
-    """Set up every log line of this process; the second time replaces the first."""
-    is_coloured = form == "text" and stream.isatty()
-
-    def write(line: Line) -> None:
-        said = _json(line) if form == "json" else _text(line, is_coloured=is_coloured)
-        _put(said, stream)
-
-    _output.least, _output.write = _LEVELS[level], write
-    # What libraries tell.
-    logging.basicConfig(
-        level=logging.WARNING, stream=stream, format="%(message)s", force=True
+    Libraries are heard from WARNING on, whatever our own level.
+    """
+    stream = stream or sys.stderr
+    formatters: dict[Form, dict[str, object]] = {
+        "text": {"()": TextFormatter, "is_coloured": stream.isatty()},
+        "json": {"()": JsonFormatter},
+    }
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": formatters,
+            "handlers": {"lines": {"()": Lines, "stream": stream, "formatter": form}},
+            "root": {"level": "WARNING", "handlers": ["lines"]},
+            "loggers": {_OURS: {"level": level.upper()}},
+        }
     )
+    logging.captureWarnings(capture=True)
 
 
-@contextmanager
-def captured() -> Iterator[list[Line]]:
-    """Keep what is told inside the block, of every level, and write nothing."""
-    lines: list[Line] = []
-    before = _output.least, _output.write
-    _output.least, _output.write = 0, lines.append
-    try:
-        yield lines
-    finally:
-        _output.least, _output.write = before
+class Lines(logging.StreamHandler[TextIO]):
+    """Writes lines to a stream, and loses those that the stream does not take."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Ignore a disk that is full and a reader that has gone.
+
+        Neither may undo what was logged about: a request was answered 500 for it, and
+        a payment would not have been booked. Everything else is a mistake in a line: it
+        is printed to standard error, and raises nothing either.
+        """
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
 
 
-def _tell(
-    level: Level,
-    event: str,
-    words: tuple[object, ...],
-    values: Mapping[str, object],
-    *,
-    trace: str = "",
-) -> None:
-    if _LEVELS[level] >= _output.least:
-        event = event % words if words else event
-        _output.write(Line(level=level, event=event, values=values, trace=trace))
+class TextFormatter(logging.Formatter):
+    """Formats a record as a line for people, with a traceback in lines after it."""
+
+    def __init__(self, *, is_coloured: bool = False) -> None:
+        super().__init__()
+        self._is_coloured = is_coloured
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        name = record.levelname.lower()
+        level = f"{name:9}"
+        if self._is_coloured:
+            level = f"\x1b[{_COLOURS.get(name, 0)}m{level}\x1b[0m"
+        event = _escaped(record.getMessage())
+        values = _values(record)
+        if record.name.partition(".")[0] != _OURS:
+            values["logger"] = record.name
+        shown = " ".join(f"{name}={_shown(value)}" for name, value in values.items())
+        line = f"{_timestamp(record)} [{level}] {event:30} {shown}".rstrip()
+        return "\n".join([line, *_trace(self, record)])
 
 
-def _put(said: str, stream: TextIO) -> None:
-    # A disk that is full, or a reader that has gone, must not undo what is told of: a
-    # request was answered 500 for it, and a payment would not have been booked.
-    with suppress(OSError):
-        stream.write(f"{said}\n")  # in one go: threads tell, too
-        stream.flush()
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one JSON object, for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the object."""
+        line = {
+            **_values(record),
+            "event": record.getMessage(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "timestamp": _timestamp(record),
+        }
+        if trace := _trace(self, record):
+            line["exception"] = "\n".join(trace)
+        return _encode(line)
 
 
-def _trace() -> str:
-    return traceback.format_exc().rstrip()
+def _values(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: each for name, each in vars(record).items() if name not in _STANDARD}
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _timestamp(record: logging.LogRecord) -> str:
+    at = datetime.fromtimestamp(record.created, UTC)
+    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _text(line: Line, *, is_coloured: bool) -> str:
-    level = f"{line.level:9}"
-    if is_coloured:
-        level = f"\x1b[{_COLOURS[line.level]}m{level}\x1b[0m"
-    values = " ".join(f"{name}={_shown(value)}" for name, value in line.values.items())
-    said = f"{_now()} [{level}] {line.event:30} {values}".rstrip()
-    return f"{said}\n{line.trace}" if line.trace else said
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    trace = []
+    if record.exc_info and record.exc_info[0] is not None:
+        trace.append(formatter.formatException(record.exc_info))
+    if record.stack_info:
+        trace.append(formatter.formatStack(record.stack_info))
+    return trace
+
+
+def _escaped(text: str) -> str:
+    """Return text on one line, so that what others said cannot make up lines."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def _shown(value: object) -> str:
-    """Write what may hold anything on one line, so that it cannot make up others."""
+    """Return a value on one line, in quotes where a reader would not see its end."""
     if isinstance(value, str) and value.isprintable() and not _QUOTED & set(value):
         return str(value)
     return repr(value)
-
-
-def _json(line: Line) -> str:
-    said = {**line.values, "event": line.event, "level": line.level}
-    if line.trace:
-        said["exception"] = line.trace
-    return msgspec.json.encode({**said, "timestamp": _now()}, enc_hook=repr).decode()

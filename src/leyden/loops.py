@@ -1,4 +1,4 @@
-"""The things that run by themselves: one line each."""
+"""The kinds of background tasks: one line each."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -6,32 +6,15 @@ from datetime import timedelta
 from functools import partial
 
 from leyden.errors import Stale
-from leyden.services import (
-    courier,
+from leyden.services.channels import (
     expiry,
-    following,
-    issuance,
-    reconciler,
+    payment_sweep,
+    pool_account,
     refunds,
-    sweep,
-    upkeep,
+    tickets,
 )
-from leyden.services.checkout import TicketMaker
-from leyden.services.due import Due
-from leyden.services.fleet import (
-    CERTIFICATES,
-    HOUSEKEEPING,
-    NODE,
-    ROUTES,
-    WATCH,
-    Fleet,
-)
-from leyden.services.housekeeping import Housekeeping
-from leyden.services.issuance import Issuance
-from leyden.services.platform import Platform
-from leyden.services.routes import Routes
-from leyden.services.samples import SAMPLING
-from leyden.services.shop import (
+from leyden.services.channels.checkout import TicketMaker
+from leyden.services.channels.shop import (
     CLOSING,
     EXPIRY,
     SWEEP,
@@ -41,58 +24,102 @@ from leyden.services.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.watching import Watching
-from leyden.tasks import LEASE, Lane, Work
+from leyden.services.deliveries import dispatchers
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.events import log as event_log
+from leyden.services.nodes import issuance, reconciler
+from leyden.services.nodes.fleet import (
+    CERTIFICATES,
+    HOUSEKEEPING,
+    NODE,
+    ROUTES,
+    WATCH,
+    Fleet,
+)
+from leyden.services.nodes.housekeeping import Housekeeping
+from leyden.services.nodes.issuance import Issuance
+from leyden.services.nodes.routes import Routes
+from leyden.services.nodes.samples import SAMPLING
+from leyden.services.nodes.watchers import Watching
+from leyden.services.operators.backups.channel_copies import (
+    CHANNEL_COPIES,
+    ChannelCopies,
+)
+from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
+from leyden.services.platform import Platform
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.tasks import LEASE, Queue, Work
 
 _FORGET_EVERY = timedelta(hours=1)
 
 # Put when the program starts; each goes on for ever by rescheduling itself.
-STANDING: tuple[str, ...] = ("forget answers",)
+STANDING: tuple[str, ...] = ("forget answers", event_log.FORGETTING)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 STANDING_FOR_NAMES = (CERTIFICATES,)
+STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES)
 
-_IN_THE_SHOP: dict[str, Callable[[Shop, Due], Awaitable[None]]] = {
-    EXPIRY: expiry.lapse,
+_IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
+    EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,
-    TICKETS: following.follow,
-    SWEEP: sweep.sweep,
-    UPKEEP: upkeep.keep,
+    TICKETS: tickets.follow,
+    SWEEP: payment_sweep.sweep,
+    UPKEEP: pool_account.keep,
 }
 
 
-def lanes(platform: Platform, watching: Watching | None = None) -> list[Lane]:
-    """Give every kind of task with what runs it."""
+def queues(platform: Platform, watching: Watching | None = None) -> list[Queue]:
+    """Return a queue for every kind of task, with its function."""
 
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
             await tx.answers.forget(now=now)
-            await work.again(tx, due=now + _FORGET_EVERY)
+            await work.reschedule(tx, due=now + _FORGET_EVERY)
 
-    found = [Lane(kind="forget answers", run=forget_answers, at_once=1)]
+    forget_events = partial(
+        event_log.prune,
+        platform.database,
+        kept=timedelta(seconds=platform.settings.events_kept_s),
+        clock=platform.clock,
+    )
+    found = [
+        Queue(kind="forget answers", run=forget_answers, at_once=1),
+        Queue(kind=event_log.FORGETTING, run=forget_events, at_once=1),
+    ]
     if platform.fleet is not None and watching is not None:
-        found += fleet_lanes(platform.fleet, watching)
+        found += fleet_queues(platform.fleet, watching)
         take = partial(platform.samples.take, platform.fleet)
-        found.append(Lane(kind=SAMPLING, run=take, at_once=1, at_home=True))
-    if platform.courier is not None:
-        deliver = partial(courier.deliver, platform.courier)
-        forget = partial(courier.forget_old, platform.courier)
-        found.append(Lane(kind=courier.WEBHOOKS, run=deliver, at_once=courier.AT_ONCE))
-        found.append(Lane(kind=courier.FORGETTING, run=forget, at_once=1))
+        found.append(Queue(kind=SAMPLING, run=take, at_once=1, at_home=True))
+    if platform.dispatcher is not None:
+        deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
+        forget = partial(dispatchers.prune, platform.dispatcher)
+        found.append(Queue(kind=WEBHOOKS, run=deliver, at_once=dispatchers.AT_ONCE))
+        tell = partial(dispatchers.deliver, platform.dispatcher, SUBSCRIPTION_MAIL)
+        found.append(Queue(kind=SUBSCRIPTIONS, run=tell, at_once=dispatchers.AT_ONCE))
+        found.append(Queue(kind=dispatchers.FORGETTING, run=forget, at_once=1))
     if platform.shop is not None:
-        found += shop_lanes(platform.shop)
+        found += shop_queues(platform.shop)
     if platform.issuance is not None:
-        found += issuance_lanes(platform.issuance)
+        found += issuance_queues(platform.issuance)
+    if platform.settings.backup_store:
+        look = Scheduled(platform).look
+        follow = ChannelCopies(platform).follow
+        found += [
+            Queue(kind=BACKUPS, run=look, at_once=1),
+            Queue(kind=CHANNEL_COPIES, run=follow, at_once=1, stands=True),
+        ]
     return found
 
 
-def fleet_lanes(fleet: Fleet, watching: Watching) -> list[Lane]:
-    """Give the kinds of tasks that running nodes takes: for their own home alone."""
+def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
+    """Return the queues for running nodes: for their own home only."""
     return [
-        Lane(
+        Queue(
             kind=WATCH,
             run=watching.watch,
             share=watching.share,
@@ -101,7 +128,7 @@ def fleet_lanes(fleet: Fleet, watching: Watching) -> list[Lane]:
             at_home=True,
         ),
         # Many at once: a stop may take its ten minutes, and a start wait for others.
-        Lane(
+        Queue(
             kind=NODE,
             run=partial(reconciler.step, fleet),
             at_once=512,
@@ -109,29 +136,31 @@ def fleet_lanes(fleet: Fleet, watching: Watching) -> list[Lane]:
             at_home=True,
             watched=watching.shards,
         ),
-        Lane(kind=ROUTES, run=Routes(fleet).bring, at_once=1, at_home=True),
-        Lane(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
+        Queue(kind=ROUTES, run=Routes(fleet).update, at_once=1, at_home=True),
+        Queue(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
     ]
 
 
-def shop_lanes(shop: Shop) -> list[Lane]:
-    """Give the kinds of tasks that selling channels takes."""
+def shop_queues(shop: Shop) -> list[Queue]:
+    """Return the queues for selling channels."""
     return [
         # Many tickets share their commits; the market takes as many as it likes.
-        Lane(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
+        Queue(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
         *(
-            Lane(kind=kind, run=partial(step, shop))
+            Queue(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()
         ),
     ]
 
 
-def issuance_lanes(given: Issuance) -> list[Lane]:
-    """Give the kinds of tasks that certificates from elsewhere take."""
+def issuance_queues(given: Issuance) -> list[Queue]:
+    """Return the queues for external certificates."""
     return [
-        Lane(kind=CERTIFICATES, run=partial(issuance.look, given), at_once=1),
+        Queue(
+            kind=CERTIFICATES, run=partial(issuance.request_missing, given), at_once=1
+        ),
         # Few: an authority counts its callers, and nobody waits for a certificate.
-        Lane(kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), at_once=2),
+        Queue(kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), at_once=2),
     ]
 
 
@@ -140,7 +169,7 @@ OF_THE_HOME = (NODE, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
 
 
 async def put_standing(platform: Platform, watching: Watching | None = None) -> None:
-    """Make sure that each standing task is in the queue, and let it run once now."""
+    """Ensure that each standing task is queued, and run it once now."""
     now = platform.clock()
     standing = STANDING
     if platform.shop is not None:
@@ -151,6 +180,8 @@ async def put_standing(platform: Platform, watching: Watching | None = None) -> 
         standing += STANDING_IN_THE_FLEET
     if platform.issuance is not None:
         standing += STANDING_FOR_NAMES
+    if platform.settings.backup_store:
+        standing += STANDING_WITH_A_STORE
     while True:
         with contextlib.suppress(Stale):  # others put, or claim, the same just now
             async with platform.database.transaction() as tx:

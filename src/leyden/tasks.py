@@ -2,55 +2,70 @@
 
 Promises: a task that was put runs at least once, however often the program dies; one
 key of one kind never runs twice at once; a handler that lost its lease cannot write,
-because each of its transactions checks the fence first; what is due starts within
+because each of its transactions checks the fence; what is due starts within
 milliseconds, and nothing polls.
+
+A transaction locks the rows of tasks last: whoever changes a node locks the node, and
+then puts its task. A handler that locked its task first would wait for them, and they
+for it.
 """
 
 import asyncio
 import contextlib
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from types import TracebackType
+from typing import Final
 
-from leyden import logs
+from prometheus_client import Histogram
+
 from leyden.domain.times import Clock
 from leyden.errors import Away, Stale
 from leyden.storage.database import Database
 from leyden.storage.homes import Hold
-from leyden.storage.nouns import Nouns
+from leyden.storage.stores import Stores
 from leyden.storage.tasks import Claim, Shards
 from leyden.values import Struct
 
-log = logs.get()
+_LAG: Final = Histogram(
+    "leyden_queue_lag_seconds",
+    "From when a task was due until a process claimed it.",
+    ["queue"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300),
+)
+
+log = logging.getLogger(__name__)
 
 # A lease that nobody extends is someone else's after this long.
 LEASE = timedelta(seconds=30)
-# The longest a lane sleeps when it knows of nothing: then it looks for leases whose
+# The longest a queue sleeps when it knows of nothing: then it looks for leases whose
 # holder died, and for what another process put where no notice crosses (SQLite).
 _LONGEST_SLEEP_S = 1.0
 _FIRST_RETRY_S = 1.0
 _LAST_RETRY_S = 300.0
 
 
-class _Fenced(AbstractAsyncContextManager[Nouns]):
-    """A transaction of the holder alone; a class: a generator costs twice as much."""
+class _Fenced(AbstractAsyncContextManager[Stores]):
+    """A fenced transaction; a class, as a generator costs twice as much."""
 
     def __init__(
-        self, transaction: AbstractAsyncContextManager[Nouns], claim: Claim
+        self, transaction: AbstractAsyncContextManager[Stores], work: "Work"
     ) -> None:
         self._transaction = transaction
-        self._claim = claim
+        self._work = work
+        self._tx: Stores | None = None
 
-    async def __aenter__(self) -> Nouns:
-        tx = await self._transaction.__aenter__()
+    async def __aenter__(self) -> Stores:
+        self._tx = await self._transaction.__aenter__()
         try:
-            await tx.tasks.check(self._claim)
+            await self._tx.tasks.refuse_lost(self._work.claim)
         except BaseException as error:
             await self._transaction.__aexit__(type(error), error, error.__traceback__)
             raise
-        return tx
+        return self._tx
 
     async def __aexit__(
         self,
@@ -58,11 +73,17 @@ class _Fenced(AbstractAsyncContextManager[Nouns]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
+        if error is None and self._tx is not None and not self._work.settled:
+            try:
+                await self._tx.tasks.lock(self._work.claim)
+            except BaseException as lost:
+                await self._transaction.__aexit__(type(lost), lost, lost.__traceback__)
+                raise
         return await self._transaction.__aexit__(kind, error, trace)
 
 
 class Work:
-    """One task in hand."""
+    """A claimed task."""
 
     def __init__(self, database: Database, claim: Claim) -> None:
         self._database = database
@@ -71,36 +92,40 @@ class Work:
 
     @property
     def claim(self) -> Claim:
-        """Our hold on it."""
+        """This process's claim on the task."""
         return self._claim
 
     @property
     def key(self) -> str:
-        """What the task is about."""
+        """The key of the task: the id of what it is about."""
         return self._claim.key
 
     @property
     def attempts(self) -> int:
-        """How often it was begun since it last went well, this time included."""
+        """The number of attempts since the last success, including this one."""
         return self._claim.attempts
 
-    def transaction(self) -> AbstractAsyncContextManager[Nouns]:
-        """Change things, if the task is still ours; otherwise Stale and no change."""
-        return _Fenced(self._database.transaction(), self._claim)
+    def transaction(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction; raise Stale, changing nothing, if not ours."""
+        return _Fenced(self._database.transaction(), self)
 
-    async def done(self, tx: Nouns) -> None:
-        """End the task in the transaction that made it so."""
+    async def done(self, tx: Stores) -> None:
+        """End the task, last of all in the transaction that made it so."""
+        await tx.tasks.lock(self._claim)
         await tx.tasks.end(self._claim)
         self.settled = True
 
-    async def again(self, tx: Nouns, *, due: datetime) -> None:
-        """Go on later, in the transaction that decided so; attempts start anew."""
-        await tx.tasks.again(self._claim, due=due, attempts=0)
+    async def reschedule(self, tx: Stores, *, due: datetime) -> None:
+        """Go on later, last of all in the transaction that decided so.
+
+        Attempts start anew.
+        """
+        await tx.tasks.reschedule(self._claim, due=due, attempts=0)
         self.settled = True
 
 
-class Lane(Struct, frozen=True, kw_only=True):
-    """One kind of task: who runs it, and how many at a time."""
+class Queue(Struct, frozen=True, kw_only=True):
+    """A queue: one kind of task, its handler, and its concurrency."""
 
     kind: str
     run: Callable[[Work], Awaitable[None]]
@@ -113,17 +138,17 @@ class Lane(Struct, frozen=True, kw_only=True):
 
 
 def retry_after(attempts: int) -> timedelta:
-    """Wait twice as long after each failure: 1 s, 2 s, 4 s ... 5 minutes."""
+    """Return the delay after failures: 1 s, 2 s, 4 s ... 5 minutes."""
     return timedelta(seconds=min(_FIRST_RETRY_S * 2 ** (attempts - 1), _LAST_RETRY_S))
 
 
 class Worker:
-    """Runs the lanes until it is stopped."""
+    """Runs the queues until it is stopped."""
 
     def __init__(
         self,
         database: Database,
-        lanes: Sequence[Lane],
+        queues: Sequence[Queue],
         *,
         clock: Clock,
         hold: Hold | None = None,
@@ -131,28 +156,28 @@ class Worker:
         self._database = database
         self._clock = clock
         hold = hold or Hold(holder=secrets.token_hex(8))
-        self._lanes = [_Running(database, lane, clock, hold) for lane in lanes]
+        self._queues = [_Running(database, queue, clock, hold) for queue in queues]
         database.listen(self._wake)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
-        for lane in self._lanes:
-            if kinds is None or lane.lane.kind in kinds:
-                lane.awake.set()
+        for queue in self._queues:
+            if kinds is None or queue.queue.kind in kinds:
+                queue.awake.set()
 
     async def run(self) -> None:
-        """Work until cancelled; then leases are given back, not left to run out."""
+        """Work until cancelled; then release all claims at once."""
         async with asyncio.TaskGroup() as group:
-            for lane in self._lanes:
-                group.create_task(lane.work(), name=f"lane {lane.lane.kind}")
+            for queue in self._queues:
+                group.create_task(queue.work(), name=f"queue {queue.queue.kind}")
 
 
 class _Running:
-    """A lane at work."""
+    """A running queue."""
 
     def __init__(
-        self, database: Database, lane: Lane, clock: Clock, hold: Hold
+        self, database: Database, queue: Queue, clock: Clock, hold: Hold
     ) -> None:
-        self.lane = lane
+        self.queue = queue
         self.awake = asyncio.Event()
         self._hold = hold
         self._database = database
@@ -177,7 +202,7 @@ class _Running:
             await self._give_back()
 
     async def _begin(self) -> float:
-        """Start what is due; say how long nothing else will be."""
+        """Start due tasks; return the seconds until the next one is due."""
         free = self._free_hands
         if free <= 0:
             return _LONGEST_SLEEP_S
@@ -189,33 +214,40 @@ class _Running:
             return min((due - now).total_seconds(), _LONGEST_SLEEP_S)
         async with self._database.transaction() as tx:
             claims = await self._claim(tx, now, free)
+        self._observe(claims)
         self._start(claims)
         return 0.0 if claims else _LONGEST_SLEEP_S
 
     @property
     def _free_hands(self) -> int:
-        most = self.lane.at_once if self.lane.share is None else self.lane.share()
+        most = self.queue.at_once if self.queue.share is None else self.queue.share()
         return most - len(self._hands)
 
     async def _next_due(self, now: datetime) -> datetime | None:
-        tasks, kind = self._database.reader.tasks, self.lane.kind
-        if self.lane.watched is None:
+        tasks, kind = self._database.reader.tasks, self.queue.kind
+        if self.queue.watched is None:
             return await tasks.next_due(kind, now=now)
         return await tasks.next_due_watched(
-            kind, self._hold, self.lane.watched, now=now
+            kind, self._hold, self.queue.watched, now=now
         )
 
-    async def _claim(self, tx: Nouns, now: datetime, free: int) -> list[Claim]:
-        kind, until = self.lane.kind, now + self.lane.lease
-        if self.lane.watched is not None:
+    async def _claim(self, tx: Stores, now: datetime, free: int) -> list[Claim]:
+        kind, until = self.queue.kind, now + self.queue.lease
+        if self.queue.watched is not None:
             return await tx.tasks.claim_watched(
-                kind, self._hold, self.lane.watched, now=now, until=until, most=free
+                kind, self._hold, self.queue.watched, now=now, until=until, most=free
             )
-        if self.lane.at_home:
+        if self.queue.at_home:
             return await tx.tasks.claim_at_home(
                 kind, self._hold, now=now, until=until, most=free
             )
         return await tx.tasks.claim(kind, now=now, until=until, most=free)
+
+    def _observe(self, claims: Sequence[Claim]) -> None:
+        if not self.queue.stands:  # else it was due when its shard was made
+            now, lag = self._clock(), _LAG.labels(self.queue.kind)
+            for claim in claims:
+                lag.observe((now - claim.due).total_seconds())
 
     def _start(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
@@ -232,23 +264,28 @@ class _Running:
     async def _one(self, claim: Claim) -> None:
         work = Work(self._database, claim)
         try:
-            await self.lane.run(work)
+            await self.queue.run(work)
             if not work.settled:
                 async with work.transaction() as tx:
                     await work.done(tx)
         except Stale as error:
-            log.info("put off", task=claim.kind, key=claim.key, why=error.message)
+            log.info(
+                "put off",
+                extra={"task": claim.kind, "key": claim.key, "why": error.message},
+            )
             await self._later(claim, timedelta(0))
         except Exception as error:
             pause = retry_after(claim.attempts)
             log.warning(
                 "failed, will try again",
-                task=claim.kind,
-                key=claim.key,
-                attempts=claim.attempts,
-                again_in_s=pause.total_seconds(),
-                why=f"{type(error).__name__}: {error}",
                 exc_info=not isinstance(error, Away),
+                extra={
+                    "task": claim.kind,
+                    "key": claim.key,
+                    "attempts": claim.attempts,
+                    "again_in_s": pause.total_seconds(),
+                    "why": f"{type(error).__name__}: {error}",
+                },
             )
             await self._later(claim, pause)
 
@@ -256,13 +293,13 @@ class _Running:
         # Where even this fails, the lease runs out and someone tries again.
         with contextlib.suppress(Stale, Away):
             async with self._database.transaction() as tx:
-                await tx.tasks.again(
+                await tx.tasks.reschedule(
                     claim, due=self._clock() + pause, attempts=claim.attempts
                 )
 
     async def _extend(self) -> None:
         while True:
-            await asyncio.sleep(self.lane.lease.total_seconds() / 3)
+            await asyncio.sleep(self.queue.lease.total_seconds() / 3)
             with contextlib.suppress(Away, Stale):
                 await self._extend_all()
 
@@ -271,9 +308,11 @@ class _Running:
         hands = sorted(self._hands.items(), key=lambda each: each[1].key)
         if not hands:
             return
-        until = self._clock() + self.lane.lease
+        until = self._clock() + self.queue.lease
         async with self._database.transaction() as tx:
-            extend = tx.tasks.stand if self.lane.stands else tx.tasks.extend
+            extend = (
+                tx.tasks.extend_continuous if self.queue.stands else tx.tasks.extend
+            )
             lost = [
                 hand for hand, claim in hands if not await extend(claim, until=until)
             ]

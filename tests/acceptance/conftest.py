@@ -9,12 +9,13 @@ import pytest_asyncio
 
 from tests.acceptance.town import Town
 from tests.devnet.conftest import built
+from tests.reaper import in_memory
 
 
 @pytest.fixture(scope="session")
 def open_folder() -> Iterator[Path]:
     """A folder that other users may pass through, so that nodes can have their own."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 

@@ -5,13 +5,11 @@ import itertools
 import json
 import signal
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from leyden import processes, values
 from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
@@ -23,7 +21,7 @@ from leyden.market.account import PoolAccount
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
-from leyden.market.texts import ref_of
+from leyden.market.ticket_text import ref_of
 from tests.contracts.markets import priced, reached
 from tests.contracts.pages import Pages
 from tests.devnet.bazaar import RATE, Bazaar
@@ -32,19 +30,11 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("auction"),
 ]
-# Every test buys a channel of a size of its own, and knows it by that.
-_sizes = itertools.count(200_000, 100_000)
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def bazaar() -> AsyncIterator[Bazaar]:
-    with tempfile.TemporaryDirectory() as folder:
-        # Batches are made when a test says so, and not in the middle of it.
-        bazaar = await Bazaar.opened(Path(folder) / "home", every_s=0)
-        yield bazaar
-        await bazaar.close()
+_REFUSED = 300_000  # of tickets that never become a channel
+# Every test buys a channel of a size of its own, and knows it by that; smaller ones
+# are bought on the same chain by the market's contract.
+_sizes = itertools.count(1_000_000, 100_000)
 
 
 async def bought(bazaar: Bazaar) -> int:
@@ -88,6 +78,9 @@ async def test_channels_of_every_lease_are_for_sale(bazaar: Bazaar) -> None:
 async def test_the_customer_pays_over_lightning_and_on_the_chain(
     bazaar: Bazaar,
 ) -> None:
+    """Once the market is open again, and not with a channel that leads elsewhere."""
+    await bazaar.has_channel(await bought(bazaar))
+    await bazaar.kill("treasury")
     await bazaar.is_open()
     async with wallet.opened(bazaar.access.lnds["treasury"]) as treasury:
         bill = await treasury.call("POST", "/v1/invoices", {"value": "21000"})
@@ -128,14 +121,14 @@ async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
 @pytest.mark.parametrize(
     "killed",
     [
-        ("auctioneer",),
-        ("btcd",),
-        ("asker",),
-        ("asker-pool",),
-        ("customer",),
-        ("customer-pool",),
+        *(
+            pytest.param((name,), marks=pytest.mark.long)
+            for name in (
+                *("auctioneer", "btcd", "asker", "asker-pool"),
+                *("customer", "customer-pool", "treasury"),
+            )
+        ),
         ("provider",),
-        ("treasury",),
         ("auctioneer", "btcd", "asker", "asker-pool", "customer", "customer-pool"),
     ],
     ids="+".join,
@@ -150,18 +143,57 @@ async def test_whoever_dies_between_ticket_and_batch_the_channel_comes(
     assert len(await bazaar.sold(sats)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("killed", ["provider", "treasury"])
 async def test_a_bid_that_was_lost_is_made_when_the_buyers_poold_starts_again(
     bazaar: Bazaar, killed: str
 ) -> None:
-    """The provider's poold tries once; the buyer's tells it again at its start."""
+    """The provider's poold tries once; the buyer's tells it again at its start.
+
+    It dies between noting that the ticket is registered and signing its bid, for which
+    it asks its lnd.
+    """
     await bazaar.is_open()
     sats = next(_sizes)
-    await bazaar.register(await bazaar.offer(sats))
-    await bazaar.kill(killed)
+    ticket = await bazaar.offer(sats)
+    with bazaar.frozen("treasury"):
+        await bazaar.register(ticket)
+        await bazaar.has_ticket(ticket, "provider", "registered")
+        await bazaar.kill(killed)
     await bazaar.is_open()
+    await bazaar.has_ticket(ticket, "provider", "registered")
     await bazaar.kill("customer-pool")
     await bazaar.has_channel(sats)
+
+
+async def test_a_bid_that_its_poold_has_stored_and_never_handed_on_is_withdrawn(
+    bazaar: Bazaar,
+) -> None:
+    """poold 0.7.1 stores a bid once, and stops at its own record the next time.
+
+    It dies after that record, while the auctioneer still asks the chain about it. No
+    start of any poold helps: the ticket is over, and the market says so.
+    """
+    await bazaar.is_open()
+    async with buying(bazaar, registering_takes_s=1) as market:
+        made = await market.offer("stuck", await priced(market, _REFUSED))
+        assert isinstance(made, Ticket)
+        with bazaar.frozen("btcd"):
+            await bazaar.register(made.text)
+            await bazaar.has_order("provider", _REFUSED)
+            await bazaar.kill("provider")
+        await bazaar.is_open()
+        await bazaar.kill("customer-pool")
+        await bazaar.is_open()
+
+        async def broken() -> bool:
+            told = await market.progress([made.ref])
+            return told[made.ref].state is TicketState.BROKEN
+
+        await bazaar.until("the ticket is seen to be broken", broken)
+        assert await market.withdraw("stuck", made.ref)
+        told = await market.progress([made.ref])
+        assert told[made.ref].state is TicketState.CANCELLED
 
 
 async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
@@ -234,7 +266,7 @@ async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
         processes.signal(running, signal.SIGCONT)
 
     async def answers() -> bool:
-        return (await account.find()).buys
+        return (await account.find()).can_buy
 
     await bazaar.until("the auction answers again", answers)
     await poold.close()
@@ -253,7 +285,7 @@ async def test_what_the_auction_does_not_sell_makes_no_ticket_and_says_why(
 ) -> None:
     await bazaar.is_open()
     async with buying(bazaar) as market:
-        wish = await priced(market, 300_000)
+        wish = await priced(market, _REFUSED)
         channel = values.replace(wish.channel, **odd)  # type: ignore[arg-type]
         refused = await market.offer(why, values.replace(wish, channel=channel))
         assert isinstance(refused, NoTicket)
@@ -266,7 +298,7 @@ async def test_a_bid_that_the_auction_does_not_take_is_seen_and_withdrawn(
     """poold offers what its account cannot pay, and says so to nobody later."""
     await bazaar.is_open()
     async with buying(bazaar, registering_takes_s=1) as market:
-        wish = await priced(market, 300_000)
+        wish = await priced(market, _REFUSED)
         dear = values.replace(wish, rate_fixed=2**31)
         made = await market.offer("too dear", dear)
         assert isinstance(made, Ticket)
@@ -286,10 +318,10 @@ async def test_a_bid_that_the_auction_does_not_take_is_seen_and_withdrawn(
 async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
     """It lies in the provider's own list, and nothing becomes of it or of ours."""
     await bazaar.is_open()
-    async with trader.opened(bazaar.access.pools["asker-pool"]) as stranger:
+    async with trader.connect(bazaar.access.pools["asker-pool"]) as stranger:
         account = next(each for each in await stranger.accounts() if each.alive)
-        foreign = await stranger.offer(account, 300_000, rate_fixed=1, blocks=2016)
-    async with trader.opened(bazaar.access.pools["provider"]) as provider:
+        foreign = await stranger.offer(account, _REFUSED, rate_fixed=1, blocks=2016)
+    async with trader.connect(bazaar.access.pools["provider"]) as provider:
         await provider.register(foreign)
     async with buying(bazaar) as market:
         size = next(_sizes)
@@ -374,7 +406,7 @@ async def buying(
 
 async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> None:
     await bazaar.is_open()
-    async with trader.opened(bazaar.access.pools["provider"]) as provider:
+    async with trader.connect(bazaar.access.pools["provider"]) as provider:
         (before,) = [each for each in await provider.accounts() if each.alive]
     poold = Poold(reached(bazaar, "provider"))
     fee = trader_pb2.OutputWithFee(fee_rate_sat_per_kw=500)
@@ -390,7 +422,7 @@ async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> Non
     await poold.close()
 
     async def another() -> bool:
-        async with trader.opened(bazaar.access.pools["provider"]) as provider:
+        async with trader.connect(bazaar.access.pools["provider"]) as provider:
             return any(each.alive for each in await provider.accounts())
 
     await bazaar.until("there is another account", another)
@@ -427,7 +459,9 @@ async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:
     }
     await bazaar.has_channel(sats)
     told = json.loads(await leyden(bazaar, "status", "--json"))["tickets"]
-    assert {each["state"] for each in told if each["sats"] == sats} == {"completed"}
+    ref = ref_of(ticket)
+    ours = {each["pool"]: each["state"] for each in told if each["id"] == ref}
+    assert ours == {"provider": "completed", "customer-pool": "completed"}
     refused = await leyden(bazaar, "register", "sidecar1harbour", code=2)
     assert refused.count("\n") == 1
 

@@ -22,7 +22,6 @@ from tests.ports import free_port
 pytestmark = [
     pytest.mark.real,
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("town"),
 ]
 
 log = logging.getLogger(__name__)
@@ -167,8 +166,9 @@ async def all_delivered(town: Town, node: Owned) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("number", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number", [3, 20])
 async def test_after_the_machine_went_down_all_come_back_unlocked_in_turns(
     town: Town, tmp_path: Path, number: int
 ) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Route
 
+from leyden.client import macaroons
 from leyden.errors import NodeAway, NodeRefused
 from tests.acceptance import window as windows
 from tests.acceptance.town import Owned, Town
@@ -23,7 +24,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("town"),
     pytest.mark.skipif(
         windows.CHROMIUM is None or windows.CERTUTIL is None,
         reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
@@ -32,6 +32,7 @@ pytestmark = [
 
 PASSWORD = "a lamp in the harbour"
 OTHER = "a lamp on the other shore"
+MOST_CLICKS = 8  # from signing in to a running node whose seed is sealed
 
 
 @asynccontextmanager
@@ -58,13 +59,13 @@ async def turn_to(window: Window, town: Town, node: Owned, page: str) -> None:
 async def make(window: Window, town: Town, name: str) -> Owned:
     """Make a node from the list of nodes on, and go where its page leads."""
     page = window.page
-    await page.get_by_role("link", name="New node").click()
+    await page.get_by_role("link", name="Create node").click()
     assert await page.input_value("#whitelist") == "127.0.0.1"
     await window.type(name=name)
-    await window.press("Make it")
-    await window.see("It waits for its wallet.")  # by itself, once it does
+    await window.press("Create node")
+    await window.see("Create a wallet to finish setup.")  # by itself, once it does
     node_id = page.url.partition("?")[0].rpartition("/")[2]
-    await page.get_by_role("link", name="Make it now").click()
+    await page.get_by_role("link", name="Create wallet").click()
     await page.wait_for_url("**/wallet/initialise")
     return await town.found(node_id)
 
@@ -74,7 +75,7 @@ async def initialise(
 ) -> list[str]:
     """Go through the page as a person would; give the words that were shown."""
     await window.type(password=PASSWORD, again=PASSWORD)
-    await window.press("Make a seed")
+    await window.press("Create seed")
     await window.see("Write these words down")
     words = await window.page.locator("#words li").all_text_contents()
     assert len(words) == 24
@@ -82,7 +83,7 @@ async def initialise(
     await answer(window, words)
     if meanwhile is not None:
         await meanwhile
-    await window.press("Make the wallet")
+    await window.press("Create wallet")
     return words
 
 
@@ -118,7 +119,8 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         began = time.monotonic()
         node = await make(window, town, "paper light")
         words = await initialise(window)
-        await window.see("The node is yours, and running")
+        await window.see("Your node is running")
+        assert window.clicks <= MOST_CLICKS  # from the sign-in page on
         await town.says(node, "running")
         assert time.monotonic() - began < 180
         seed = await backup(town, node)
@@ -127,7 +129,7 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         admin = sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
         assert not list(town.folder(node).rglob("*.macaroon"))
 
-        await look_at_channels(window, town, node)
+        looks = await look_at_balances(window, town, node)
         baked = await bake_and_revoke(window, town, node)
         await unlock(window, town, node)
         await look_into_the_vault(window, town, node, words)
@@ -145,7 +147,7 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
         assert len(window.complaints) >= 3
         assert all("responded with a status of" in each for each in window.complaints)
     await nothing_was_told(
-        town, folder, window.urls, [PASSWORD, OTHER, admin, baked, *pairs(words)]
+        town, folder, window.urls, [PASSWORD, OTHER, admin, looks, baked, *pairs(words)]
     )
     await town.of(node, "DELETE", "")
 
@@ -165,13 +167,21 @@ def pairs(words: list[str]) -> list[str]:
 async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     await turn_to(window, town, node, "bakery")
     await window.type(password=PASSWORD)
-    await window.press("Open the bakery")
+    await window.press("Open vault")
     await window.see("Macaroons of this node")
     await window.type(name="till")
     await window.page.fill("#until", "2099-01-01T00:00")
-    await window.press("Bake")
-    await window.see("Here it is")
+    await window.press("Bake macaroon")
+    await window.see("Your new macaroon")
+    assert await window.page.text_content("#baked") == "", "it is shown on demand"
+    await window.press("Show QR code")
+    assert await window.page.locator("#code path").count() == 1
+    await window.press("Show macaroon")
     baked = (await window.page.text_content("#baked")) or ""
+    async with window.page.expect_download() as download:
+        await window.press("Download till.macaroon")
+    saved = Path(await (await download.value).path()).read_bytes()
+    assert saved == bytes.fromhex(baked)
     assert sealing.open_jwe(await backup(town, node, "till"), PASSWORD) == baked
     assert b"time-before 20" in bytes.fromhex(baked)
 
@@ -181,8 +191,8 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
         await node.call("POST", "/v1/invoices", {"value": "7"})
 
     await window.type(name="door", address="192.0.2.7", until="")
-    await window.press("Bake")
-    await window.see("It would not work from here, so it was revoked.")
+    await window.press("Bake macaroon")
+    await window.see("The new macaroon does not work from here, so it was revoked.")
     await window.see("locked to another address than the one lnd sees")
 
     await window.see("till, time-before")
@@ -194,13 +204,31 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     return baked
 
 
-async def look_at_channels(window: Window, town: Town, node: Owned) -> None:
-    await turn_to(window, town, node, "channels")
+async def look_at_balances(window: Window, town: Town, node: Owned) -> str:
+    """Open the vault on the node's page; give the macaroon that is kept for it."""
+    team = town.facts["organization_id"]
+    overview = f"{town.facts['dashboard_url']}{team}/nodes/{node.id}"
+    await window.page.goto(overview)
     await window.type(password=PASSWORD)
-    await window.press("Look")
-    await window.see("As the node tells it")
+    async with window.page.expect_request("**/v1/getinfo") as asked:
+        await window.press("Open vault")
     await window.see("No channels yet")
-    assert int((await window.page.inner_text("[data-told=height]")).split(",")[0]) > 0
+    assert len(await window.page.inner_text("#public-key")) == 66
+    assert await window.page.input_value("#password") == ""
+    macaroon = await (await asked.value).header_value("grpc-metadata-macaroon") or ""
+    looks = macaroons.parse(macaroon)
+    assert {each.partition(":")[2] for each in looks.permissions} == {"read"}
+    assert [each.partition(" ")[0] for each in looks.caveats] == ["time-before"]
+
+    await window.page.get_by_role("link", name="Log", exact=True).click()
+    await window.see("New block epoch subscription")
+    assert str(town.home) not in await window.page.content(), "no path of this machine"
+    await window.page.goto(overview)
+    await window.see("No channels yet")  # without being asked again
+    await window.press("Lock")
+    await window.see("Wallet password")
+    assert await window.page.inner_text("#public-key") == ""
+    return macaroon
 
 
 async def unlock(window: Window, town: Town, node: Owned) -> None:
@@ -209,7 +237,7 @@ async def unlock(window: Window, town: Town, node: Owned) -> None:
     await turn_to(window, town, node, "unlock")
     await window.type(password="not the password")
     await window.press("Unlock")
-    await window.see("This is not the password of the wallet.")
+    await window.see("Wrong wallet password.")
     await window.type(password=PASSWORD)
     await window.press("Unlock")
     await window.see("lnd is running")
@@ -222,8 +250,8 @@ async def look_into_the_vault(
     await turn_to(window, town, node, "vault")
     await window.see("admin")
     await window.type(password=PASSWORD)
-    await window.press("Open")
-    await window.see("Opened, in this window only")
+    await window.press("Open vault")
+    await window.see("Opened in this window only")
     await window.page.get_by_role("button", name="Show").first.click()
     await window.see(" ".join(words))
     await window.press("Hide all")
@@ -234,17 +262,17 @@ async def change_password(
     window: Window, town: Town, node: Owned, words: list[str]
 ) -> None:
     await turn_to(window, town, node, "password")
-    await window.see("lnd changes the password of a locked wallet only")
+    await window.see("lnd can change the password only while the wallet is locked")
     await town.of(node, "POST", "/restart")
     await town.says(node, "waiting_unlock")
     await turn_to(window, town, node, "password")
     await window.type(current="not the password", next=OTHER, again=OTHER)
-    await window.press("Change it")
-    await window.see("This is not the password of the wallet.")
+    await window.press("Change password")
+    await window.see("Wrong wallet password.")
     assert sealing.open_jwe(await backup(town, node), PASSWORD) == " ".join(words)
     await window.type(current=PASSWORD, next=OTHER, again=OTHER)
-    await window.press("Change it")
-    await window.see("Wallet and backups are under the new password")
+    await window.press("Change password")
+    await window.see("Password changed")
     await town.says(node, "running")
     assert sealing.open_jwe(await backup(town, node), OTHER) == " ".join(words)
     for name in ("admin", "till"):
@@ -274,6 +302,7 @@ async def nothing_was_told(
             assert not any(secret.encode() in content for secret in secrets), file
 
 
+@pytest.mark.long
 async def test_what_breaks_off_goes_on_and_loses_nothing(
     town: Town, tmp_path: Path
 ) -> None:
@@ -289,16 +318,16 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
 
         await turn_to(window, town, node, "initialise")
         await window.type(password=OTHER, again=OTHER)
-        await window.press("Make a seed")
-        await window.see("A seed is kept for this node already")
+        await window.press("Create seed")
+        await window.see("A seed is already stored for this node")
         await page.unroute("**/v1/initwallet")
         await page.route("**/wallet/backups", refuse_to_keep)
         await turn_to(window, town, node, "initialise")
         assert await initialise(window) == words
         await window.see("The platform could not be reached")
         await page.unroute("**/wallet/backups")
-        await window.press("Go on")
-        await window.see("The node is yours, and running")
+        await window.press("Continue")
+        await window.see("Your node is running")
         sealing.open_jwe(await backup(town, node, "admin"), PASSWORD)
     await town.of(node, "DELETE", "")
 
@@ -314,7 +343,7 @@ async def test_a_second_window_does_not_replace_the_seed_of_the_first(
         keep = town.of(node, "POST", "/seed", {"seed": firsts})
         await turn_to(window, town, node, "initialise")
         await initialise(window, meanwhile=keep)
-        await window.see("is kept already")
+        await window.see("is already stored")
     assert await backup(town, node) == firsts
     assert await node.call("GET", "/v1/state") == {"state": "NON_EXISTING"}
     await town.of(node, "DELETE", "")
@@ -336,7 +365,7 @@ async def test_a_wallet_is_made_again_of_what_was_written_down(
     async with alice(town, tmp_path / "alice") as window:
         await turn_to(window, town, old, "initialise")
         words = await initialise(window)
-        await window.see("The node is yours, and running")
+        await window.see("Your node is running")
         await town.says(old, "running")
         old.macaroon = sealing.open_jwe(await backup(town, old, "admin"), PASSWORD)
         before = (await old.call("GET", "/v1/getinfo"))["identity_pubkey"]
@@ -348,18 +377,19 @@ async def test_a_wallet_is_made_again_of_what_was_written_down(
         wrong = [*words[:5], words[6], words[5], *words[7:]]
         await window.type(words=" ".join(wrong), password=OTHER, again=OTHER)
         await window.press("Restore")
-        await window.see("These are not the words of a seed")
+        await window.see("These words are not a seed")
         await window.press("Back")
         numbered = [f"{place + 1}. {word}" for place, word in enumerate(words)]
         await window.type(words="\n".join(numbered), password=OTHER, again=OTHER)
         await window.press("Restore")
-        await window.see("The wallet is there again")
+        await window.see("Wallet restored")
     assert sealing.open_jwe(await backup(town, node), OTHER) == " ".join(words)
     node.macaroon = sealing.open_jwe(await backup(town, node, "admin"), OTHER)
     assert (await node.call("GET", "/v1/getinfo"))["identity_pubkey"] == before
     await town.of(node, "DELETE", "")
 
 
+@pytest.mark.long
 async def test_what_is_in_the_way_is_said_with_what_to_do(
     town: Town, tmp_path: Path
 ) -> None:
@@ -379,17 +409,17 @@ async def test_what_is_in_the_way_is_said_with_what_to_do(
     async with alice(town, tmp_path / "alice") as window:
         await town.of(node, "POST", "/whitelist", {"whitelist": ["192.0.2.7"]})
         await turn_to(window, town, node, "initialise")
-        await window.see("Its whitelist does not let you in.")
+        await window.see("Your IP address is not allowed.")
         await window.see("127.0.0.1")
         await town.of(node, "POST", "/whitelist", {"whitelist": ["127.0.0.1"]})
         await town.until("the owner is let in", lambda: answers(node))
         await window.type(password=PASSWORD, again=PASSWORD)
         await window.press("Try again")
-        await window.press("Make a seed")
+        await window.press("Create seed")
         await window.see("Write these words down")
 
         await town.of(node, "POST", "/stop")
         await town.says(node, "stopped")
         await turn_to(window, town, node, "initialise")
-        await window.see("The node is not up")
+        await window.see("The node is not running")
     await town.of(node, "DELETE", "")

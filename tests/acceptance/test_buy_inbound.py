@@ -14,7 +14,7 @@ import pytest
 
 from leyden import processes
 from leyden.daemons.build import default_cache
-from leyden.devnet import access, hands, overview, trader, trading, wallet
+from leyden.devnet import access, actions, overview, trader, trading, wallet
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(500),  # the first one brings everything up
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("market town"),
 ]
 CAPACITY = 500_000
 NOBODY_SELLS = {"bps": 1}  # for so little
@@ -64,6 +63,10 @@ class Purchase:
         await trading.pay(self.town.home, self.order["lightning_invoice"])
         await self.becomes("created")
 
+    async def left_by_the_auction(self) -> bool:
+        """Whether the credit there is may be what the auction left, and no more."""
+        return 0 < await self.town.credit() < int(self.order["pool_fee"])
+
     async def register(self) -> None:
         await trading.register(self.town.home, self.order["sidecar_ticket"])
 
@@ -73,28 +76,17 @@ class Purchase:
         return answer
 
 
-async def credit(town: Town) -> int:
-    return int((await town.api("GET", "/flow/balance"))["credit"])
-
-
 async def proved(town: Town) -> None:
     assert "the books are right" in await town.run("verify")
 
 
-async def spend_credit(town: Town) -> None:
-    """Leave no credit behind, so that the next order is paid for."""
-    if sats := await credit(town):
-        await town.run(
-            *("account", "correct", "--organization", town.facts["organization_id"]),
-            *("--kind", "debit", "--amount", str(sats), "--reason", "the next test"),
-        )
-
-
 async def test_it_is_paid_on_the_chain(market_town: Town) -> None:
+    await market_town.opens()
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town)
     due = bought.order["amount_due"]
     await trading.send(market_town.home, bought.order["onchain_address"], due)
-    await hands.mine(market_town.home, 1)
+    await actions.mine(market_town.home, 1)
     await bought.becomes("created")
     await bought.register()
     await bought.becomes("filled")
@@ -114,11 +106,12 @@ async def test_credit_pays_and_the_answer_carries_the_ticket(market_town: Town) 
     await bought.register()
     await bought.becomes("filled")
     await proved(market_town)
-    await spend_credit(market_town)
+    await market_town.spend_credit()
 
 
+@pytest.mark.long
 async def test_a_start_balance_is_the_buyers(market_town: Town) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(
         market_town, capacity=700_000, self_chan_balance=50_000
     )
@@ -141,24 +134,24 @@ async def test_a_start_balance_is_the_buyers(market_town: Town) -> None:
 async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
     market_town: Town,
 ) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town)
     due = bought.order["amount_due"]
     await bought.pay()
     cancelled = await bought.cancel()
     assert cancelled["credit_refund"] == due
     assert await bought.cancel() == cancelled
-    assert await credit(market_town) == due
+    assert await market_town.credit() == due
     await bought.register()  # in vain: poold at the other end does not answer
     assert (await bought.cancel())["credit_refund"] == due
     assert await bought.status() == "cancelled"
     assert (await overview.status(market_town.home))["bids"] == []
     await proved(market_town)
-    await spend_credit(market_town)
+    await market_town.spend_credit()
 
 
 async def test_a_submitted_order_is_cancelled_with_its_bid(market_town: Town) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town, **NOBODY_SELLS)
     due = bought.order["amount_due"]
     await bought.pay()
@@ -168,13 +161,13 @@ async def test_a_submitted_order_is_cancelled_with_its_bid(market_town: Town) ->
     assert (await bought.cancel())["credit_refund"] == due
     assert (await overview.status(market_town.home))["bids"] == []
     await proved(market_town)
-    await spend_credit(market_town)
+    await market_town.spend_credit()
 
 
 async def test_a_cancel_against_a_batch_is_a_credit_or_a_channel(
     market_town: Town,
 ) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town)
     await bought.pay()
     await bought.register()
@@ -183,13 +176,13 @@ async def test_a_cancel_against_a_batch_is_a_credit_or_a_channel(
     answer = await until_known(bought)
     await batch
     if answer == "cancelled":
-        assert await credit(market_town) == bought.order["total_fee"]
+        assert await market_town.credit() == bought.order["total_fee"]
     else:
         assert answer == "409"
         await bought.becomes("filled")
-        assert await credit(market_town) == 0
+        assert await bought.left_by_the_auction()
     await proved(market_town)
-    await spend_credit(market_town)
+    await market_town.spend_credit()
 
 
 async def until_known(bought: Purchase) -> str:
@@ -204,9 +197,16 @@ async def until_known(bought: Purchase) -> str:
             await asyncio.sleep(0.2)
 
 
-@pytest.mark.parametrize("name", ["provider", "auctioneer", "treasury"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "auctioneer",
+        pytest.param("provider", marks=pytest.mark.long),
+        pytest.param("treasury", marks=pytest.mark.long),
+    ],
+)
 async def test_a_daemon_that_is_killed_goes_on(market_town: Town, name: str) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town)
     await bought.pay()
     folder = access.folder(market_town.home) / name
@@ -220,8 +220,9 @@ async def test_a_daemon_that_is_killed_goes_on(market_town: Town, name: str) -> 
     await proved(market_town)
 
 
+@pytest.mark.long
 async def test_a_corporate_account_pays_later(market_town: Town) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     whose = ("--organization", market_town.facts["organization_id"])
     await market_town.run("account", "open", *whose, "--limit", "100000")
     bought = await Purchase.made(market_town)
@@ -229,7 +230,9 @@ async def test_a_corporate_account_pays_later(market_town: Town) -> None:
     await bought.register()
     await bought.becomes("filled")
     owed = -int((await market_town.api("GET", "/flow/balance"))["balance"])
-    assert owed == bought.order["total_fee"]
+    left = bought.order["total_fee"] - owed
+    assert 0 < left < bought.order["pool_fee"]  # lowers the bill
+    assert await market_town.credit() == 0
     second = await Purchase.made(market_town)
     assert (await second.cancel())["credit_refund"] == 0
     assert -int((await market_town.api("GET", "/flow/balance"))["balance"]) == owed
@@ -241,8 +244,9 @@ async def test_a_corporate_account_pays_later(market_town: Town) -> None:
     await proved(market_town)
 
 
+@pytest.mark.long
 async def test_two_orders_share_a_batch(market_town: Town) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     both = [await Purchase.made(market_town) for _ in range(2)]
     for bought in both:
         await bought.pay()
@@ -252,10 +256,11 @@ async def test_two_orders_share_a_batch(market_town: Town) -> None:
     await proved(market_town)
 
 
+@pytest.mark.long
 async def test_nothing_is_sold_beyond_what_the_provider_has(market_town: Town) -> None:
     """Tickets that nobody registered count: poold sets nothing aside for them."""
     town = market_town
-    await spend_credit(town)
+    await town.spend_credit()
     await town.run(
         *("account", "correct", "--kind", "credit", "--amount", "400000000"),
         *("--organization", town.facts["organization_id"], "--reason", "a present"),
@@ -273,20 +278,20 @@ async def test_nothing_is_sold_beyond_what_the_provider_has(market_town: Town) -
         assert (await each.cancel())["status"] == "cancelled"
     again = await Purchase.made(town, **DEAREST)
     await again.cancel()
-    assert await credit(town) == 400_000_000
+    assert await town.credit() == 400_000_000
     await proved(town)
-    await spend_credit(town)
+    await town.spend_credit()
 
 
 async def test_of_two_who_register_a_ticket_one_gets_the_channel(
     market_town: Town,
 ) -> None:
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     bought = await Purchase.made(market_town, capacity=600_000)
     await bought.pay()
     await bought.register()
     network = access.load(market_town.home)
-    async with trader.opened(network.pools["asker-pool"]) as other:
+    async with trader.connect(network.pools["asker-pool"]) as other:
         await other.register(bought.order["sidecar_ticket"])
     await bought.becomes("filled")
 
@@ -301,7 +306,7 @@ async def test_of_two_who_register_a_ticket_one_gets_the_channel(
 
 async def test_a_platform_that_dies_at_every_step_goes_on(market_town: Town) -> None:
     town = market_town
-    await spend_credit(town)
+    await town.spend_credit()
     bought = await Purchase.made(town, **NOBODY_SELLS)
     await town.kill()
     paying = asyncio.create_task(
@@ -320,7 +325,7 @@ async def test_a_platform_that_dies_at_every_step_goes_on(market_town: Town) -> 
     due = bought.order["amount_due"]
     assert (await bought.cancel())["credit_refund"] == due
     await proved(town)
-    await spend_credit(town)
+    await town.spend_credit()
 
 
 async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
@@ -328,7 +333,7 @@ async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
 ) -> None:
     """Whether poold made the first one nobody knows: nobody has seen it."""
     town = market_town
-    await spend_credit(town)
+    await town.spend_credit()
     bought = await Purchase.made(town)
     provider = processes.holder(claim(access.folder(town.home) / "provider"))
     assert provider is not None
@@ -346,7 +351,7 @@ async def test_a_platform_that_dies_while_its_ticket_is_made_makes_another(
     await paying
     await bought.register()
     await bought.becomes("filled")
-    assert await credit(town) == 0
+    assert await bought.left_by_the_auction()
     await proved(town)
 
 
@@ -363,7 +368,7 @@ async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
 
     async def deposited() -> bool:
         # It has to be open: not while it waits for the blocks after a batch.
-        await hands.mine(town.home, 6)
+        await actions.mine(town.home, 6)
         try:
             await town.run(*deposit)
         except AssertionError:
@@ -373,7 +378,7 @@ async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
     await town.until("more is deposited", deposited)
 
     async def there() -> bool:
-        await hands.mine(town.home, 6)
+        await actions.mine(town.home, 6)
         now = json.loads(await town.run(*status, "--json"))
         return bool(
             now["sats"] == before["sats"] + 5_000_000 and now["state"] == "open"
@@ -384,12 +389,14 @@ async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
     await proved(town)
 
 
-@pytest.mark.parametrize("version", ["v0.20.2-beta", "v0.21.2-beta"])
+@pytest.mark.parametrize(
+    "version", ["v0.20.2-beta", pytest.param("v0.21.2-beta", marks=pytest.mark.long)]
+)
 async def test_a_hosted_node_gets_its_channel(
     market_town: Town, version: str, tmp_path: Path
 ) -> None:
     """By the commands that a buyer is told to use."""
-    await spend_credit(market_town)
+    await market_town.spend_credit()
     built(f"lnd {version}")
     bought = await Purchase.made(market_town, capacity=800_000)
     await bought.pay()

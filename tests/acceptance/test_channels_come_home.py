@@ -17,7 +17,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("town"),
     pytest.mark.skipif(
         windows.CHROMIUM is None or windows.CERTUTIL is None,
         reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
@@ -58,7 +57,7 @@ async def loses_it(window: Window, town: Town, node: Owned) -> Path:
     team, root = town.facts["organization_id"], town.facts["dashboard_url"]
     await window.page.goto(f"{root}{team}/nodes/{node.id}/backups")
     async with window.page.expect_download() as download:
-        await window.page.get_by_role("link", name="Download it").click()
+        await window.page.get_by_role("link", name="Download").click()
     taken = Path(await (await download.value).path())
     await town.of(node, "DELETE", "")
     return taken
@@ -76,9 +75,9 @@ async def restores(
     # Its coins are in the channel; looking for others takes lnd minutes.
     await window.page.uncheck("#look-back")
     await window.press("Restore")
-    await window.see("This is no backup of channels of this seed")
+    await window.see("This channel backup belongs to another seed")
     await window.page.set_input_files("#late", channels)
-    await window.press("Bring them home")
+    await window.press("Recover channels")
     await window.see("The peers of 1 channel are asked to close them")
 
 
@@ -86,10 +85,10 @@ async def comes_back_later(window: Window, town: Town, node: Owned) -> None:
     """Find the way to bring channels home once there is a wallet, too."""
     await turn_to(window, town, node, "restore")
     await window.see("This node has a wallet already")
-    await window.press("Bring its channels home")
+    await window.press("Recover channels")
     await window.type(late_text="bm8gYmFja3Vw", opens=OTHER)
-    await window.press("Bring them home")
-    await window.see("This is no backup of channels of this seed")
+    await window.press("Recover channels")
+    await window.see("This channel backup belongs to another seed")
 
 
 async def types(town: Town, folder: Path, file: Path, *, exits: int) -> str:
@@ -97,7 +96,7 @@ async def types(town: Town, folder: Path, file: Path, *, exits: int) -> str:
     password = folder / "password"
     password.write_text(f"{OTHER}\n")
     command = await asyncio.create_subprocess_exec(
-        *(LEYDEN, "node", "restore", "raised light", "--channels", file),
+        *(LEYDEN, "wallet", "restore", "raised light", "--channels", file),
         *("--password-file", password),
         env={
             **{name: town.environment[name] for name in ("PATH", "HOME")},
@@ -134,7 +133,7 @@ async def test_a_backup_of_channels_brings_their_coins_back(
         await comes_back_later(window, town, node)
         photo = channels.with_name("photo.jpg")
         said = await types(town, tmp_path, photo, exits=8)
-        assert "this is no backup of channels of this seed" in said
+        assert "not a channel backup of this seed" in said
         said = await types(town, tmp_path, channels, exits=0)
         assert "being closed by the peers" in said
     node.macaroon = sealing.open_jwe(await backup(town, node, "admin"), OTHER)

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet import access, trading, wallet
+from leyden.devnet import access, first_run, trading, wallet
 from tests.acceptance.town import Town
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("market town"),
 ]
 
 
@@ -47,11 +46,35 @@ async def test_a_hosted_node_gets_a_first_channel(market_town: Town) -> None:
     assert story["capacity"] == 2_000_000
 
 
+@pytest.mark.long
+async def test_the_next_story_has_the_same_node(market_town: Town) -> None:
+    """Else some twenty of them would end at the organization's quota."""
+    nodes = f"/organizations/{market_town.facts['organization_id']}/nodes"
+
+    async def there() -> set[str]:
+        found = (await market_town.api("GET", nodes))["nodes"]
+        return {each["node_id"] for each in found}
+
+    points = {(await played(market_town, "--hosted"))["channel_point"]}
+    before = await there()
+    points.add((await played(market_town, "--hosted"))["channel_point"])
+    assert await there() == before
+    assert len(points) == 2
+    kept = first_run.read(market_town.home)["hosted"][""]["node_id"]
+    await market_town.api("POST", f"{nodes}/{kept}/restart")
+    await played(market_town, "--hosted")  # whose wallet is locked by now
+    await market_town.api("DELETE", f"{nodes}/{kept}")
+    await played(market_town, "--hosted")
+    assert first_run.read(market_town.home)["hosted"][""]["node_id"] not in before
+
+
+@pytest.mark.long
 async def test_a_platform_that_dies_after_the_ticket_finds_its_order_filled(
     market_town: Town,
 ) -> None:
     town = market_town
     await town.opens()
+    await town.spend_credit()
     order = await town.api("POST", "/flow/create", {"capacity": 3_000_000})
     await trading.pay(town.home, order["lightning_invoice"])
 

@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(600),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("town"),
 ]
 
 
@@ -94,7 +93,7 @@ async def owner(town: Town, tmp_path: Path) -> AsyncIterator[Owner]:
 async def writes_down(owner: Owner, node: str, password: str) -> list[str]:
     """Make a wallet as a person does: wrong about the words once, then right."""
     command = await asyncio.create_subprocess_exec(
-        *(LEYDEN, "node", "init", node, "--password-file", password),
+        *(LEYDEN, "wallet", "init", node, "--password-file", password),
         cwd=owner.folder,
         env=owner.environment,
         stdin=asyncio.subprocess.PIPE,
@@ -117,11 +116,11 @@ async def writes_down(owner: Owner, node: str, password: str) -> list[str]:
             said += "answered\n"
 
     await answer(None)
-    while said.count("whoever has them has the money") < 2:
+    while said.count("anyone who has them has the money") < 2:
         said += (await command.stderr.read(4096)).decode()
     while not re.search(r"Word \d+:\s*$", said):
         said += (await command.stderr.read(4096)).decode()
-    shown = said.rpartition("whoever has them")[2]
+    shown = said.rpartition("anyone who has them")[2]
     words = {int(at): word for at, word in re.findall(r"(\d+) ([a-z]{3,8})\b", shown)}
     assert sorted(words) == list(range(1, 25))
     await answer(words)
@@ -141,14 +140,14 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
     shown = await owner.asks("nodes", "show", "kept light")
     node_id = shown["node_id"]
     assert shown["status"] == "running"
-    await owner.types("node", "init", "kept light", exits=5)
+    await owner.types("wallet", "init", "kept light", exits=5)
     assert not list((owner.folder / "state").rglob("*.jwe"))
 
     # The vault holds what was made, and opens with the wallet's password alone.
-    opened = await owner.asks("node", "seed", "kept light", *OF_FIRST)
+    opened = await owner.asks("wallet", "seed", "kept light", *OF_FIRST)
     assert opened["seed"] == seed
-    await owner.types("node", "seed", "kept light", *OF_SECOND, exits=8)
-    kept = await owner.asks("node", "macaroon", "kept light", "admin", *OF_FIRST)
+    await owner.types("wallet", "seed", "kept light", *OF_SECOND, exits=8)
+    kept = await owner.asks("wallet", "macaroon", "kept light", "admin", *OF_FIRST)
     admin = kept["macaroon"]
     known = await asyncio.to_thread(owner.lnd, node_id, admin)
 
@@ -167,20 +166,20 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
 async def bakes(owner: Owner, node_id: str) -> str:
     """Bake a macaroon for one thing and a day, one to read, one for elsewhere."""
     shop = await owner.asks(
-        *("node", "bake", "kept light", "shop", "--preset", "invoices"),
+        *("wallet", "bake", "kept light", "shop", "--preset", "invoices"),
         *("--days", "1", *OF_FIRST),
     )
     assert (shop["may"], shop["root_key"]) == (["invoices"], "1")
     assert shop["only"][0].startswith("time-before ")
     with pytest.raises(NodeRefused, match="permission denied"):
         await asyncio.to_thread(owner.lnd, node_id, shop["macaroon"])
-    baked = ("node", "bake", "kept light", "reader", "--preset", "read-only")
+    baked = ("wallet", "bake", "kept light", "reader", "--preset", "read-only")
     await owner.types(*baked, *OF_FIRST, "--out", "reader.macaroon")
     reader = (owner.folder / "reader.macaroon").read_bytes().hex()
     assert await asyncio.to_thread(owner.lnd, node_id, reader)
     await owner.types(*baked, *OF_FIRST, exits=5)
     far = await owner.asks(
-        *("node", "bake", "kept light", "far", "--preset", "read-only"),
+        *("wallet", "bake", "kept light", "far", "--preset", "read-only"),
         *("--ip", "203.0.113.9", *OF_FIRST),
     )
     with pytest.raises(NodeRefused):
@@ -190,32 +189,32 @@ async def bakes(owner: Owner, node_id: str) -> str:
 
 async def stops_and_unlocks(owner: Owner) -> None:
     await owner.types("nodes", "stop", "kept light", "--wait")
-    await owner.types("node", "unlock", "kept light", *OF_FIRST, exits=6)
+    await owner.types("wallet", "unlock", "kept light", *OF_FIRST, exits=6)
     await owner.types("nodes", "start", "kept light", "--wait")
-    await owner.types("node", "unlock", "kept light", *OF_SECOND, exits=8)
-    await owner.types("node", "unlock", "kept light", *OF_FIRST)
-    backup = await owner.asks("node", "backup", "kept light", *OF_FIRST)
+    await owner.types("wallet", "unlock", "kept light", *OF_SECOND, exits=8)
+    await owner.types("wallet", "unlock", "kept light", *OF_FIRST)
+    backup = await owner.asks("wallet", "backup", "kept light", *OF_FIRST)
     assert backup["verified"] is True
     assert (owner.folder / "channel.backup").stat().st_mode & 0o777 == 0o600
 
 
 async def changes_the_password(owner: Owner, seed: list[str]) -> None:
     """Change it for the wallet, and for everything in the vault."""
-    changing = ("node", "password", "kept light", "--new-password-file", "second")
+    changing = ("wallet", "password", "kept light", "--new-password-file", "second")
     await owner.types(*changing, "--yes", *OF_SECOND, exits=8)
     changed = await owner.asks(*changing, "--yes", *OF_FIRST)
     assert (changed["resealed"], changed["under_another_password"]) == (5, [])
-    await owner.types("node", "seed", "kept light", *OF_FIRST, exits=8)
-    opened = await owner.asks("node", "seed", "kept light", *OF_SECOND)
+    await owner.types("wallet", "seed", "kept light", *OF_FIRST, exits=8)
+    opened = await owner.asks("wallet", "seed", "kept light", *OF_SECOND)
     assert opened["seed"] == seed
 
 
 async def revokes(owner: Owner, node_id: str, reader: str) -> None:
     """End one macaroon, and no other."""
-    await owner.types("node", "revoke", "kept light", "reader", "--yes", *OF_SECOND)
+    await owner.types("wallet", "revoke", "kept light", "reader", "--yes", *OF_SECOND)
     with pytest.raises(NodeRefused):
         await asyncio.to_thread(owner.lnd, node_id, reader)
-    listed = await owner.asks("node", "macaroons", "kept light", *OF_SECOND)
+    listed = await owner.asks("wallet", "macaroons", "kept light", *OF_SECOND)
     good = {row["name"]: row["good"] for row in listed["macaroons"]}
     assert good == {"admin": True, "shop": True, "reader": False, "far": True}
 
@@ -223,16 +222,16 @@ async def revokes(owner: Owner, node_id: str, reader: str) -> None:
 async def moves(owner: Owner, identity: str, seed: list[str]) -> str:
     """Make the same wallet on another node, while the first one rests."""
     await owner.types("nodes", "create", "second home", "--wait")
-    moving = ("node", "restore", "second home", "--from", "kept light", *OF_SECOND)
+    moving = ("wallet", "restore", "second home", "--from", "kept light", *OF_SECOND)
     await owner.types(*moving, exits=5)
     await owner.types("nodes", "stop", "kept light", "--wait")
     # One address a kind, or lnd looks through the chain for minutes.
     await owner.types(*moving, "--window", "1", "--wait")
     node_id = (await owner.asks("nodes", "show", "second home"))["node_id"]
-    kept = await owner.asks("node", "macaroon", "second home", "admin", *OF_SECOND)
+    kept = await owner.asks("wallet", "macaroon", "second home", "admin", *OF_SECOND)
     moved = await asyncio.to_thread(owner.lnd, node_id, kept["macaroon"])
     assert moved["identity_pubkey"] == identity
-    opened = await owner.asks("node", "seed", "second home", *OF_SECOND)
+    opened = await owner.asks("wallet", "seed", "second home", *OF_SECOND)
     assert opened["seed"] == seed
     again: str = kept["macaroon"]
     return again

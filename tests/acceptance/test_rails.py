@@ -22,28 +22,25 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
-from leyden.loops import STANDING_IN_THE_SHOP, shop_lanes
+from leyden.loops import STANDING_IN_THE_SHOP, shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import PaymentFailed
-from leyden.services import credit, orders
-from leyden.services.hearing import listen
-from leyden.services.shop import EVERYTHING, Rules, Shop
-from leyden.services.verify import verify
+from leyden.services.channels import credit, orders
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import EVERYTHING, Shop, ShopSettings
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
-from tests.contracts.treasuries import Harbour, LndWorld, harbour
-from tests.devnet.conftest import programs
+from tests.contracts.treasuries import Harbour, LndWorld
 from tests.services.plenty import PLENTY
 from tests.services.till import PRICE, request_of
-
-__all__ = ["harbour", "programs"]
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
 TEAM = "harbour light"
 CHANNEL = Channel(capacity=Sats(1_000_000))
-_RULES = Rules(
+_RULES = ShopSettings(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
@@ -81,7 +78,7 @@ class Rails:
         async with self.database.transaction() as tx:
             for kind in STANDING_IN_THE_SHOP:
                 await tx.tasks.put(kind, EVERYTHING, due=self.now())
-        worker = Worker(self.database, shop_lanes(self.shop), clock=self.now)
+        worker = Worker(self.database, shop_queues(self.shop), clock=self.now)
         self._running = [
             asyncio.create_task(worker.run()),
             asyncio.create_task(listen(self.shop)),
@@ -94,11 +91,13 @@ class Rails:
 
     async def order(self) -> Order:
         return await orders.create(
-            self.shop, TEAM, f"{uuid.uuid4()}FO", CHANNEL, now=self.now()
+            self.shop, TEAM, f"{uuid.uuid4()}FO", CHANNEL, actor="test", now=self.now()
         )
 
     async def cancel(self, order: Order) -> Order:
-        return await orders.cancel(self.shop, TEAM, order.id, now=self.now())
+        return await orders.cancel(
+            self.shop, TEAM, order.id, actor="test", now=self.now()
+        )
 
     async def get(self, order: Order) -> Order:
         return await self.database.reader.orders.get(order.id)

@@ -120,11 +120,11 @@ def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
         typed([first, "kept=$(mktemp -d)", last], clone, environment)
 
 
-@pytest.fixture(params=[0, 500_000], ids=["paid for", "with credit"])
+@pytest.fixture
 def credit(
     request: pytest.FixtureRequest, up: Path, environment: dict[str, str]
 ) -> int:
-    """What each page is tried with, so that all of it is typed twice on one home."""
+    """What a page is tried with, so that all of it is typed twice on one home."""
     sats: int = request.param
     if sats:
         given = [
@@ -135,6 +135,14 @@ def credit(
     return sats
 
 
+def paid_for_and_with_credit(*marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Try a page with both; the marks are for what is not paid for."""
+    tries = [pytest.param(0, id="paid for")]
+    tries.append(pytest.param(500_000, id="with credit", marks=marks))
+    return pytest.mark.parametrize("credit", tries, indirect=True)
+
+
+@paid_for_and_with_credit()
 @pytest.mark.usefixtures("credit")
 def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> None:
     _, _, others = commands()
@@ -144,6 +152,7 @@ def test_the_blocks_work_as_written(up: Path, environment: dict[str, str]) -> No
     assert "the channel is active" in done.stdout
 
 
+@paid_for_and_with_credit(pytest.mark.long)
 @pytest.mark.usefixtures("credit")
 def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) -> None:
     _, *between, _ = blocks("docs/quickstart.md")
@@ -154,6 +163,7 @@ def test_the_quickstart_works_as_written(up: Path, environment: dict[str, str]) 
     assert '"message"' not in done.stdout
 
 
+@paid_for_and_with_credit(pytest.mark.long)
 @pytest.mark.usefixtures("credit")
 def test_the_examples_of_the_api_work_as_written(
     up: Path, environment: dict[str, str]
@@ -163,6 +173,42 @@ def test_the_examples_of_the_api_work_as_written(
     assert refused == ["node is already up to date", "not found"], "as the page says"
 
 
+@pytest.fixture
+def stranger(up: Path, environment: dict[str, str]) -> dict[str, str]:
+    """What a customer's developer has: the platform's URL, and a key."""
+    kept = json.loads((up / ".leyden" / "dev.json").read_text())
+    given = {"LEYDEN_URL": kept["base_url"], "LEYDEN_KEY": kept["api_key"]}
+    return {**environment, **given}
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq, as its readers do")
+def test_the_api_quickstart_works_with_a_url_and_a_key_alone(
+    stranger: dict[str, str], tmp_path: Path
+) -> None:
+    done = typed(blocks("docs/api-quickstart.md"), tmp_path, stranger)
+    assert '"alias": "quickstart"' in done.stdout
+    assert '"status": "cancelled"' in done.stdout
+    assert '"message"' not in done.stdout
+
+
+@pytest.mark.long
+def test_so_does_its_python_with_the_library_that_the_platform_serves(
+    stranger: dict[str, str], tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "api-quickstart.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (install,) = re.findall(r"^pip (install .*)$", page, re.MULTILINE)
+    (tmp_path / "quickstart.py").write_text(program)
+    lines = [
+        "python3 -m venv venv",
+        f"venv/bin/pip -q {install}",
+        "venv/bin/python quickstart.py",
+    ]
+    done = typed(lines, tmp_path, stranger)
+    assert done.stdout.splitlines()[-1] == "cancelled"
+
+
+@paid_for_and_with_credit(pytest.mark.long)
 @pytest.mark.usefixtures("credit")
 def test_the_page_of_commands_works_as_written(
     up: Path, environment: dict[str, str]

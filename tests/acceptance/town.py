@@ -25,13 +25,16 @@ from typing import Any
 import aiohttp
 
 from leyden.devnet.places import AuctionPorts
-from leyden.lnd.client import Lnd, opened
-from leyden.lnd.states import Address, trusting
+from leyden.devnet.scenario import market_opens
+from leyden.lnd.client import Lnd, connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
 from leyden.values import fields
-from tests.ports import free_port
+from tests.ports import free_port, free_ports
 
 LEYDEN = Path(sys.executable).parent / "leyden"
 UP_S = 240
+_PEER_PORTS = 100  # more than all stories together have nodes
 SAYS_S = 60
 PASSWORD = base64.b64encode(b"harbour light").decode()
 SETTINGS: dict[str, Any] = {
@@ -106,6 +109,7 @@ class Town:
             "LEYDEN_NODES_ADDRESSES": addresses,
             "LEYDEN_METRICS_PORT": "0",
             "LEYDEN_DEVNET_MARKET": str(market).lower(),
+            "LEYDEN_PEER_PORTS": ",".join(map(str, free_ports(_PEER_PORTS))),
             **{
                 f"LEYDEN_{name}_PORT": str(free_port())
                 for name in (
@@ -147,7 +151,7 @@ class Town:
     async def opens(self) -> None:
         """Wait until its market is open."""
         async with asyncio.timeout(2 * UP_S):
-            await self.run("dev", "status", "--wait", "--json")
+            await market_opens(self.home)
 
     async def kill(self) -> None:
         """End the platform as a power cut would; nodes and gateway live on."""
@@ -215,7 +219,7 @@ class Town:
         node = Owned(node_id, "", None)  # type: ignore[arg-type]
         node.endpoint = (await self.of(node, "GET", ""))["api_endpoint"]
         node.lnd = await self._stack.enter_async_context(
-            opened(
+            connect(
                 Address(
                     self.facts["gateway"]["host"],
                     self.facts["gateway"]["rest_port"],
@@ -260,8 +264,21 @@ class Town:
         host, _, port = kept["rest"].rpartition(":")
         tls = trusting(Path(kept["certificate"]).read_text())
         macaroon = Path(kept["macaroon"]).read_bytes().hex()
-        async with opened(Address(host, int(port), "localhost"), tls) as lnd:
+        async with connect(Address(host, int(port), "localhost"), tls) as lnd:
             return await lnd.call(method, path, body, macaroon=macaroon)
+
+    async def credit(self) -> int:
+        """Give the credit of the first organization."""
+        return int((await self.api("GET", "/flow/balance"))["credit"])
+
+    async def spend_credit(self) -> None:
+        """Leave no credit behind, so that the next order is paid for."""
+        if sats := await self.credit():
+            await self.run(
+                *("account", "correct", "--organization"),
+                *(self.facts["organization_id"], "--kind", "debit"),
+                *("--amount", str(sats), "--reason", "the next test"),
+            )
 
     def folder(self, node: Owned) -> Path:
         """Give the folder in which the node lives."""

@@ -34,6 +34,7 @@ class Window:
     folder: Path
     complaints: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
+    clicks: int = 0
 
     async def see(self, words: str, *, seconds: float = 100) -> None:
         """Wait until these words can be seen."""
@@ -74,12 +75,22 @@ async def opened(folder: Path, *, trusting: Path | None) -> AsyncIterator[Window
         )
         window = Window(context, context.pages[0], folder)
         context.on("console", lambda said: _note(window, said.type, said.text))
+        await _count_clicks(window)
         context.on("request", lambda asked: window.urls.append(asked.url))
         window.page.on("pageerror", lambda error: _note(window, "error", str(error)))
         try:
             yield window
         finally:
             await context.close()
+
+
+async def _count_clicks(window: Window) -> None:
+    def clicked() -> None:
+        window.clicks += 1
+
+    await window.context.expose_function("clicked", clicked)
+    counting = "addEventListener('click', (e) => { if (e.isTrusted) clicked() }, true)"
+    await window.context.add_init_script(counting)
 
 
 def trust(folder: Path, authority: Path) -> None:

@@ -1,5 +1,6 @@
 """The API as its callers see it: Alice and Bob on one team, Charlie on another."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ import pytest
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Operation
-from leyden.services import accounts
+from leyden.services.events.tails import Tails
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -80,7 +82,13 @@ class Caller:
         }
         answered: list[MutableMapping[str, Any]] = []
 
+        received = False
+
         async def receive() -> MutableMapping[str, Any]:
+            nonlocal received
+            if received:
+                await asyncio.Event().wait()  # the caller stays until it is answered
+            received = True
             if self.meanwhile is not None:
                 meanwhile, self.meanwhile = self.meanwhile, None
                 await meanwhile()
@@ -105,7 +113,13 @@ def settings() -> Settings:
 
 @pytest.fixture
 def platform(db: Database, sealer: Sealer, settings: Settings) -> Platform:
-    return Platform(settings=settings, database=db, sealer=sealer, clock=lambda: NOW)
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: NOW,
+        tails=Tails(db, most=settings.event_waits_per_key),
+    )
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from leyden.api.app import Api
 from leyden.api.challenges import Challenges
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
-from leyden.gateway import jws
+from leyden.certificates import jws
 from leyden.services.platform import Platform
 from tests.api.conftest import Caller
 

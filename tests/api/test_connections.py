@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from leyden.api.connections import Limits
-from leyden.domain.addresses import counted_as
+from leyden.domain.addresses import rate_limit_key
 from tests.api.wire import Echo, Running, running, until
 
 HEAD = b"Host: leyden.example\r\n"
@@ -175,7 +175,7 @@ def test_half_a_body_and_no_more_to_come_is_told_400(server: Running) -> None:
         caller.send(POST + b"Content-Length: 9\r\n\r\nabc")
         caller.socket.shutdown(socket.SHUT_WR)
         (answer,) = caller.read_all()
-    assert answer.json() == {"message": "the request breaks off"}
+    assert answer.json() == {"message": "the request is incomplete"}
 
 
 def test_who_sends_no_more_still_gets_the_answers(server: Running) -> None:
@@ -326,4 +326,4 @@ def test_places_of_those_who_left_are_free_again(server: Running) -> None:
     ],
 )
 def test_an_address_is_counted_by_whose_it_is(address: str, counted: str) -> None:
-    assert counted_as(address) == counted
+    assert rate_limit_key(address) == counted

@@ -12,7 +12,7 @@ from leyden.api.operations import Operation, Request
 from leyden.domain.accounts import Scope
 from leyden.domain.keys import write_key
 from leyden.errors import Stale
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from tests.api.conftest import Caller
@@ -194,7 +194,7 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
         (b"null", "expected object, got null"),
         (b"\xef\xbb\xbf{}", "the body is not valid JSON: line 1, column 1"),
         (b'{"watts": "\xff"}', "the body is not valid UTF-8"),
-        (b'{"watts": 1, "watts": 2}', "the body has a key twice in one object"),
+        (b'{"watts": 1, "watts": 2}', "the body has an object with a duplicate key"),
         (b'{"watts": 1.0}', "watts: must be whole, without a point or an exponent"),
         (b'{"watts": 1e2}', "watts: must be whole, without a point or an exponent"),
         (b'{"watts": 1, "colour": 1.5}', "colour: expected str, got number"),
@@ -211,9 +211,12 @@ async def test_methods_are_told(alice: Caller, lamps: str) -> None:
         (b'{"watts": 1, "price": 1}', "there is no field price here"),
         (b'{"watts": 1, "<b>": 1}', "there is no field of that name here"),
         (b'{"watts": 1, "lit": 1}', "lit: expected bool, got int"),
-        (b'{"watts": 1, "colour": "a\\u0000"}', "colour: a text must not hold a NUL"),
-        (b'{"watts": 1, "\\u0000": "a"}', "a text must not hold a NUL character"),
-        (b'{"watts": 1, "colour": "\\ud800"}', "colour: a text must not hold half"),
+        (
+            b'{"watts": 1, "colour": "a\\u0000"}',
+            "colour: a text must not contain a NUL",
+        ),
+        (b'{"watts": 1, "\\u0000": "a"}', "a text must not contain a NUL character"),
+        (b'{"watts": 1, "colour": "\\ud800"}', "colour: a text must not contain half"),
         (b"[" * 100_000, "the body is nested too deeply"),
         (b'{"a":' * 50_000, "the body is nested too deeply"),
     ],

@@ -17,15 +17,15 @@ from leyden.api.endpoints import OPERATIONS
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.public import Public
 from leyden.api.server import bind, serving
-from leyden.app import doors
+from leyden.app import gateways
+from leyden.certificates.authority import open_or_create
 from leyden.errors import SetupError
-from leyden.gateway.certificates import open_or_create
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.supervisor import Supervisor, program
-from leyden.services import node_commands
-from leyden.services.fleet import Doors
+from leyden.services.nodes import commands
+from leyden.services.nodes.fleet import Ports
+from leyden.services.nodes.routes import Routes
 from leyden.services.platform import Platform
-from leyden.services.routes import Routes
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -64,7 +64,7 @@ class Control:
             clock=lambda: NOW,
             fleet=self.yard.fleet,
         )
-        told = doors.far_gateway(self.given)
+        told = gateways.far_gateway(self.given)
         asked = None
         if told is not None:
             asked = Gateways(told, failures_per_minute=3, patience_s=5)
@@ -139,7 +139,7 @@ async def envoy(given: Settings) -> AsyncIterator[Supervisor]:
         program()
     except SetupError as error:
         pytest.skip(str(error))
-    made = doors.far_envoy(given)
+    made = gateways.far_envoy(given)
     await made.start()
     yield made
     await made.stop()
@@ -155,7 +155,7 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
     async with echo_node(node.api_endpoint, tmp_path, now, host=node.host) as lnd:
         yard.fleet = replace(
             yard.fleet,
-            rules=replace(yard.fleet.rules, doors=Doors(node_rest=lnd.address.port)),
+            rules=replace(yard.fleet.rules, ports=Ports(node_rest=lnd.address.port)),
         )
         await control.down()
         await control.up()
@@ -164,7 +164,7 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
         alice = await callers.call(node.api_endpoint, ALICE)
         bob = await callers.call(node.api_endpoint, BOB)
 
-        await node_commands.change_settings(
+        await commands.change_settings(
             yard.fleet, HARBOUR, node.id, {"whitelist": [ALICE]}, actor="", now=NOW
         )
         assert await bob.ended(within_s=1)
@@ -249,7 +249,7 @@ async def test_without_a_token_nobody_may_ask(
 @pytest.mark.parametrize("token", ["short", "fifteen letters"])
 def test_a_token_that_can_be_guessed_is_refused(given: Settings, token: str) -> None:
     with pytest.raises(SetupError, match="gateway_token: needs 16 characters"):
-        doors.far_gateway(replace_token(given, token))
+        gateways.far_gateway(replace_token(given, token))
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_gateway_needs_to_know_whom_to_ask(
     given: Settings, wrong: Callable[[Settings], Settings]
 ) -> None:
     with pytest.raises(SetupError, match="gateway_control"):
-        doors.far_envoy(wrong(given))
+        gateways.far_envoy(wrong(given))
 
 
 def replace_token(given: Settings, token: str) -> Settings:

@@ -3,11 +3,11 @@
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Row, Run, Statement, Value
+from leyden.storage.stores import Stores
 from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.away import AwayDatabase
@@ -18,7 +18,7 @@ class _Counting:
 
     def __init__(self, run: Run) -> None:
         self._run, self.rows = run, 0
-        self.many, self.wake = run.many, run.wake
+        self.many, self.batch, self.wake = run.many, run.batch, run.wake
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         rows = await self._run(statement, **values)
@@ -31,7 +31,7 @@ class _Looking(AwayDatabase):
 
     def __init__(self, database: Database) -> None:
         self.counting = _Counting(database.reader.run)
-        self.reader = Nouns(self.counting)
+        self.reader = Stores(self.counting)
 
 
 def _caller(platform: Platform) -> Caller:

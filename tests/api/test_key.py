@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from tests.api.conftest import Caller
 from tests.conftest import NOW

@@ -135,12 +135,12 @@ async def test_whoever_answers_is_told_the_callers_address(
 
     front = Front(
         pages=answering,
-        is_page=lambda path: path == "/app/",
+        manual=answering,
         api=answering,
         proxies=proxies(Settings(api_proxies=named)),
     )
     headers = [(b"x-forwarded-for", b"203.0.113.9, 198.51.100.7")]
-    for path in ("/app/", "/flow/orders"):
+    for path in ("/app/", "/docs/api", "/flow/orders"):
         scope = {"path": path, "headers": headers, "client": (PROXY, 4711)}
         await front(scope, None, None)
-    assert clients == [(seen, 4711)] * 2
+    assert clients == [(seen, 4711)] * 3

@@ -1,7 +1,7 @@
 """What an organization may have, as its keys are told."""
 
-from leyden.services import quotas
 from leyden.services.platform import Platform
+from leyden.services.shared import quotas
 from tests.api.conftest import Caller
 from tests.conftest import NOW
 

@@ -31,7 +31,7 @@ def platform(settings: Settings, post: Post) -> Platform:
         database=post.database,
         sealer=post.sealer,
         clock=lambda: post.now,
-        courier=post.courier,
+        dispatcher=post.dispatcher,
     )
 
 

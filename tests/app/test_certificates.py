@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from leyden import app, processes
+from leyden import processes
+from leyden.app import installation
+from leyden.app.migration import migrate
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
@@ -21,9 +23,10 @@ from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.gateway.local import LocalGateway
 from leyden.runtimes.local import LocalRuntime
-from leyden.services import accounts, creation, node_commands, nodes
-from leyden.services.creation import Wish
-from leyden.services.fleet import Fleet
+from leyden.services.nodes import commands, creation, views
+from leyden.services.nodes.creation import NodeParameters
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings, load
 from tests import pebble
@@ -57,7 +60,7 @@ async def test_the_api_and_a_node_are_vouched_for_by_an_authority_of_others(
     program = await pebble.program()
     with pebble.running(program, tmp_path / "pebble", bound=bound) as authority:
         given = settings(tmp_path / "home", authority, bound=bound)
-        app.migrate(given)
+        migrate(given)
         async with running(given) as (platform, node):
             # The API's name shows the new certificate as soon as it is there.
             await until(lambda: is_theirs(given.api_port, API))
@@ -69,7 +72,7 @@ async def test_the_api_and_a_node_are_vouched_for_by_an_authority_of_others(
             assert not await is_theirs(door, name)
             await restart(platform, node)
             await until(lambda: is_theirs(door, name))
-            saved = await nodes.certificate(
+            saved = await views.certificate(
                 fleet_of(platform), node.organization_id, node.id
             )
             await trusting(door, name, saved.decode())
@@ -105,7 +108,7 @@ def settings(home: Path, authority: pebble.Pebble, *, bound: bool) -> Settings:
 async def running(given: Settings) -> AsyncIterator[tuple[Platform, Node]]:
     """Run the platform and a node of it."""
     ending = AsyncExitStack()
-    async with ending, app.running(given) as platform:
+    async with ending, installation.running(given) as platform:
         fleet = fleet_of(platform)
         assert isinstance(fleet.gateway, LocalGateway)
         assert isinstance(fleet.runtime, LocalRuntime)
@@ -124,7 +127,7 @@ async def _end(claim: Path) -> None:
 async def made(platform: Platform) -> Node:
     """Make a node, and let it come up."""
     team = await accounts.create_organization(platform, "Harbour", actor="alice")
-    wish = Wish(
+    wish = NodeParameters(
         name="harbour light",
         network=Network.TESTNET,
         type=Type.STANDARD,
@@ -144,7 +147,7 @@ async def made(platform: Platform) -> Node:
 
 
 async def restart(platform: Platform, node: Node) -> None:
-    await node_commands.ask(
+    await commands.command(
         fleet_of(platform),
         node.organization_id,
         node.id,
@@ -213,9 +216,9 @@ async def test_a_port_for_answers_that_is_taken_is_told_at_the_start(
             acme_directory="https://127.0.0.1:1/dir",
             acme_port=taken.getsockname()[1],
         )
-        app.migrate(given)
+        migrate(given)
         with pytest.raises(SetupError, match="LEYDEN_ACME_PORT"):
-            await app.running(given).__aenter__()
+            await installation.running(given).__aenter__()
 
 
 @pytest.mark.parametrize(

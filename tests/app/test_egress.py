@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 import pytest
 
-from leyden.app import egress, fencing
+from leyden.app import egress, local_egress
 from leyden.app.egress import Gate
 from leyden.errors import Away, SetupError
 from leyden.runtimes import nftables
-from leyden.runtimes.fence import table_of
+from leyden.runtimes.egress_policy import table_of
 from leyden.runtimes.layout import Layout
-from leyden.runtimes.seats import Seats
+from leyden.runtimes.placement import Placement
 from leyden.settings import Settings
-from tests.app.test_fencing import WITH_NFT
+from tests.app.test_local_egress import WITH_NFT
 from tests.contracts.runtimes import a_loopback_network
 from tests.ports import free_port
 
@@ -71,15 +71,15 @@ def test_who_must_be_held(
         "required": True,
         "auto": real_money or (nodes and host in PUBLIC),
     }[fence]
-    assert bool(egress.demand(given)) == expected
+    assert bool(egress.required_because(given)) == expected
     taken = egress.demanded(given).nodes_fence
     assert taken == ("required" if expected else fence)
-    assert bool(egress.refusal(given, "nft is not installed")) == expected
+    assert bool(egress.startup_error(given, "nft is not installed")) == expected
 
 
 def test_a_refusal_says_why_and_what_to_do() -> None:
     given = Settings(api_host=EVERYWHERE, **TESTNET)
-    said = egress.refusal(given, "nft is not installed")
+    said = egress.startup_error(given, "nft is not installed")
     for part in (
         "nodes_fence: ",
         "nft is not installed",
@@ -93,11 +93,13 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
 
 
 def test_required_is_required_of_seats_as_well() -> None:
-    seats = Seats(network=a_loopback_network())
+    placement = Placement(network=a_loopback_network())
     given = egress.demanded(Settings(**MAINNET))
     with pytest.raises(SetupError, match="mainnet_backend is set"):
-        fencing.seated(given, seats, {})
-    assert fencing.seated(Settings(**TESTNET), seats, {}) == seats, "`up` warns"
+        local_egress.enforce(given, placement, {})
+    assert local_egress.enforce(Settings(**TESTNET), placement, {}) == placement, (
+        "`up` warns"
+    )
 
 
 async def test_starts_wait_while_the_policy_is_missing() -> None:
@@ -122,17 +124,17 @@ async def test_a_storm_of_starts_shares_a_look() -> None:
 async def test_a_start_puts_the_policy_back_that_somebody_flushed(
     tmp_path: Path,
 ) -> None:
-    seats = Seats(network=a_loopback_network(), first_uid=21_000 << 16)
+    placement = Placement(network=a_loopback_network(), first_uid=21_000 << 16)
     given = Settings(home=str(tmp_path), nodes_fence="required")
     try:
-        seats = fencing.seated(given, seats, {})
-        gate = fencing.gate(given, Layout(root=tmp_path, seats=seats, grounds={}))
-        assert gate is not None
-        nftables.take_down(tmp_path)
-        await gate.passed()
-        assert table_of(tmp_path) in nftables.fences()
+        placement = local_egress.enforce(given, placement, {})
+        layout = Layout(root=tmp_path, placement=placement, grounds={})
+        held = local_egress.LocalEgress(given, layout)
+        nftables.remove(tmp_path)
+        await held.admit()
+        assert table_of(tmp_path) in nftables.applied()
     finally:
-        nftables.take_down(tmp_path)
+        nftables.remove(tmp_path)
 
 
 def run(
@@ -159,7 +161,10 @@ def run(
 
 @pytest.mark.parametrize(
     "given",
-    [{"api_host": EVERYWHERE, **TESTNET}, MAINNET],
+    [
+        {"api_host": EVERYWHERE, **TESTNET},
+        pytest.param(MAINNET, marks=pytest.mark.long),
+    ],
     ids=["public", "mainnet"],
 )
 def test_serve_refuses_in_one_line_and_migrate_says_so_before(
@@ -181,7 +186,7 @@ def test_serve_refuses_in_one_line_and_migrate_says_so_before(
     assert doctor.returncode == 1
     missing = doctor.stdout.partition("MISSING  nodes are kept from each other")[2]
     mend = missing.splitlines()[1]
-    assert "it is required since" in mend
+    assert "it is required because" in mend
     assert "apt-get install nftables" in mend
 
 
@@ -190,9 +195,10 @@ def test_on_loopback_without_mainnet_nothing_is_required(tmp_path: Path) -> None
     assert migrated.stderr == ""
     doctor = run("doctor", tmp_path, *WITHOUT_NFT, **TESTNET)
     without = doctor.stdout.partition("without  nodes are kept from each other")[2]
-    assert "the present settings do not require it" in without.splitlines()[1]
+    assert "the current settings do not require it" in without.splitlines()[1]
 
 
+@pytest.mark.long
 def test_off_in_words_is_enough(tmp_path: Path) -> None:
     given = {**MAINNET, "nodes_fence": "off"}
     assert run("migrate", tmp_path, *WITHOUT_NFT, **given).stderr == ""

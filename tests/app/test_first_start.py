@@ -3,18 +3,20 @@
 import subprocess
 import sys
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from leyden import app, processes
-from leyden.app import identity
+from leyden import processes
+from leyden.app import authorities, identity
+from leyden.app.installation import running
+from leyden.app.migration import migrate
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.errors import SetupError
-from leyden.gateway.certificates import Authority
-from leyden.settings import Settings
-from leyden.storage.secrets import load_keyring
+from leyden.storage.secrets import Sealer, load_keyring
 from tests.app.test_authority import settings
 
 AT_ONCE = 4
@@ -22,14 +24,14 @@ AT_ONCE = 4
 MIGRATES = """
 import sys
 from pathlib import Path
-from leyden import app
-from leyden.services import rotation
+from leyden.services.operators import sealing_keys
+from leyden.app.migration import migrate
 from leyden.storage import schema
-from leyden.gateway import signing
+from leyden.certificates import signing
 from leyden.settings import Settings
 print("ready", flush=True)
 sys.stdin.readline()
-app.migrate(Settings(home=sys.argv[1], database_url=sys.argv[2]))
+migrate(Settings(home=sys.argv[1], database_url=sys.argv[2]))
 """
 
 
@@ -55,7 +57,9 @@ def migrate_at_once(home: Path, database: str) -> list[tuple[int, str]]:
     return [(each.returncode, said[at][-600:]) for at, each in enumerate(begun)]
 
 
-@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize(
+    "turn", [0, *(pytest.param(turn, marks=pytest.mark.long) for turn in range(1, 9))]
+)
 def test_replicas_that_start_at_once_make_one_of_everything(
     tmp_path: Path, turn: int, postgres_url: str
 ) -> None:
@@ -64,15 +68,18 @@ def test_replicas_that_start_at_once_make_one_of_everything(
     assert ended == [(0, "")] * AT_ONCE
     folder = home / "authority"
     root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
-    root_key = load_pem_private_key((folder / "root.key").read_bytes(), None)
+    sealed = (folder / "root.key.sealed").read_bytes()
+    sealer = Sealer(load_keyring(home / "secrets.json"))
+    opened = sealer.open(sealed, purpose=authorities.PURPOSE)
+    root_key = load_pem_private_key(opened, None)
     assert root_key.public_key() == root.public_key()
     Authority(folder).check()
     assert identity.read(home).identity
     assert load_keyring(home / "secrets.json").sealing
     left = {path.name for path in home.rglob("*") if path.is_file()}
     assert left == {
-        *("root.pem", "root.key", "intermediate.pem", "identity", "secrets.json"),
-        *(".authority.lock", ".migrate.lock"),
+        *("root.pem", "root.key.sealed", "intermediate.pem"),
+        *("identity", "secrets.json", ".authority.lock", ".migrate.lock"),
     }
 
 
@@ -80,7 +87,7 @@ def test_making_the_authority_waits_for_whoever_makes_it(tmp_path: Path) -> None
     """Killed at the same time or not: what two have begun, one of them has made."""
     code = (
         "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-        "from leyden.gateway import signing; print('ready', flush=True);"
+        "from leyden.certificates import signing; print('ready', flush=True);"
         "sys.stdin.readline();"
         "signing.create(Path(sys.argv[1]), datetime.now(UTC))"
     )
@@ -113,36 +120,36 @@ async def test_a_start_makes_neither_authority_nor_identity(
     tmp_path: Path, what: str
 ) -> None:
     given = settings(tmp_path)
-    app.migrate(given)
+    migrate(given)
     (tmp_path / what).rename(tmp_path / f"old {what}")
     async with AsyncExitStack() as stack:
         with pytest.raises(SetupError, match=rf"{what}.*run `leyden migrate`"):
-            await stack.enter_async_context(app.running(given, loops=False))
+            await stack.enter_async_context(running(given, loops=False))
     assert not (tmp_path / what).exists()
 
 
 async def test_a_root_key_that_is_not_the_roots_ends_the_start(tmp_path: Path) -> None:
     given = settings(tmp_path)
-    app.migrate(given)
-    app.migrate(Settings(home=str(tmp_path / "other")))
-    stray = (tmp_path / "other" / "authority" / "root.key").read_bytes()
+    migrate(given)
+    open_or_create(tmp_path / "other", now=datetime.now(UTC))
+    stray = (tmp_path / "other" / "root.key").read_bytes()
     (tmp_path / "authority" / "root.key").write_bytes(stray)
     async with AsyncExitStack() as stack:
         with pytest.raises(SetupError, match=r"root\.key does not belong .* move root"):
-            await stack.enter_async_context(app.running(given, loops=False))
+            await stack.enter_async_context(running(given, loops=False))
     (tmp_path / "authority" / "root.key").unlink()  # the way out that it names
-    async with app.running(given, loops=False):
+    async with running(given, loops=False):
         pass
 
 
 def test_whoever_holds_a_lock_is_alone(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from leyden import processes;"
-        "held = processes.alone(Path(sys.argv[1])); held.__enter__(); print('in')"
+        "held = processes.locked(Path(sys.argv[1])); held.__enter__(); print('in')"
     )
     words = [sys.executable, "-c", code, str(tmp_path / "lock")]
     with (
-        processes.alone(tmp_path / "lock"),
+        processes.locked(tmp_path / "lock"),
         subprocess.Popen(words, stdout=subprocess.PIPE) as other,
     ):
         with pytest.raises(subprocess.TimeoutExpired):

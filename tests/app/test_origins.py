@@ -1,16 +1,19 @@
 """Who runs with other origins than are set now is counted, so that it can be told."""
 
+import ssl
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from leyden.app.origins import behind
+from leyden.app.origins import outdated
 from leyden.domain.nodes import Node, Status
+from leyden.domain.versions import Version
 from leyden.lnd import home
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.options import Options
 from leyden.runtimes.layout import Layout
-from leyden.runtimes.seats import Seats
+from leyden.runtimes.local import LocalRuntime
+from leyden.runtimes.placement import Placement
 from leyden.values import replace
 from tests.domain.nodes import a_node
 
@@ -34,21 +37,31 @@ def started(layout: Layout, name: str, *origins: str, process: str = "7 8 lnd") 
     return node
 
 
+async def no_binary(_: Version) -> Path:
+    raise NotImplementedError
+
+
 def test_only_what_runs_with_others_is_counted(tmp_path: Path) -> None:
-    seats = Seats(
+    placement = Placement(
         network=IPv4Network("127.64.0.0/16"), rest_port=1, grpc_port=2, first_uid=None
     )
-    layout = Layout(root=tmp_path, seats=seats, grounds={})
+    layout = Layout(root=tmp_path, placement=placement, grounds={})
+    runtime = LocalRuntime(
+        layout,
+        binary=no_binary,
+        trusts=ssl.create_default_context(),
+        cors_origins=OURS,
+    )
     nodes = [
         started(layout, "as they are", *OURS),
         started(layout, "in another order", *reversed(OURS)),
         started(layout, "stopped", "https://old.example", process=""),
     ]
-    assert behind(layout, nodes, OURS) == 0
+    assert outdated(runtime, nodes) == 0
     nodes += [
         started(layout, "before", "https://old.example"),
         started(layout, "one too few", OURS[0]),
         started(layout, "none at all"),
         replace(nodes[0], id="whose folder cannot be read"),
     ]
-    assert behind(layout, nodes, OURS) == 4
+    assert outdated(runtime, nodes) == 4

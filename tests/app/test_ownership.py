@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from leyden import app
 from leyden.app import adoption, identity, ownership
+from leyden.app.migration import migrate
+from leyden.app.opening import opened
 from leyden.app.ownership import owned
 from leyden.domain.accounts import Organization
-from leyden.domain.nodes import Node, Status, Wanted
+from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, SetupError
 from leyden.loops import OF_THE_HOME
-from leyden.services.fleet import NODE, WATCH
+from leyden.services.nodes.fleet import NODE, WATCH
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Process
@@ -44,8 +45,8 @@ def settings(home: Path, database_url: str, shared: Path) -> Settings:
 
 @pytest.fixture
 async def platform(given: Settings) -> AsyncIterator[Platform]:
-    app.migrate(given)
-    async with app.opened(given) as platform:
+    migrate(given)
+    async with opened(given) as platform:
         yield platform
 
 
@@ -55,15 +56,15 @@ async def another(platform: Platform, home: Path) -> AsyncIterator[Platform]:
     given = settings(
         home, platform.settings.database, platform.settings.secrets_path.parent
     )
-    app.migrate(given)
-    async with app.opened(given) as other:
+    migrate(given)
+    async with opened(given) as other:
         yield other
 
 
 async def keep(platform: Platform, **changes: object) -> Node:
     node = a_node(
         Status.RUNNING,
-        **{"process": "4711 88@boot /lnd", "launched": 1, "host": "127.0.0.9"}
+        **{"process": "4711 88@boot /lnd", "launched_revision": 1, "host": "127.0.0.9"}
         | changes,
     )
     async with platform.database.transaction() as tx:
@@ -141,7 +142,7 @@ async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) 
         pass
     home = platform.settings.home_path
     (home / "authority").rename(tmp_path / "lost")
-    app.migrate(platform.settings)
+    migrate(platform.settings)
     await refused(platform, "not the authority that clients .* --new-authority")
     with pytest.raises(SetupError, match="new-authority"):
         await adopted(platform)
@@ -150,7 +151,7 @@ async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) 
         pass
 
 
-async def adopted(platform: Platform, **how: bool) -> adoption.Standing:
+async def adopted(platform: Platform, **how: bool) -> adoption.HomeComparison:
     return await adoption.adopt(
         platform,
         **{"new_authority": False, "start_empty": False} | how,
@@ -172,12 +173,12 @@ async def test_an_adopted_home_has_the_nodes_and_whoever_had_them_has_nothing(
             WATCH, before.hold, now=now, until=now + MINUTE, most=9
         )
     async with another(platform, tmp_path / "moved") as moved:
-        app.migrate(moved.settings)
+        migrate(moved.settings)
         await adopted(moved, new_authority=True)
         async with owned(moved, watches=True) as after:
             async with platform.database.transaction() as tx:
                 with pytest.raises(Lost):
-                    await tx.tasks.check(shard)
+                    await tx.tasks.lock(shard)
                 hold = before.hold
                 claim = tx.tasks.claim_at_home
                 assert not await claim(WATCH, hold, now=now, until=now, most=9)
@@ -201,7 +202,7 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
         api_endpoint="there",
         has_wallet=True,
         host="127.0.0.8",
-        wanted=Wanted.STOPPED,
+        wanted=DesiredState.STOPPED,
     )
     async with platform.database.transaction() as tx:
         await tx.nodes.add(there)
@@ -215,7 +216,11 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
     found = await adopted(platform, start_empty=True)
     assert not found.without_wallet
     node = await platform.database.reader.nodes.get(lost.id)
-    assert (node.has_wallet, node.process, node.wanted) == (False, "", Wanted.RUNNING)
+    assert (node.has_wallet, node.process, node.wanted) == (
+        False,
+        "",
+        DesiredState.RUNNING,
+    )
     assert (await platform.database.reader.nodes.get("there")) == there
     due = await platform.database.reader.tasks.next_due(NODE, now=utc_now())
     assert due is not None
@@ -267,7 +272,7 @@ class TestOnPostgres:
             async def live() -> None:
                 while True:
                     async with platform.database.transaction() as tx:
-                        await tx.homes.beat("silent", hold, until=utc_now())
+                        await tx.homes.heartbeat("silent", hold, until=utc_now())
                     await asyncio.sleep(0.2)
 
             living = asyncio.create_task(live())
@@ -283,7 +288,7 @@ class TestOnPostgres:
             platform.database.transaction() as tx,
         ):
             later = utc_now() + MINUTE
-            beat = tx.homes.beat
+            beat = tx.homes.heartbeat
             assert await beat(ours.hold.holder, ours.hold, until=later)
             known = await tx.homes.find()
             assert known is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app.programs import Binary, within_reach
+from leyden.app.programs import Binary, shared_copies
 from leyden.domain.versions import Version
 
 VERSION = Version.of("v0.20.2-beta")
@@ -43,7 +43,7 @@ def names(folder: Path) -> list[str]:
 async def test_starts_at_the_same_time_share_one_copy(
     program: Path, programs: Path
 ) -> None:
-    binary = within_reach(found(program), programs)
+    binary = shared_copies(found(program), programs)
 
     async def copied() -> tuple[Path, int]:
         there = await binary(VERSION)
@@ -60,7 +60,7 @@ async def test_starts_at_the_same_time_share_one_copy(
 async def test_two_programs_of_one_home_may_copy_at_the_same_time(
     program: Path, programs: Path
 ) -> None:
-    several = [within_reach(found(program), programs) for _ in range(8)]
+    several = [shared_copies(found(program), programs) for _ in range(8)]
     asked = [binary(VERSION) for binary in several for _ in range(4)]
     (copy,) = set(await asyncio.gather(*asked))
     assert copy.read_bytes() == program.read_bytes()
@@ -70,7 +70,7 @@ async def test_two_programs_of_one_home_may_copy_at_the_same_time(
 async def test_a_start_that_is_given_up_ends_no_copy_of_others(
     program: Path, programs: Path
 ) -> None:
-    binary = within_reach(found(program), programs)
+    binary = shared_copies(found(program), programs)
     first = asyncio.ensure_future(binary(VERSION))
     second = asyncio.ensure_future(binary(VERSION))
     await asyncio.sleep(0)  # both have asked
@@ -82,7 +82,7 @@ async def test_a_start_that_is_given_up_ends_no_copy_of_others(
 
 
 async def test_a_copy_that_failed_is_tried_again(program: Path, programs: Path) -> None:
-    binary = within_reach(found(program), programs)
+    binary = shared_copies(found(program), programs)
     content = program.read_bytes()
     program.unlink()
     results = await asyncio.gather(
@@ -97,7 +97,7 @@ async def test_a_copy_that_failed_is_tried_again(program: Path, programs: Path) 
 async def test_each_version_has_a_copy_of_its_own(
     program: Path, programs: Path
 ) -> None:
-    binary = within_reach(found(program), programs)
+    binary = shared_copies(found(program), programs)
     one, other = await asyncio.gather(binary(VERSION), binary(OTHER))
     assert one != other
     assert names(programs) == sorted((one.name, other.name))

@@ -1,14 +1,13 @@
 """Commands as they are typed, each with a home of its own."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from leyden import logs
 from leyden.cli import exits
 from leyden.cli.main import leyden
 from leyden.errors import LeydenError
@@ -20,8 +19,11 @@ harbour = platforms.harbour
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Typed]:
+def typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None
+) -> Typed:
     """Type a command, and get what it printed; errors show as `main` shows them."""
+    del logging_as_before  # commands say what is logged, and where to
     monkeypatch.setenv("LEYDEN_HOME", str(tmp_path / "home"))
 
     def run(*words: str, given: str | None = None) -> Result:
@@ -33,8 +35,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Typed]:
             raise result.exception
         return result
 
-    with logs.captured():  # commands say what is logged, and where to
-        yield run
+    return run
 
 
 def told(result: Result) -> Any:

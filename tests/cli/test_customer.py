@@ -17,9 +17,10 @@ from click.shell_completion import BashComplete
 
 from leyden.cli import exits
 from leyden.cli.customer import node_settings, profiles
+from leyden.cli.customer.node_changes import settings
 from leyden.cli.customer.node_views import added
 from leyden.cli.main import leyden
-from leyden.client import node_items as answers
+from leyden.schemas.node_settings import TABLE
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
 
@@ -61,7 +62,7 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     made = typed("nodes", "create", "tide mill", "--wait", "--no-keysend", "--wumbo")
     assert made.exit_code == 0, made.output
     assert "waiting_init" in made.stdout
-    assert made.stdout.endswith("next: leyden node init 'tide mill'\n")
+    assert made.stdout.endswith("next: leyden wallet init 'tide mill'\n")
     shown = told(typed("nodes", "show", "tide mill", "--json"))
     assert shown["settings"]["keysend"] is False
     assert shown["settings"]["wumbo"] is True
@@ -86,6 +87,13 @@ def test_a_node_from_the_first_word_to_the_last(typed: Typed) -> None:
     assert "nothing was deleted" in wrong.stderr
     gone = typed("nodes", "delete", "tide mill", given="tide mill\n")
     assert "deleting" in gone.stdout
+    assert f"leyden nodes restore {shown['node_id']}" in gone.stdout
+    assert "tide mill" in typed("nodes", "deleted").stdout
+    back = typed("nodes", "restore", "tide mill", "--name", "old mill")
+    assert back.stdout.endswith("next: leyden nodes start 'old mill' --wait\n")
+    assert told(typed("nodes", "deleted", "--json")) == {"nodes": []}
+    none = typed("nodes", "restore", "tide mill")
+    assert (none.exit_code, "leyden nodes deleted" in none.stderr) == (4, True)
 
 
 @pytest.mark.usefixtures("here")
@@ -95,6 +103,49 @@ def test_the_list_is_for_people_and_for_machines(typed: Typed, pier: str) -> Non
     table = typed("nodes", "list").stdout
     assert table.split()[:2] == ["name", "status"]
     assert any(line.startswith(f"{pier}  ") for line in table.splitlines())
+
+
+@pytest.mark.usefixtures("here")
+def test_a_name_that_is_mistyped_is_told_by_the_nearest(
+    typed: Typed, pier: str
+) -> None:
+    wrong = typed("nodes", "show", "peir")
+    assert (wrong.exit_code, wrong.stdout) == (4, "")
+    assert wrong.stderr == f"leyden: there is no node 'peir'; did you mean {pier!r}?\n"
+    other = typed("nodes", "show", "something else")
+    assert other.stderr.endswith("'something else'; see `leyden nodes list`\n")
+
+
+def test_a_profile_may_stand_anywhere_on_the_line(typed: Typed) -> None:
+    for words in (
+        ("--profile", "work", "nodes", "webhook", "show", "pier"),
+        ("nodes", "--profile=work", "webhook", "show", "pier"),
+        ("nodes", "webhook", "--profile", "work", "show", "pier"),
+        ("nodes", "webhook", "show", "--profile", "work", "pier"),
+        ("nodes", "webhook", "show", "pier", "--profile", "work"),
+        ("--profile", "home", "nodes", "webhook", "show", "pier", "--profile", "work"),
+    ):
+        asked = typed(*words)
+        assert asked.exit_code != 0
+        assert "there is no profile 'work'" in asked.stderr, words
+
+
+def test_a_command_without_profiles_refuses_one_wherever_it_stands(
+    typed: Typed,
+) -> None:
+    for words in (("--profile", "work", "config"), ("config", "--profile", "work")):
+        refused = typed(*words)
+        assert (refused.exit_code, "No such option" in refused.stderr) == (2, True)
+
+
+def test_a_former_name_works_and_says_the_new_one(typed: Typed) -> None:
+    former = typed("node", "unlock", "--help")
+    assert former.exit_code == 0
+    assert former.stderr == "leyden: `leyden node` is now `leyden wallet`\n"
+    assert former.stdout.startswith("Usage: leyden wallet unlock")
+    listed = typed("--help").stdout
+    assert "\n  wallet " in listed
+    assert "\n  node " not in listed
 
 
 @pytest.mark.usefixtures("here")
@@ -111,9 +162,13 @@ def test_settings_are_shown_and_changed(typed: Typed, pier: str) -> None:
 
 
 def test_every_setting_has_an_option_with_its_sentence() -> None:
-    ours = {"whitelist", "sphinx", "webhook_secret", "remotesigningmacaroon"}
-    known = {*node_settings.SWITCHES, *node_settings.WORDS, *ours}
-    assert known == set(answers.NodeSettings.__struct_fields__)
+    options = {each.name: each for each in settings.params}
+    for name, setting in TABLE.items():
+        option = options.get(name)
+        assert (option is None) is (name == "whitelist")
+        if isinstance(option, click.Option):
+            assert option.help is not None
+            assert option.help.endswith(setting.help)
 
 
 @pytest.mark.usefixtures("here")
@@ -174,7 +229,9 @@ def test_a_webhook_is_set_tried_and_looked_at(typed: Typed, pier: str) -> None:
 
 
 def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> None:
-    assert "amount_due" in typed("flow", "quote", CAPACITY).stdout
+    shown = typed("flow", "quote", CAPACITY).stdout
+    assert "amount_due" in shown
+    assert "at most, seller and network fees; the rest is credited" in shown
     priced = told(typed("flow", "quote", CAPACITY, "--tier", "any", "--json"))
     made = told(typed("flow", "order", CAPACITY, "--tier", "any", "--json"))
     assert made["total_fee"] == priced["total_fee"]
@@ -185,13 +242,14 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert made["order_id"] in typed("flow", "orders").stdout
     kept = typed("flow", "cancel", made["order_id"], given="n\n")
     assert kept.exit_code == 1
-    assert f"{made['total_fee']} sat become credit" in kept.stderr
+    assert f"{made['total_fee']:,} sat become credit" in kept.stderr
     given_up = typed("flow", "cancel", made["order_id"], "--yes")
     in_vain = typed("flow", "status", made["order_id"], "--wait", "created")
     assert in_vain.exit_code == 5
     assert made["order_id"] in in_vain.stdout
-    assert "it will not come to created" in in_vain.stderr
-    assert f"{made['total_fee']} sat became credit" in given_up.stdout
+    assert "amount_due" not in in_vain.stdout  # nothing is, any more
+    assert "it will not become created" in in_vain.stderr
+    assert f"{made['total_fee']:,} sat became credit" in given_up.stdout
     assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
 
 
@@ -206,9 +264,10 @@ def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
 
 def test_money_is_listed_and_exported(here: Harbour, typed: Typed) -> None:
     coupon = here.coupon(2_100)
-    assert "2100 sat" in typed("flow", "redeem", coupon).stdout
+    assert "2,100 sat" in typed("flow", "redeem", coupon).stdout
     again = typed("flow", "redeem", coupon)
-    assert (again.exit_code, again.stderr) == (4, "leyden: not found\n")
+    assert again.exit_code == 4
+    assert "there is no such coupon, or it was redeemed already" in again.stderr
     assert coupon in typed("flow", "coupons").stdout
     rows = list(csv.DictReader(io.StringIO(typed("flow", "ledger", "--csv").stdout)))
     entries = told(typed("flow", "ledger", "--json"))["entries"]
@@ -221,9 +280,13 @@ def test_money_is_listed_and_exported(here: Harbour, typed: Typed) -> None:
     [
         ({}, 3, "set LEYDEN_URL and LEYDEN_KEY"),
         ({"LEYDEN_URL": "http://127.0.0.1:9"}, 3, "LEYDEN_KEY is not set"),
-        ({"LEYDEN_URL": "http://127.0.0.1:9", "LEYDEN_KEY": "k"}, 6, "is it up"),
+        (
+            {"LEYDEN_URL": "http://127.0.0.1:9", "LEYDEN_KEY": "k"},
+            6,
+            "check that the platform is up",
+        ),
         ({"LEYDEN_URL": "nonsense", "LEYDEN_KEY": "k"}, 1, "must look like"),
-        ({"LEYDEN_PROFILE": "work"}, 1, "there is no profile work"),
+        ({"LEYDEN_PROFILE": "work"}, 1, "there is no profile 'work'"),
     ],
 )
 def test_without_a_way_in_one_line_says_what_to_do(
@@ -248,7 +311,7 @@ def test_a_key_that_is_refused_is_not_repeated(
     monkeypatch.setenv("LEYDEN_KEY", "leyden_made_up")
     refused = typed("nodes", "list")
     assert refused.exit_code == 3
-    assert "does not know this key" in refused.stderr
+    assert "refused this key" in refused.stderr
     assert "leyden_made_up" not in refused.output
     monkeypatch.setenv("LEYDEN_KEY", here.new_key("flow"))
     assert typed("flow", "balance").exit_code == 0
@@ -323,8 +386,8 @@ def test_a_profile_whose_key_opens_nothing_is_not_kept(
 
 def test_who_may_reach_a_node_elsewhere_has_to_be_said() -> None:
     with pytest.raises(Exception, match="--whitelist"):
-        node_settings.who_may((), nobody=False, is_here=False)
-    assert node_settings.who_may((), nobody=True, is_here=False) == []
+        node_settings.whitelist((), nobody=False, is_here=False)
+    assert node_settings.whitelist((), nobody=True, is_here=False) == []
 
 
 @pytest.mark.usefixtures("here")
@@ -355,7 +418,7 @@ def every_command(
 
 
 def test_every_command_has_help_and_speaks_to_machines() -> None:
-    for group in ("nodes", "flow", "node"):
+    for group in ("nodes", "flow", "wallet"):
         root: Any = leyden.get_command(click.Context(leyden), group)
         for words, command in every_command(root, (group,)):
             names = {name for option in command.params for name in option.opts}
@@ -382,7 +445,7 @@ def test_the_exit_code_is_the_one_of_the_table(alone: Path) -> None:
         check=False,
     )
     assert done.returncode == 3
-    assert done.stderr.startswith("leyden: no platform to speak to: ")
+    assert done.stderr.startswith("leyden: no platform is set: ")
     page = (ROOT / "docs" / "cli.md").read_text()
     for code, words in exits.CODES.items():
         assert f"| {code} | {words} |" in page

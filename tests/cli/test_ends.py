@@ -44,7 +44,7 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
         out, said = waiting.communicate(timeout=30)
     assert waiting.returncode == 130
     assert out == ""
-    assert said.strip() == "leyden: stopped here; what the platform was asked goes on"
+    assert said.strip() == "leyden: stopped; requests already sent go on"
     with harbour.client() as client:
         assert client.flow.status(order.order_id).status == "waiting_payment"
 
@@ -71,11 +71,11 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
     [
         (
             ("flow", "cancel", "ORDER"),
-            "leyden: nobody is there to answer; --help tells how not to be asked",
+            "leyden: no terminal to ask on: pass the answer as an option, see --help",
         ),
         (
             ("profile", "add", "pier", "--url", "http://127.0.0.1:1"),
-            "leyden: API key: set LEYDEN_KEY, or name a file that holds it",
+            "leyden: API key: set LEYDEN_KEY, or give a file that contains it",
         ),
     ],
 )
@@ -129,7 +129,8 @@ def test_what_no_header_can_carry_is_no_key(environment: dict[str, str]) -> None
     )
     assert done.returncode == 3
     assert done.stderr == (
-        "leyden: that is no API key: it has characters that none has\n"
+        "leyden: LEYDEN_KEY: not a valid API key "
+        "(it has characters that keys never have)\n"
     )
 
 

@@ -1,5 +1,7 @@
 """What every command says of itself: a sentence, an example that can be typed."""
 
+import importlib
+import inspect
 import re
 import shlex
 from collections.abc import Iterator
@@ -7,6 +9,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from leyden.cli import commands
 from leyden.cli.main import leyden
 from tests.test_docs import parse
 
@@ -58,6 +61,24 @@ def test_every_option_says_what_it_is_for(words: str) -> None:
         if isinstance(option, click.Option) and not option.help
     ]
     assert not silent
+
+
+def test_the_table_says_what_each_commands_help_begins_with() -> None:
+    context = click.Context(leyden)
+    for name, listed in commands.COMMANDS.items():
+        command = leyden.get_command(context, name)
+        assert command is not None
+        assert command.get_short_help_str(limit=1_000) == listed.summary
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_body_takes_what_its_command_gives(words: str) -> None:
+    callback = COMMANDS[words].callback
+    if (module := vars(callback).get("body_in")) is None:
+        return
+    assert callback is not None
+    body = getattr(importlib.import_module(module), callback.__name__)
+    assert inspect.signature(body) == inspect.signature(callback)
 
 
 @pytest.mark.parametrize("words", COMMANDS)

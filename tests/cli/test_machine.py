@@ -16,7 +16,6 @@ LEYDEN = Path(sys.executable).with_name("leyden")
 WRITING = [
     "org create Pier",
     "secrets rotate",
-    "up --detach",
     "serve",
 ]
 LOOKING = ["org list"]
@@ -57,14 +56,28 @@ def read_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield disk / "home"
 
 
-@pytest.mark.parametrize("words", [*WRITING, *LOOKING])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *WRITING,
+        *LOOKING,
+        pytest.param("up --detach", marks=pytest.mark.long),
+    ],
+)
 def test_a_disk_that_is_read_only_is_named(read_only: Path, words: str) -> None:
     result = typed(read_only, words)
     is_told(result)
     assert str(read_only) in result.stderr
 
 
-@pytest.mark.parametrize("words", ["migrate", "up --detach", "serve"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "migrate",
+        "serve",
+        pytest.param("up --detach", marks=pytest.mark.long),
+    ],
+)
 def test_a_home_that_cannot_be_made_is_named(read_only: Path, words: str) -> None:
     result = typed(read_only / "new", words)
     is_told(result)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from leyden import app, settings
+from leyden import settings
+from leyden.app.opening import opened
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
 from leyden.market.simulated import SimulatedMarket
-from leyden.services import accounts
-from leyden.services import sign_in as signing_in
+from leyden.services.people import accounts
+from leyden.services.people import sign_in as signing_in
 from tests.cli.conftest import Typed, told
 from tests.services.till import PRICE, Till
 
@@ -24,7 +25,7 @@ def migrated(typed: Typed) -> Typed:
 
 def authenticate(key: str) -> str:
     async def run() -> str:
-        async with app.opened(settings.load(os.environ)) as platform:
+        async with opened(settings.load(os.environ)) as platform:
             who = await accounts.authenticate(platform, key, now=platform.clock())
             return who.organization_id
 
@@ -33,7 +34,7 @@ def authenticate(key: str) -> str:
 
 def sign_in(email: str, password: str) -> None:
     async def run() -> None:
-        async with app.opened(settings.load(os.environ)) as platform:
+        async with opened(settings.load(os.environ)) as platform:
             await signing_in.sign_in(
                 platform,
                 email,
@@ -49,7 +50,7 @@ def sign_in(email: str, password: str) -> None:
 def put_task(kind: str, *, due: datetime) -> None:
     async def run() -> None:
         async with (
-            app.opened(settings.load(os.environ)) as platform,
+            opened(settings.load(os.environ)) as platform,
             platform.database.transaction() as tx,
         ):
             await tx.tasks.put(kind, "", due=due)
@@ -113,7 +114,10 @@ def test_people_get_tables(migrated: Typed) -> None:
             ("key", "create", "--organization", "x", "--name", "y"),
             "there is no organization 'x'; see `leyden org list`",
         ),
-        (("key", "revoke", "x", "--organization", "Pier"), "not found"),
+        (
+            ("key", "revoke", "x", "--organization", "Pier"),
+            "there is no live key x; see `leyden key list`",
+        ),
         (("account", "show", "--organization", "x"), "there is no organization 'x'"),
         (
             ("key", "create", "--organization", "Pier", "--name", "y", "--scope", "a"),
@@ -122,7 +126,7 @@ def test_people_get_tables(migrated: Typed) -> None:
         (("user", "sign-out", "bo@example.org"), "there is no user bo@example.org"),
         (
             ("team", "remove", "bo@example.org", "--organization", "Pier"),
-            "bo@example.org is not in it; see `leyden team list`",
+            "bo@example.org is not a member; see `leyden team list`",
         ),
         (
             ("team", "withdraw", "bo@example.org", "--organization", "Pier"),
@@ -186,7 +190,7 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
     assert migrated("team", "remove", "Bo@example.org", *of).exit_code == 0
     last = migrated("team", "remove", "ada@example.org", *of)
     assert last.exit_code == 5
-    assert "it is the last owner" in last.stderr
+    assert "this is the last owner" in last.stderr
     left = told(migrated("team", "list", *of, "--json"))["team"]
     assert [each["email"] for each in left] == ["ada@example.org"]
 
@@ -211,13 +215,13 @@ def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> Non
 def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
     seen = told(migrated("overview", "--json"))
     assert (seen["alarms"], seen["nodes"], seen["orders"]) == ([], {}, {})
-    assert "nothing is amiss" in migrated("overview").stdout
+    assert "all good" in migrated("overview").stdout
     assert told(migrated("fleet", "--json"))["ailing"] == []
     assert told(migrated("orders", "--json")) == {"orders": []}
     assert told(migrated("treasury", "--json"))["treasury"] is None
-    assert "no order needs you" in migrated("orders").stdout
-    assert "those that need you" in migrated("fleet").stdout
-    assert "no channels are sold here" in migrated("treasury").stdout
+    assert "no orders need attention" in migrated("orders").stdout
+    assert "needs attention" in migrated("fleet").stdout
+    assert "this platform sells no channels" in migrated("treasury").stdout
     assert migrated("till").stdout == migrated("treasury").stdout
 
 
@@ -233,7 +237,7 @@ def lose_a_ticket(home: Path) -> str:
     """Sell a channel for credit, and lose its ticket; give the order's id."""
 
     async def run() -> str:
-        async with app.opened(settings.load(os.environ)) as platform:
+        async with opened(settings.load(os.environ)) as platform:
             market = SimulatedMarket(home / "tickets.json")
             till = Till(platform.database, platform.sealer, market=market)
             till.now = platform.clock()
@@ -241,7 +245,7 @@ def lose_a_ticket(home: Path) -> str:
             await till.give_credit(PRICE)
             order = await till.create()
             await till.settle_down()
-            market.lose(await till.ticket(order))
+            market.forget(await till.ticket(order))
             return order.id
 
     return asyncio.run(run())
@@ -252,7 +256,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
 ) -> None:
     order_id = lose_a_ticket(tmp_path / "home")
     end = ("pool", "abandon", order_id, "--reason", "pool.db is gone", "--json")
-    assert "no channels are sold here" in migrated(*end).stderr
+    assert "this platform sells no channels" in migrated(*end).stderr
     monkeypatch.setenv("LEYDEN_TREASURY_HOST", "127.0.0.1:1")
     monkeypatch.setenv("LEYDEN_MARKET", "simulated")
     (need,) = told(migrated("orders", "--json"))["orders"]
@@ -260,7 +264,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert "leyden pool abandon" in need["why"]
     seen = migrated("overview")
     assert seen.exit_code == 1
-    assert "1 orders wait in vain: the market lost their ticket" in seen.stdout
+    assert "1 order needs attention: the market has lost its ticket" in seen.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
     assert told(migrated(*end)) == {
         "order_id": order_id,
@@ -330,9 +334,11 @@ def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
     (line,) = (
         each
         for each in told(migrated("audit", "--json"))["audit"]
-        if each["action"] == "quotas changed" and each["detail"] == {"nodes": "default"}
+        if each["action"] == "quotas changed" and each["detail"]["nodes"] == "default"
     )
     assert line["subject"] == harbour["organization_id"]
+    assert line["detail"]["changes"] == {"nodes": [100, "default"]}
+    assert "nodes 100 → default" in migrated("audit").stdout
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,70 @@
-"""A start imports what answers, and little more: everything here is for later."""
+"""What a command imports, which is what it takes to start."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import leyden
 
 ROOT = Path(__file__).parents[2]
-# What each of them takes, as a part of a whole start; the first two take longer.
-SLOW = {
-    "sqlalchemy",
-    "alembic",
-    "aiohttp",
-    "grpc",
-    "jinja2",
-    "cryptography.x509",  # a tenth
-    "importlib.metadata",  # a twentieth, with its parser of mail
-    "tomllib",  # a hundredth
-    "html",  # a hundredth
+# Each takes longer to import than all that a customer's command needs.
+OF_MIGRATIONS = {"sqlalchemy", "alembic"}
+OF_SERVERS = {"aiohttp", "grpc", "jinja2", "uvicorn", "leyden.web"}
+OF_THE_ROOT = {
+    *("cli", "cli.main", "cli.commands", "cli.exits", "cli.groups"),
+    *("errors",),
 }
+DECLARED = ("up", "here", "serve", "dev")
+# What help and completion go without: all that their bodies need.
+EVERYTHING = OF_MIGRATIONS | OF_SERVERS | {"asyncio", "leyden.app", "leyden.services"}
 
 
-def test_what_is_slow_to_import_is_not_part_of_a_start() -> None:
-    look = """
+@pytest.mark.parametrize(
+    ("module", "left_out"),
+    [
+        ("leyden.cli.running.servers", OF_MIGRATIONS | {"grpc", "psycopg"}),
+        ("leyden.cli.operator.organizations", OF_MIGRATIONS | OF_SERVERS),
+        ("leyden.cli.running.here", OF_MIGRATIONS | {"grpc", "jinja2", "leyden.web"}),
+        ("leyden.cli.setup", OF_MIGRATIONS | OF_SERVERS),
+        ("leyden.cli.customer.nodes", OF_MIGRATIONS | OF_SERVERS),
+        *((f"leyden.cli.{each}", EVERYTHING) for each in DECLARED),
+    ],
+)
+def test_a_command_imports_nothing_heavy_that_it_does_not_use(
+    module: str, left_out: set[str]
+) -> None:
+    drivers = "" if left_out is EVERYTHING else "leyden.storage.sqlite, "
+    look = f"""
 import sys
-import leyden.cli.main, leyden.cli.serve, leyden.storage.sqlite
+import leyden.cli.main, {drivers}{module}
 print(*sys.modules)
 """
     done = subprocess.run(
         [sys.executable, "-c", look], capture_output=True, text=True, check=True
     )
-    assert "leyden.api.endpoints" in done.stdout.split()
-    assert SLOW & set(done.stdout.split()) == set()
+    assert left_out & set(done.stdout.split()) == set()
+
+
+def test_a_list_of_commands_and_a_completed_word_import_none_of_them() -> None:
+    look = """
+import sys
+from click.testing import CliRunner
+from leyden.cli.main import leyden
+runner = CliRunner()
+assert "Start the whole platform" in runner.invoke(leyden, ["--help"]).output
+asked = {"COMP_WORDS": "leyden ", "COMP_CWORD": "1"}
+asked["_LEYDEN_COMPLETE"] = "bash_complete"
+shown = runner.invoke(leyden, [], env=asked, prog_name="leyden").output
+assert "plain,nodes" in shown
+print(*(name for name in sys.modules if name.startswith("leyden.")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", look], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert loaded <= {f"leyden.{each}" for each in OF_THE_ROOT}
 
 
 def test_the_version_is_the_newest_that_the_changelog_tells_of() -> None:

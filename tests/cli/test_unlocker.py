@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 
-from leyden import logs
 from leyden.cli.unlocker.nodes import Kept, Node, load
 from leyden.cli.unlocker.receiver import Unlocker, receiving
-from leyden.domain.webhooks import StatusChanged, body, proof
+from leyden.domain.webhooks import StatusChanged, body, signature_headers
 from leyden.errors import SetupError
 from leyden.values import replace
 from tests.webhooks.conftest import Serving
@@ -74,24 +73,22 @@ def plain(secret: str = SECRET) -> dict[str, str]:
 def signed(
     text: str = WAITING, *, secret: str = SECRET, sent: datetime = NOW
 ) -> dict[str, str]:
-    headers = proof([secret], event_id="msg_tide", sent=sent, body=text)
+    headers = signature_headers([secret], event_id="msg_tide", sent=sent, body=text)
     return {name.lower(): value for name, value in headers.items()}
 
 
 @pytest.mark.parametrize("headers", [plain(), signed()])
 async def test_a_node_that_asks_for_it_is_unlocked_without_leaving_macaroons(
-    locked: LockedNode, headers: dict[str, str]
+    locked: LockedNode, headers: dict[str, str], logged: pytest.LogCaptureFixture
 ) -> None:
-    with logs.captured() as lines:
-        answer = await an_unlocker(care_for(locked)).take(headers, WAITING.encode())
+    answer = await an_unlocker(care_for(locked)).take(headers, WAITING.encode())
     assert answer == (200, "unlocked")
     assert locked.state == "RPC_ACTIVE"
     (asked,) = locked.unlocks
     assert asked["stateless_init"] is True
-    told = str(lines)
-    assert API in told
+    assert API in logged.text
     for hidden in (SECRET, PASSWORD, asked["wallet_password"]):
-        assert hidden not in told
+        assert hidden not in logged.text
 
 
 def told(**changes: object) -> str:
@@ -177,14 +174,15 @@ async def test_after_a_rotation_both_secrets_are_good_without_a_restart(
     assert (await unlocker.take(signed(), WAITING.encode()))[0] == 200
 
 
-async def test_a_wrong_password_is_tried_once(locked: LockedNode) -> None:
+async def test_a_wrong_password_is_tried_once(
+    locked: LockedNode, logged: pytest.LogCaptureFixture
+) -> None:
     node = replace(care_for(locked), password=Kept(given="a guess"))
-    with logs.captured() as lines:
-        answer = await an_unlocker(node).take(plain(), WAITING.encode())
+    answer = await an_unlocker(node).take(plain(), WAITING.encode())
     assert answer == (500, "not unlocked")
     assert len(locked.unlocks) == 1
-    assert "does not take the password" in str(lines)
-    assert "a guess" not in str(lines)
+    assert "does not take the password" in logged.text
+    assert "a guess" not in logged.text
 
 
 @pytest.mark.parametrize(
@@ -426,7 +424,7 @@ def test_the_script_among_the_examples_does_the_same(
             sys.executable,
             "examples/unlocker.py",
             NODE_API="localhost",
-            NODE_PORT=node.address.partition(":")[2],
+            LEYDEN_GATEWAY=node.address,
             CA_FILE=str(node.ca_file),
             SECRET_FILE=str(tmp_path / "secret"),
             PASSWORD_FILE=str(tmp_path / "password"),

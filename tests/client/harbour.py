@@ -7,7 +7,7 @@ with harbour.open():
 """
 
 import asyncio
-import sys
+import io
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -22,17 +22,19 @@ from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.public import Public
 from leyden.api.server import bind, serving
+from leyden.certificates.authority import open_or_create
 from leyden.client import Client
 from leyden.domain.times import utc_now
-from leyden.gateway.certificates import open_or_create
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.services import accounts, credit
-from leyden.services.courier import Courier
-from leyden.services.hearing import listen
+from leyden.services.channels import credit
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import Shop, ShopSettings
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.events.tails import Tails
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
-from leyden.services.shop import Rules, Shop
 from leyden.settings import Settings
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
@@ -68,9 +70,8 @@ class Harbour:
 
     @contextmanager
     def open(self) -> Iterator["Harbour"]:
-        # What the platform logs is not what a command prints.
-        assert sys.__stderr__ is not None
-        logs.configure(form="text", level="info", stream=sys.__stderr__)
+        # What the platform logs is neither what a command prints nor what tests say.
+        logs.configure(form="text", level="info", stream=io.StringIO())
         thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
         thread.start()
         assert self._ready.wait(30)
@@ -148,16 +149,17 @@ class Harbour:
             payments=self.payments,
             market=SimulatedMarket(),
             clock=utc_now,
-            rules=Rules(quotas=PLENTY),
+            rules=ShopSettings(quotas=PLENTY),
         )
         self.platform = Platform(
             settings=self._settings,
             database=database,
             sealer=sealer,
             clock=utc_now,
+            tails=Tails(database),
             fleet=self.yard.fleet,
             shop=shop,
-            courier=Courier(
+            dispatcher=Dispatcher(
                 database=database, sealer=sealer, sender=FakeSender(), clock=utc_now
             ),
         )
@@ -192,7 +194,7 @@ class Harbour:
     @asynccontextmanager
     async def _worked(self, shop: Shop) -> AsyncIterator[None]:
         """Do what a worker does: orders at once, nodes every few milliseconds."""
-        worker = Worker(shop.database, shop_lanes(shop), clock=shop.clock)
+        worker = Worker(shop.database, shop_queues(shop), clock=shop.clock)
         running = [
             asyncio.create_task(worker.run()),
             asyncio.create_task(listen(shop)),

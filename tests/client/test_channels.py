@@ -17,6 +17,7 @@ API = "harbour-light.nodes.localhost"
 PEER = "02" + "ab" * 32
 # As lnd 0.20 says it: numbers are strings, and what is zero or empty is left out.
 TOLD = {
+    "/v1/getinfo": {"identity_pubkey": PEER},
     "/v1/channels": {
         "channels": [
             {
@@ -105,4 +106,10 @@ def test_only_what_is_active_can_pay_and_be_paid(lnd: Lnd) -> None:
         capacity=500_000,
         local=400_000,
         remote=90_000,
+    )
+
+
+def test_the_address_for_peers_has_the_key_in_front(lnd: Lnd) -> None:
+    assert channels.peer_address(lnd, "[2001:db8::1]:21000") == (
+        f"{PEER}@[2001:db8::1]:21000"
     )

@@ -158,7 +158,10 @@ def test_an_order_whose_answer_is_lost_is_made_once(harbour: Harbour) -> None:
 def test_a_command_whose_answer_is_lost_is_not_repeated(harbour: Harbour) -> None:
     with losing(harbour, 9) as (url, sent):
         lost = harbour.client(url=url, organization=harbour.organization_id)
-        with lost, pytest.raises(ApiError, match="does not answer: it hung up"):
+        with (
+            lost,
+            pytest.raises(ApiError, match="it closed the connection"),
+        ):
             lost.nodes.restart(FOREIGN)
         assert len(sent) == 1
         with lost, pytest.raises(ApiError):
@@ -194,7 +197,7 @@ def test_a_name_is_reached_where_it_is_told(harbour: Harbour) -> None:
     ) as leyden:
         assert leyden.key().organization_name == "Harbour"
     with harbour.client(url="http://api.harbour.invalid") as nowhere:
-        with pytest.raises(ApiError, match="its name leads nowhere") as refused:
+        with pytest.raises(ApiError, match="its name can't be resolved") as refused:
             nowhere.key()
         assert refused.value.status == 0
 

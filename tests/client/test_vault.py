@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 
+from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.client import jwe, vault
 from leyden.client.vault import Backup
-from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.errors import CannotOpen, Malformed, WrongPassword
 
 NODE = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from leyden.gateway.base import Gateway
-from leyden.gateway.routes import Address, Door
+from leyden.gateway.routes import Address, Listener
 
 # Where a name leads to for a caller on this machine; None when it is let in nowhere.
-Reach = Callable[[str, Door], Awaitable[Address | None]]
+Reach = Callable[[str, Listener], Awaitable[Address | None]]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from leyden.devnet import access
+from leyden.devnet import access, trading
 from leyden.domain.pricing import Channel, Quote, Terms, quote
+from leyden.domain.tickets import TicketState
 from leyden.domain.units import Sats
 from leyden.market.account import PoolAccount
 from leyden.market.base import Market
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Access, Poold
 from leyden.market.simulated import SimulatedMarket
+from leyden.market.ticket_text import ref_of
 from tests.contracts.pages import Pages
 from tests.devnet.bazaar import Bazaar
 
@@ -26,6 +28,9 @@ class World(Protocol):
     @property
     def market(self) -> Market:
         """The market."""
+
+    async def opens(self) -> None:
+        """Wait until it can be bought at."""
 
     async def register(self, text: str) -> None:
         """Register a ticket on a buyer's daemon."""
@@ -54,6 +59,9 @@ class SimulatedWorld:
     """All in memory."""
 
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
+
+    async def opens(self) -> None:
+        pass
 
     async def register(self, text: str) -> None:
         assert self.market.register(text)
@@ -102,11 +110,27 @@ class PoolWorld:
     def beside(self) -> Market:
         return self._market(reached(self.bazaar, "provider"))
 
+    async def opens(self) -> None:
+        await self.bazaar.is_open()
+
     async def register(self, text: str) -> None:
         await self.bazaar.register(text)
 
     async def match(self, text: str) -> None:
-        """Wait: there is a batch every few seconds."""
+        """Let the auction match until the ticket is over.
+
+        It may have to wait for the blocks after the batch before.
+        """
+        ref = ref_of(text)
+
+        async def over() -> bool:
+            progress = (await self.market.progress([ref])).get(ref)
+            if progress is None or progress.state is not TicketState.SUBMITTED:
+                return progress is not None and progress.state is TicketState.FILLED
+            await trading.tick(self.bazaar.home)
+            return False
+
+        await self.bazaar.until("the ticket is matched", over)
 
     async def start_again(self) -> None:
         await self.close()

@@ -1,40 +1,39 @@
 """Each runtime, with hands that do to its lnds what owners and accidents do."""
 
 import asyncio
-import base64
 import contextlib
 import ipaddress
+import os
 import random
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-import aiohttp
-
 from leyden import processes
 from leyden.domain.nodes import Network, Node
-from leyden.domain.observations import Observation, State, housed, launched
+from leyden.domain.observations import Observation, State, record_host, record_launch
 from leyden.domain.versions import Version
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
-from leyden.lnd.states import trusting
 from leyden.lnd.trust import trusting_whenever
 from leyden.processes import Identity
-from leyden.runtimes.base import Outfit, Runtime
+from leyden.runtimes.base import LaunchSpec, Runtime
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.layout import Ground, Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.seats import Seats
+from leyden.runtimes.local import Egress, LocalRuntime
+from leyden.runtimes.placement import Placement
 from leyden.values import replace
 from tests import stand_in_lnd
 from tests.authority import Authority
+from tests.contracts.owners import Owner
 from tests.domain.nodes import NOON, some_settings
 
 PATIENCE_S = 30
+_NOBODY = 2**22 + 1  # no pid is as high
 
 
 class Hands(Protocol):
@@ -42,8 +41,9 @@ class Hands(Protocol):
 
     runtime: Runtime
     told: list[Observation]
+    lost: str  # how an owner is told that what the wallet was in is not there
 
-    def outfit(self, node: Node) -> Outfit: ...
+    def launch_spec(self, node: Node) -> LaunchSpec: ...
     def begin_anew(self) -> None:
         """Let the program that asks die and come back."""
 
@@ -54,6 +54,12 @@ class Hands(Protocol):
     async def lose(self, node: Node) -> None:
         """Let its lnd end and its folder vanish, while nobody looks."""
 
+    async def cut_off(self, node: Node) -> Node:
+        """Let its lnd go on where it cannot be seen; return the node as it is known."""
+
+    async def reconnect(self, node: Node) -> None:
+        """Let it be seen again."""
+
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
@@ -63,10 +69,10 @@ async def until(holds: Callable[[], bool]) -> None:
 
 async def start(hands: Hands, node: Node) -> Node:
     """Start the whole way, as the reconciler does."""
-    async for checkpoint in hands.runtime.start(node, hands.outfit(node)):
-        node = housed(node, host=checkpoint.host)
+    async for checkpoint in hands.runtime.start(node, hands.launch_spec(node)):
+        node = record_host(node, host=checkpoint.host)
         if checkpoint.process:
-            node = launched(
+            node = record_launch(
                 node,
                 process=checkpoint.process,
                 revision=checkpoint.revision,
@@ -78,14 +84,16 @@ async def start(hands: Hands, node: Node) -> Node:
 class FakeHands:
     """The fake needs nothing but itself."""
 
+    lost = "folder is not on its machine"
+
     def __init__(self) -> None:
         self.told: list[Observation] = []
         self._fake = FakeRuntime(says=State.NON_EXISTING)
         self.runtime: Runtime = self._fake
         self.begin_anew()
 
-    def outfit(self, _: Node) -> Outfit:
-        return Outfit(settings=some_settings(), tls=Tls(chain_pem=b"", key_pem=b""))
+    def launch_spec(self, _: Node) -> LaunchSpec:
+        return LaunchSpec(settings=some_settings(), tls=Tls(chain_pem=b"", key_pem=b""))
 
     def begin_anew(self) -> None:
         self.runtime.watch(lambda _, seen: self.told.append(seen))
@@ -99,19 +107,30 @@ class FakeHands:
     async def lose(self, node: Node) -> None:
         self._fake.lose(node.id)
 
+    async def cut_off(self, node: Node) -> Node:
+        self._fake.cut_off(node.id)
+        return node
+
+    async def reconnect(self, node: Node) -> None:
+        self._fake.reconnect(node.id)
+
 
 class LocalHands:
     """A runtime of processes, on addresses that nobody else has."""
 
+    lost = "folder is not on its machine"
+
     def __init__(self, root: Path, lnd: Path) -> None:
         self.told: list[Observation] = []
         self.root = root
-        self.seats = Seats(network=a_loopback_network())
+        self.placement = Placement(network=a_loopback_network())
         self.cgroups: Cgroups | None = None
-        self.admitted: Callable[[], Awaitable[None]] | None = None
+        self.egress: Egress | None = None
         self._lnd = lnd
         self._authority = Authority()
+        self.owner = Owner(self._authority, self.placement.rest_port)
         self._tls: dict[str, Tls] = {}
+        self._named: dict[str, bytes] = {}  # what claims said before
         self.started: set[str] = set()
         self.runtime: Runtime = self._made()
 
@@ -119,7 +138,7 @@ class LocalHands:
     def layout(self) -> Layout:
         ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
         return Layout(
-            root=self.root, seats=self.seats, grounds={Network.TESTNET: ground}
+            root=self.root, placement=self.placement, grounds={Network.TESTNET: ground}
         )
 
     def _made(self) -> LocalRuntime:
@@ -132,7 +151,7 @@ class LocalHands:
             trusts=trusting_whenever(self._authority.pem),
             grace_s=PATIENCE_S,
             cgroups=self.cgroups,
-            admitted=self.admitted,
+            egress=self.egress,
         )
         runtime.watch(self._hear)
         return runtime
@@ -141,16 +160,15 @@ class LocalHands:
         self.started.add(node_id)
         self.told.append(seen)
 
-    def outfit(self, node: Node) -> Outfit:
+    def launch_spec(self, node: Node) -> LaunchSpec:
         if node.id not in self._tls:
             chain, key = self._authority.sign(node.api_endpoint)
             self._tls[node.id] = Tls(chain_pem=chain, key_pem=key)
-        return Outfit(
+        return LaunchSpec(
             settings=replace(node.settings, whitelist=()), tls=self._tls[node.id]
         )
 
     def begin_anew(self) -> None:
-        assert isinstance(self.runtime, LocalRuntime)
         self.runtime.close()
         self.runtime = self._made()
 
@@ -166,38 +184,32 @@ class LocalHands:
         await self.call(node, "POST", "/v1/stop", {})
 
     async def lose(self, node: Node) -> None:
-        assert isinstance(self.runtime, LocalRuntime)
         self.runtime.close()
         await processes.stop(self.identity(node), grace_s=0)
         shutil.rmtree(self.root / node.id)
         self.runtime = self._made()
 
+    async def cut_off(self, node: Node) -> Node:
+        """Make it as in another container: no pid of ours names who has the claim."""
+        claim = self.root / node.id / "claim"
+        self._named[node.id] = claim.read_bytes()
+        os.truncate(claim, 0)
+        self.runtime.close()
+        self.runtime = self._made()
+        _, started, program = node.process.split(" ", 2)
+        return replace(node, process=f"{_NOBODY} {started} {program}")
+
+    async def reconnect(self, node: Node) -> None:
+        (self.root / node.id / "claim").write_bytes(self._named.pop(node.id))
+
     async def call(
         self, node: Node, method: str, path: str, body: object = None
     ) -> dict[str, Any]:
         """Call the node's REST, as its owner."""
-        url = f"https://{node.host}:{self.seats.rest_port}{path}"
-        async with (
-            aiohttp.ClientSession() as session,
-            session.request(
-                method,
-                url,
-                json=body,
-                ssl=trusting(self._authority.pem),
-                server_hostname=node.api_endpoint,
-                headers=await self.credentials(node),
-            ) as answer,
-        ):
-            assert answer.status == 200, await answer.text()
-            content: dict[str, Any] = await answer.json()
-            return content
-
-    async def credentials(self, _: Node) -> dict[str, str]:
-        return {}
+        return await self.owner.call(node, method, path, body)
 
     async def close(self) -> None:
         """Leave no process behind, whatever the test did."""
-        assert isinstance(self.runtime, LocalRuntime)
         self.runtime.close()
         for claim in self.root.glob("*/claim"):
             with contextlib.suppress(TimeoutError):
@@ -208,14 +220,6 @@ class LocalHands:
 class RealHands(LocalHands):
     """The same with a real lnd, which wants a wallet before it can be asked to stop."""
 
-    def __init__(self, root: Path, lnd: Path) -> None:
-        super().__init__(root, lnd)
-        self._macaroons: dict[str, str] = {}
-
-    async def credentials(self, node: Node) -> dict[str, str]:
-        macaroon = self._macaroons.get(node.id)
-        return {"Grpc-Metadata-macaroon": macaroon} if macaroon else {}
-
     async def ask_to_stop(self, node: Node) -> None:
         await self.make_wallet(node)
         await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
@@ -223,19 +227,7 @@ class RealHands(LocalHands):
 
     async def make_wallet(self, node: Node) -> None:
         """Make the node's wallet, as its owner."""
-        password = "aGFyYm91ciBsaWdodA=="
-        seed = await self.call(node, "GET", "/v1/genseed")
-        made = await self.call(
-            node,
-            "POST",
-            "/v1/initwallet",
-            {
-                "wallet_password": password,
-                "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
-                "stateless_init": True,
-            },
-        )
-        self._macaroons[node.id] = base64.b64decode(made["admin_macaroon"]).hex()
+        await self.owner.make_wallet(node)
 
 
 def a_loopback_network() -> ipaddress.IPv4Network:

@@ -1,5 +1,6 @@
 """One suite for every gateway. Whitelists are for the real one: tests/gateway."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,10 +9,10 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.fake import FakeGateway
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program
 from leyden.values import replace
 from tests.contracts.gateways import Case
@@ -30,8 +31,8 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         if request.param == "fake":
             fake = FakeGateway()
 
-            async def looked_up(name: str, door: Door) -> Address | None:
-                return fake.leads(name, door)
+            async def looked_up(name: str, listener: Listener) -> Address | None:
+                return fake.resolve(name, listener)
 
             yield Case(fake, looked_up, harbour.address, lighthouse.address)
             return
@@ -39,15 +40,17 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             envoy = program()
         except SetupError as error:
             pytest.skip(str(error))
-        ports = {door: free_port() for door in Door}
+        ports = {listener: free_port() for listener in Listener}
         folder = tmp_path / "gateway"
-        local = LocalGateway(folder, Listening(ports=ports), Bootstrap(), envoy=envoy)
+        local = LocalGateway(
+            folder, ListenerOptions(ports=ports), Bootstrap(), envoy=envoy
+        )
         await local.start()
-        callers = Callers(ports[Door.REST])
+        callers = Callers(ports[Listener.REST])
 
-        async def called(name: str, door: Door) -> Address | None:
+        async def called(name: str, listener: Listener) -> Address | None:
             try:
-                made = await callers.call(name, port=ports[door])
+                made = await callers.call(name, port=ports[listener])
                 answer = await made.ask("who is it")
             except OSError:
                 return None
@@ -68,34 +71,34 @@ def a_route(case: Case) -> Route:
     )
 
 
-async def test_a_route_leads_through_both_doors(case: Case) -> None:
+async def test_a_route_leads_through_both_listeners(case: Case) -> None:
     await case.gateway.apply([a_route(case)])
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
-    assert await case.reach("harbour.nodes.test", Door.GRPC) == case.lighthouse
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Listener.GRPC) == case.lighthouse
 
 
 async def test_the_case_of_a_name_does_not_matter(case: Case) -> None:
     await case.gateway.apply([replace(a_route(case), name="Harbour.nodes.TEST")])
-    assert await case.reach("HARBOUR.Nodes.test", Door.REST) == case.harbour
+    assert await case.reach("HARBOUR.Nodes.test", Listener.REST) == case.harbour
 
 
 async def test_an_unknown_name_leads_nowhere(case: Case) -> None:
     await case.gateway.apply([a_route(case)])
-    assert await case.reach("lighthouse.nodes.test", Door.REST) is None
+    assert await case.reach("lighthouse.nodes.test", Listener.REST) is None
 
 
 async def test_an_empty_whitelist_leads_nowhere(case: Case) -> None:
     await case.gateway.apply([replace(a_route(case), whitelist=())])
-    assert await case.reach("harbour.nodes.test", Door.REST) is None
+    assert await case.reach("harbour.nodes.test", Listener.REST) is None
 
 
-async def test_a_door_can_be_switched_off_and_on(case: Case) -> None:
+async def test_a_listener_can_be_switched_off_and_on(case: Case) -> None:
     route = a_route(case)
     await case.gateway.apply([replace(route, grpc=None)])
-    assert await case.reach("harbour.nodes.test", Door.GRPC) is None
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Listener.GRPC) is None
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
     await case.gateway.apply([route])
-    assert await case.reach("harbour.nodes.test", Door.GRPC) == case.lighthouse
+    assert await case.reach("harbour.nodes.test", Listener.GRPC) == case.lighthouse
 
 
 async def test_what_is_applied_is_all_there_is(case: Case) -> None:
@@ -104,26 +107,41 @@ async def test_what_is_applied_is_all_there_is(case: Case) -> None:
         first, node_id="77aa", name="lighthouse.nodes.test", rest=case.lighthouse
     )
     await case.gateway.apply([first, second])
-    assert await case.reach("lighthouse.nodes.test", Door.REST) == case.lighthouse
+    assert await case.reach("lighthouse.nodes.test", Listener.REST) == case.lighthouse
     await case.gateway.apply([second])
-    assert await case.reach("harbour.nodes.test", Door.REST) is None
-    assert await case.reach("lighthouse.nodes.test", Door.REST) == case.lighthouse
+    assert await case.reach("harbour.nodes.test", Listener.REST) is None
+    assert await case.reach("lighthouse.nodes.test", Listener.REST) == case.lighthouse
     await case.gateway.apply([])
-    assert await case.reach("lighthouse.nodes.test", Door.REST) is None
+    assert await case.reach("lighthouse.nodes.test", Listener.REST) is None
 
 
 async def test_a_node_can_move(case: Case) -> None:
     route = a_route(case)
     await case.gateway.apply([route])
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
     await case.gateway.apply([replace(route, rest=case.lighthouse)])
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.lighthouse
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.lighthouse
+
+
+async def test_started_again_it_goes_on_with_its_routes(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    await case.gateway.start()
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
+
+
+async def test_it_goes_on_when_nobody_looks_after_it_any_more(case: Case) -> None:
+    await case.gateway.apply([a_route(case)])
+    running = asyncio.create_task(case.gateway.run())
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait([running])
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
 
 
 async def test_the_same_again_changes_nothing(case: Case) -> None:
     await case.gateway.apply([a_route(case)])
     await case.gateway.apply([a_route(case)])
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
 
 
 async def test_two_nodes_of_one_name_are_refused_and_nothing_changes(
@@ -134,7 +152,7 @@ async def test_two_nodes_of_one_name_are_refused_and_nothing_changes(
     twin = replace(route, node_id="77aa", rest=case.lighthouse)
     with pytest.raises(ValueError, match="is the name of both"):
         await case.gateway.apply([route, twin])
-    assert await case.reach("harbour.nodes.test", Door.REST) == case.harbour
+    assert await case.reach("harbour.nodes.test", Listener.REST) == case.harbour
 
 
 async def test_figures_are_of_nodes_with_a_route(case: Case) -> None:

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden.api.challenges import Challenges
 from leyden.api.server import bind, serving
+from leyden.certificates import jws, pem_chain, signing_requests
+from leyden.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.certificates.base import Issuer
+from leyden.certificates.fake import FakeIssuer
+from leyden.certificates.roots import Roots
 from leyden.errors import AuthorityAway, AuthorityRefused
-from leyden.gateway import handed_in, jws, requests
-from leyden.gateway.acme import Account, AcmeIssuer
-from leyden.gateway.fake_issuer import FakeIssuer
-from leyden.gateway.issuer import Issuer
-from leyden.gateway.roots import Roots
 from tests import pebble
 from tests.ports import free_port
 
@@ -52,11 +52,11 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         trusting = ssl.create_default_context(cafile=authority.authorities)
         key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
         nowhere = f"https://127.0.0.1:{free_port()}/dir"
-        account = Account(key=key, email="keeper@harbour.example")
+        account = AcmeAccount(key=key, email="keeper@harbour.example")
         # Answers are for the key of the first account.
         here = AcmeIssuer(authority.directory, account, tls=trusting)
         away = AcmeIssuer(nowhere, account, tls=trusting)
-        silent = AcmeIssuer(authority.directory, Account(key=other), tls=trusting)
+        silent = AcmeIssuer(authority.directory, AcmeAccount(key=other), tls=trusting)
         async with answering(key, authority.answers_port):
             yield Case(here, away, silent, Roots(str(authority.authorities)))
         for each in (here, away, silent):
@@ -79,10 +79,10 @@ async def taken_on(issuer: Issuer, url: str, request: bytes) -> bytes:
 
 
 async def test_an_order_ends_in_a_chain_for_that_name_and_key(case: Case) -> None:
-    key = requests.new_key()
+    key = signing_requests.new_key()
     url = await case.issuer.begin(NAME)
-    chain = await taken_on(case.issuer, url, requests.request(key, NAME))
-    tls = handed_in.accept(
+    chain = await taken_on(case.issuer, url, signing_requests.request(key, NAME))
+    tls = pem_chain.parse(
         chain.decode(), key.decode(), name=NAME, now=datetime.now(UTC)
     )
     leaf, *_ = x509.load_pem_x509_certificates(tls.chain_pem)
@@ -91,7 +91,7 @@ async def test_an_order_ends_in_a_chain_for_that_name_and_key(case: Case) -> Non
 
 
 async def test_who_lost_the_answer_asks_again_and_is_given_the_same(case: Case) -> None:
-    request = requests.request(requests.new_key(), NAME)
+    request = signing_requests.request(signing_requests.new_key(), NAME)
     url = await case.issuer.begin(NAME)
     first = await taken_on(case.issuer, url, request)
     assert await case.issuer.advance(url, request) == first
@@ -99,9 +99,9 @@ async def test_who_lost_the_answer_asks_again_and_is_given_the_same(case: Case) 
 
 async def test_the_root_above_its_chain_is_found(case: Case) -> None:
     url = await case.issuer.begin(NAME)
-    request = requests.request(requests.new_key(), NAME)
+    request = signing_requests.request(signing_requests.new_key(), NAME)
     chain = await taken_on(case.issuer, url, request)
-    root = x509.load_pem_x509_certificate(case.roots.above(chain))
+    root = x509.load_pem_x509_certificate(case.roots.root_of(chain))
     x509.load_pem_x509_certificates(chain)[-1].verify_directly_issued_by(root)
     assert root.issuer == root.subject
 
@@ -113,7 +113,7 @@ async def test_a_name_it_issues_nothing_for_is_refused(case: Case) -> None:
 
 async def test_a_name_at_which_nobody_answers_ends_the_order(case: Case) -> None:
     url = await case.unanswered.begin(NAME)
-    request = requests.request(requests.new_key(), NAME)
+    request = signing_requests.request(signing_requests.new_key(), NAME)
     for _ in range(2):
         with pytest.raises(AuthorityRefused):
             await taken_on(case.unanswered, url, request)
@@ -121,7 +121,7 @@ async def test_a_name_at_which_nobody_answers_ends_the_order(case: Case) -> None
 
 async def test_an_order_that_is_not_there_is_refused(case: Case) -> None:
     url = await case.issuer.begin(NAME)
-    request = requests.request(requests.new_key(), NAME)
+    request = signing_requests.request(signing_requests.new_key(), NAME)
     with pytest.raises(AuthorityRefused):
         await case.issuer.advance(f"{url}-not", request)
 

@@ -1,8 +1,6 @@
 """What every market promises, held by the simulated and by a real auction."""
 
-import tempfile
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -18,17 +16,8 @@ from tests.contracts.markets import (
     priced,
     until,
 )
-from tests.devnet.bazaar import Bazaar
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def bazaar() -> AsyncIterator[Bazaar]:
-    with tempfile.TemporaryDirectory() as folder:
-        bazaar = await Bazaar.opened(Path(folder) / "home")
-        yield bazaar
-        await bazaar.close()
 
 
 @pytest.fixture(
@@ -45,6 +34,7 @@ def world(request: pytest.FixtureRequest) -> World:
 
 @pytest_asyncio.fixture(loop_scope="session", autouse=True)
 async def let_go(world: World) -> AsyncIterator[None]:
+    await world.opens()
     yield
     await world.close()
 

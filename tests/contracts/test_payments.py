@@ -28,12 +28,8 @@ from tests.contracts.treasuries import (
     Harbour,
     LndWorld,
     World,
-    harbour,
     until,
 )
-from tests.devnet.conftest import programs
-
-__all__ = ["harbour", "programs"]
 
 PRICE = Sats(16_163)
 HOUR = timedelta(hours=1)
@@ -67,7 +63,7 @@ async def request_(world: World, order_id: str) -> PaymentRequest:
 async def invoice_of(world: World, request: PaymentRequest) -> Invoice:
     (invoice,) = (
         each
-        for each in await world.payments.look([request])
+        for each in await world.payments.lookup([request])
         if isinstance(each, Invoice)
     )
     assert invoice.payment_hash == request.payment_hash
@@ -81,7 +77,7 @@ async def state_of(world: World, request: PaymentRequest) -> InvoiceState:
 async def outputs_of(world: World, request: PaymentRequest) -> list[Output]:
     return [
         each
-        for each in await world.payments.look([request])
+        for each in await world.payments.lookup([request])
         if isinstance(each, Output)
     ]
 
@@ -117,7 +113,7 @@ async def test_another_sum_is_another_invoice(
 
 
 async def test_nobody_has_paid_yet(world: World, request_: PaymentRequest) -> None:
-    assert await world.payments.look([request_]) == [
+    assert await world.payments.lookup([request_]) == [
         Invoice(payment_hash=request_.payment_hash, state=InvoiceState.OPEN)
     ]
 
@@ -201,7 +197,7 @@ async def test_whoever_watches_hears_of_a_payment(world: World, order_id: str) -
     before = await world.payments.request(order_id, PRICE, lives=HOUR)
     watching = asyncio.create_task(is_held(before))
     await asyncio.sleep(0.3)  # the streams of a real one take a moment to open
-    await world.payments.look([before])  # as the program does when it starts
+    await world.payments.lookup([before])  # as the program does when it starts
     await world.pay(before)
     await watching
 
@@ -315,7 +311,7 @@ async def test_without_an_answer_nothing_is_said(
     await world.leave()
     for call in (
         world.payments.request(request_.order_id, PRICE, lives=HOUR),
-        world.payments.look([request_]),
+        world.payments.lookup([request_]),
         world.payments.settle(request_),
         world.payments.cancel(request_),
         world.payments.identity(),
@@ -365,6 +361,14 @@ async def test_the_platforms_macaroon_spends_nothing(
             await treasury.call(method, path, body)
     finally:
         await treasury.close()
+
+
+async def test_closing_may_be_repeated_and_payments_go_on(
+    world: World, request_: PaymentRequest
+) -> None:
+    for _ in range(2):
+        await world.payments.close()
+    assert await state_of(world, request_) is InvoiceState.OPEN
 
 
 async def test_what_is_in_the_treasury_is_told(

@@ -19,14 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-import pytest
-
 from leyden import processes
-from leyden.devnet import access, faucet, hands
+from leyden.devnet import access, actions, faucet
 from leyden.devnet.addresses import output_script
 from leyden.devnet.chain import Chain, connected
 from leyden.devnet.daemon import Keeper, claim
-from leyden.devnet.lnd import Lnd, access_to
+from leyden.devnet.lnd import Lnd, access_for
 from leyden.devnet.mining_key import MiningKey
 from leyden.devnet.network import Network, stop
 from leyden.devnet.places import Ports
@@ -35,12 +33,14 @@ from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
+from leyden.lnd.connection import Access
 from leyden.payments.base import Payments
 from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
-from leyden.payments.treasury import Access, Treasury
+from leyden.payments.treasury import Treasury
 from leyden.values import replace
 from tests.contracts.blocks import block_after
+from tests.devnet.conftest import built
 from tests.ports import free_ports
 
 CHAIN = "simnet"
@@ -172,7 +172,7 @@ class Harbour:
         customer = Treasury(_treasury_access(self.customer))
         try:
             address = await customer.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
-            await hands.fund(self.home, address["address"], 10**8, confirmations=6)
+            await actions.fund(self.home, address["address"], 10**8, confirmations=6)
             await synced(customer, self.home)
             info = await treasury.call("GET", "/v1/getinfo")
             peer = access.load(self.home).lnds["treasury"].peer
@@ -187,7 +187,7 @@ class Harbour:
                     "local_funding_amount": str(_CHANNEL),
                 },
             )
-            await hands.mine(self.home, 6)
+            await actions.mine(self.home, 6)
             await until(lambda: _can_pay(customer, treasury), within_s=60)
         finally:
             await treasury.close()
@@ -296,12 +296,12 @@ class LndWorld:
         return str(told["status"]) == "FAILED"
 
     async def send(self, address: str, sats: int) -> None:
-        await hands.fund(self.harbour.home, address, sats, confirmations=0)
+        await actions.fund(self.harbour.home, address, sats, confirmations=0)
         await asyncio.sleep(0)
 
     async def send_replaceably(self, address: str, sats: int) -> Spent:
         """Send coins in a transaction that another may still replace."""
-        key = MiningKey.kept_in(access.folder(self.harbour.home) / "mining.key")
+        key = MiningKey.load_or_create(access.folder(self.harbour.home) / "mining.key")
         async with self._chain() as chain:
             script = output_script(CHAIN, address)
             coins = await faucet._coins(
@@ -416,7 +416,7 @@ async def _can_pay(payer: Treasury, payee: Treasury) -> bool:
 
 
 def customer_access(home: Path, *, rest: int, grpc: int, peer: int) -> access.Lnd:
-    return access_to(home / "customer", CHAIN, rest=rest, grpc=grpc, peer=peer)
+    return access_for(home / "customer", CHAIN, rest=rest, grpc=grpc, peer=peer)
 
 
 def _treasury_access(lnd: access.Lnd) -> Access:
@@ -433,16 +433,12 @@ def _hex_to_base64(value: str) -> str:
     return base64.b64encode(bytes.fromhex(value)).decode()
 
 
-@pytest.fixture(scope="session")
-def harbour(
-    programs: Mapping[str, Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Harbour]:
-    home = tmp_path_factory.mktemp("harbour")
+@contextlib.contextmanager
+def opened(home: Path) -> Iterator[Harbour]:
     btcd, peer, grpc, rest, *customer = free_ports(7)
     harbour = Harbour(
         home,
-        programs,
+        built("btcd", "lnd"),
         Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest),
         customer_access(
             home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))

@@ -1,16 +1,32 @@
 """Killing programs: at a chosen fsync, by strace; or at a chosen instant."""
 
+import itertools
 import os
+import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tests.crash.victim import TASKS
 
 EVERY_TASK = sorted(f"task {number}" for number in range(TASKS))
+# Every fourth place to kill at, others each time; all of them with `--long`.
+some_or_all = pytest.mark.parametrize(
+    "every", [4, pytest.param(1, marks=pytest.mark.long)], ids=["some", "all"]
+)
+
+
+def places(every: int) -> Iterator[int]:
+    """Number the places to kill at: the caller stops where nothing is killed."""
+    first = random.SystemRandom().randint(1, every)
+    print(f"killed at {first}, and at each {every}th after it")  # noqa: T201
+    yield from range(first, 200, every)
+    raise AssertionError("the story does not end")
 
 
 @dataclass(frozen=True)
@@ -56,6 +72,19 @@ def run_victim(
     if killed and "Traceback" in done.stderr:
         raise AssertionError(done.stderr)
     return Said(lines, killed)
+
+
+@pytest.fixture
+def fresh(sqlite_template: Path, tmp_path: Path) -> Iterator[str]:
+    """URLs of databases that are migrated and empty."""
+
+    def made() -> Iterator[str]:
+        for number in itertools.count(1):
+            path = tmp_path / f"{number}.db"
+            shutil.copy(sqlite_template, path)
+            yield f"sqlite:///{path}"
+
+    return made()
 
 
 @pytest.fixture

@@ -13,24 +13,24 @@ import uuid
 from ipaddress import IPv4Network
 from pathlib import Path
 
+from leyden.certificates.authority import open_or_create
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Network, Status, Type
 from leyden.domain.times import utc_now
 from leyden.domain.versions import Version
-from leyden.gateway import certificates
 from leyden.gateway.fake import FakeGateway
 from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.states import trusting
-from leyden.loops import fleet_lanes
+from leyden.lnd.trust import trusting
+from leyden.loops import fleet_queues
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.seats import Seats
-from leyden.services import creation
-from leyden.services.creation import Wish
-from leyden.services.fleet import NODE, WATCH, Fleet, Rules
-from leyden.services.starts import Starts
-from leyden.services.watching import Watching
+from leyden.runtimes.placement import Placement
+from leyden.services.nodes import creation
+from leyden.services.nodes.creation import NodeParameters
+from leyden.services.nodes.fleet import NODE, WATCH, Fleet, FleetSettings
+from leyden.services.nodes.start_limits import StartLimit
+from leyden.services.nodes.watchers import Watching
 from leyden.storage import schema
 from leyden.storage.database import open_database
 from leyden.storage.homes import Hold, Home
@@ -55,10 +55,10 @@ async def fleet_in(folder: Path) -> Fleet:
     network = IPv4Network((folder / "network").read_text())
     layout = Layout(
         root=folder / "nodes",
-        seats=Seats(network=network),
+        placement=Placement(network=network),
         grounds={Network.TESTNET: ground},
     )
-    authority = certificates.open_or_create(folder / "authority", now=utc_now())
+    authority = open_or_create(folder / "authority", now=utc_now())
 
     async def binary(_: Version) -> Path:
         return folder / "lnd"
@@ -73,8 +73,8 @@ async def fleet_in(folder: Path) -> Fleet:
         gateway=FakeGateway(),
         authority=authority,
         clock=utc_now,
-        starts=Starts(4),
-        rules=Rules(slots=250, quotas=PLENTY),
+        starts=StartLimit(4),
+        rules=FleetSettings(slots=250, quotas=PLENTY),
     )
 
 
@@ -82,7 +82,7 @@ async def make_a_node(folder: Path) -> None:
     schema.migrate(url(folder))
     fleet = await fleet_in(folder)
     watching = Watching(fleet)
-    fleet.runtime.watch(watching.hear)
+    fleet.runtime.watch(watching.enqueue)
     async with fleet.database.transaction() as tx:
         if TEAM not in {each.id for each in await tx.accounts.list_()}:
             await tx.accounts.add(
@@ -91,13 +91,13 @@ async def make_a_node(folder: Path) -> None:
         await tx.tasks.free_all()
         await tx.tasks.put_many(WATCH, watching.keys, due=utc_now())
         await tx.homes.add(HOME)
-    lanes = [
-        lane for lane in fleet_lanes(fleet, watching) if lane.kind in {NODE, WATCH}
+    queues = [
+        queue for queue in fleet_queues(fleet, watching) if queue.kind in {NODE, WATCH}
     ]
     hold = Hold(holder=secrets.token_hex(8), identity="home", place="here")
-    worker = Worker(fleet.database, lanes, clock=utc_now, hold=hold)
+    worker = Worker(fleet.database, queues, clock=utc_now, hold=hold)
     working = asyncio.create_task(worker.run())
-    wish = Wish(
+    wish = NodeParameters(
         name="harbour light",
         network=Network.TESTNET,
         type=Type.STANDARD,

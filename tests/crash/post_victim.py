@@ -2,8 +2,8 @@
 
     python -m tests.crash.post_victim STORY DATABASE_URL URL
 
-"announce" keeps a node with this webhook and announces that it stopped; "deliver" sends
-whatever waits, over a real wire.
+"announce" keeps a node with this webhook and a subscription to the same URL, and tells
+both that the node stopped; "deliver" sends whatever waits, over a real wire.
 """
 
 import asyncio
@@ -11,11 +11,22 @@ import sys
 from datetime import timedelta
 from functools import partial
 
+from leyden.domain.accounts import Scope
+from leyden.domain.events import TYPES, Event
 from leyden.domain.times import utc_now
-from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries.dispatchers import (
+    Dispatcher,
+    DispatcherSettings,
+    deliver,
+)
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Lane, Worker
+from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.tasks import Queue, Worker
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
@@ -23,6 +34,8 @@ from tests.crash.victim import KEYRING, say
 from tests.domain.nodes import a_node
 from tests.services.post import Post
 from tests.webhooks.conftest import ANYTHING, LOOPBACK
+
+TEAM, SUBSCRIPTION = "harbour", "1S"
 
 
 async def opened(url: str) -> Post:
@@ -35,7 +48,37 @@ async def announce(database_url: str, url: str) -> None:
     post = await opened(database_url)
     await post.open()
     await post.announce(await post.house(url=url), "stopped")
+    await subscriptions.create(
+        dispatcher_of(post, Names()),
+        TEAM,
+        SUBSCRIPTION,
+        Wanted(url=url, types=["node.*"]),
+        scopes=frozenset(Scope),
+        actor="test",
+    )
+    kind = "node.stopped"
+    event = Event(organization_id=TEAM, type=kind, data=TYPES[kind].example)
+    async with post.database.transaction() as tx:
+        tx.events.add(event, at=utc_now())
     await post.database.close()
+
+
+def dispatcher_of(post: Post, names: Names) -> Dispatcher:
+    return Dispatcher(
+        database=post.database,
+        sealer=post.sealer,
+        sender=HttpSender(
+            Egress(names.look_up, exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=5
+        ),
+        clock=utc_now,
+        rules=DispatcherSettings(allowed=ANYTHING),
+    )
+
+
+async def is_told(post: Post) -> bool:
+    told = await post.database.reader.subscriptions.find(SUBSCRIPTION)
+    at_its_end = told is not None and told.position == 1
+    return at_its_end and await post.states(a_node()) == ["delivered"]
 
 
 async def bring(database_url: str) -> None:
@@ -43,20 +86,19 @@ async def bring(database_url: str) -> None:
     async with post.database.transaction() as tx:
         await tx.tasks.free_all()
     names = Names()
-    courier = Courier(
-        database=post.database,
-        sealer=post.sealer,
-        sender=HttpSender(
-            Egress(names.look_up, exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=5
+    dispatcher = dispatcher_of(post, names)
+    lease = timedelta(seconds=5)
+    queues = [
+        Queue(kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), lease=lease),
+        Queue(
+            kind=SUBSCRIPTIONS,
+            run=partial(deliver, dispatcher, SUBSCRIPTION_MAIL),
+            lease=lease,
         ),
-        clock=utc_now,
-    )
-    lane = Lane(
-        kind=WEBHOOKS, run=partial(deliver, courier), lease=timedelta(seconds=5)
-    )
-    working = asyncio.create_task(Worker(post.database, [lane], clock=utc_now).run())
+    ]
+    working = asyncio.create_task(Worker(post.database, queues, clock=utc_now).run())
     async with asyncio.timeout(40):
-        while await post.states(a_node()) != ["delivered"]:
+        while not await is_told(post):
             await asyncio.sleep(0.01)
     say("delivered")
     working.cancel()

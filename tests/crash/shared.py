@@ -59,9 +59,9 @@ class SharedTreasury(_Shared, FakePayments):
         with self.held():
             return await super().request(order_id, sats, lives=lives)
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         with self.held():
-            return await super().look(requests)
+            return await super().lookup(requests)
 
     async def settle(self, request: PaymentRequest) -> bool:
         with self.held():
@@ -113,3 +113,11 @@ class SharedMarket(_Shared, SimulatedMarket):
     async def withdraw(self, order_id: str, ref: str) -> bool:
         with self.held():
             return await super().withdraw(order_id, ref)
+
+    def register(self, text: str) -> bool:
+        with self.held():
+            return super().register(text)
+
+    def match(self, text: str, *, unused: int = 0) -> bool:
+        with self.held():
+            return super().match(text, unused=unused)

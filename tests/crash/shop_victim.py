@@ -20,11 +20,16 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.payments.fake import PaymentFailed
-from leyden.services import checkout, credit, orders
-from leyden.services.hearing import listen
-from leyden.services.shop import Rules, Shop
+from leyden.services.channels import checkout, credit, orders
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import (
+    EVERYTHING,
+    TICKETS,
+    Shop,
+    ShopSettings,
+)
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
@@ -40,9 +45,10 @@ TEAM = "harbour light"
 COUPONS = 4
 ORDERS = 12
 WORTH = 2_100
+LEFT = 318  # of what the auction may take
 _WITHIN_S = 120
 _LEASE = timedelta(seconds=5)  # so that nobody waits long for what a dead one held
-_RULES = Rules(
+_RULES = ShopSettings(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
     answer_waits=timedelta(seconds=1),
@@ -95,8 +101,8 @@ async def at_work(shop: Shop) -> AsyncIterator[None]:
     if shop.database.is_alone:
         async with shop.database.transaction() as tx:
             await tx.tasks.free_all()
-    lanes = [replace(lane, lease=_LEASE) for lane in shop_lanes(shop)]
-    worker = Worker(shop.database, lanes, clock=utc_now)
+    queues = [replace(queue, lease=_LEASE) for queue in shop_queues(shop)]
+    worker = Worker(shop.database, queues, clock=utc_now)
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
     try:
         yield
@@ -116,13 +122,15 @@ async def stubbornly(step: Callable[[], Awaitable[Result]]) -> Result:
 
 async def create(shop: Shop, number: int) -> Order:
     return await stubbornly(
-        lambda: orders.create(shop, TEAM, order_id(number), CHANNEL, now=utc_now())
+        lambda: orders.create(
+            shop, TEAM, order_id(number), CHANNEL, actor="test", now=utc_now()
+        )
     )
 
 
 async def cancel(shop: Shop, number: int) -> Order:
     return await stubbornly(
-        lambda: orders.cancel(shop, TEAM, order_id(number), now=utc_now())
+        lambda: orders.cancel(shop, TEAM, order_id(number), actor="test", now=utc_now())
     )
 
 
@@ -139,7 +147,12 @@ async def redeem(shop: Shop, number: int) -> None:
     with contextlib.suppress(NotFound):  # claimed before, here or elsewhere
         await stubbornly(
             lambda: credit.redeem(
-                shop.database, TEAM, coupon_id(number), now=utc_now(), guesses=1_000
+                shop.database,
+                TEAM,
+                coupon_id(number),
+                actor="test",
+                now=utc_now(),
+                guesses=1_000,
             )
         )
         say("redeemed", str(number))
@@ -175,6 +188,28 @@ async def one_order(shop: Shop) -> None:
     say("refund", str(order.credit_refund))
 
 
+async def follow_tickets(shop: Shop) -> None:
+    async with shop.database.transaction() as tx:
+        await tx.tasks.put(TICKETS, EVERYTHING, due=utc_now())
+
+
+async def filled_order(shop: Shop) -> None:
+    """From a coupon to a channel that costs less than the order allows."""
+    assert isinstance(shop.market, SharedMarket)
+    await redeem(shop, 0)
+    order = await create(shop, 0)
+    say("created", f"{order.credit_used} {order.lightning_invoice}")
+    pay(shop, order, on_chain=False)
+    order = await until(shop, 0, Status.CREATED, Status.FILLED)
+    ticket = checkout.open_ticket(shop, order)
+    shop.market.register(ticket)
+    shop.market.match(ticket, unused=LEFT)
+    await stubbornly(lambda: follow_tickets(shop))
+    await until(shop, 0, Status.FILLED)
+    credited = (await credit.balance(shop.database, TEAM)).credit
+    say("credit", str(credited))
+
+
 async def many_orders(shop: Shop) -> None:
     """Do what another shop on the same database does at the same moment."""
 
@@ -192,7 +227,11 @@ async def many_orders(shop: Shop) -> None:
     await asyncio.gather(*(one(number) for number in range(ORDERS)))
 
 
-STORIES = {"one order": one_order, "many orders": many_orders}
+STORIES = {
+    "one order": one_order,
+    "filled order": filled_order,
+    "many orders": many_orders,
+}
 
 
 async def tell(story: str, url: str, folder: Path) -> None:

@@ -104,6 +104,7 @@ async def test_machines_with_homes_of_their_own_never_give_two_lnds(
     assert not any(other.lnds() for other in others)
 
 
+@pytest.mark.long
 async def test_a_copy_of_a_home_is_refused_until_somebody_says_that_it_moved(
     one: Installation, others: list[Installation]
 ) -> None:
@@ -136,6 +137,7 @@ async def test_a_copy_of_a_home_is_refused_until_somebody_says_that_it_moved(
     assert not one.lnds()
 
 
+@pytest.mark.long
 async def test_a_home_in_two_containers_at_once_is_refused(
     one: Installation, tmp_path: Path
 ) -> None:
@@ -192,6 +194,7 @@ async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
     assert one.lnds() == dict.fromkeys([*nodes, *new], 1)
 
 
+@pytest.mark.long
 async def test_a_worker_that_slept_through_its_claims_writes_nothing(
     one: Installation,
 ) -> None:
@@ -220,6 +223,7 @@ async def test_a_worker_that_slept_through_its_claims_writes_nothing(
     assert set(crashes(one)) == {1}, "each end was seen once"
 
 
+@pytest.mark.long
 async def test_a_worker_that_joins_or_leaves_moves_its_share(
     one: Installation,
 ) -> None:

@@ -1,38 +1,37 @@
 """kill -9 at every fsync there is: what was said stays true, and the rest goes on."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from leyden.errors import Unauthorized
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.storage import schema
 from tests.crash import victim
-from tests.crash.conftest import EVERY_TASK, Said, run_victim
+from tests.crash.conftest import EVERY_TASK, Said, places, run_victim, some_or_all
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(300)]
 
 
-def kills(
-    story: str, folder: Path, *, migrated: bool = True
-) -> Iterator[tuple[str, Said]]:
-    """Run the story on a fresh database once for each fsync, and kill it there."""
-    for number in range(1, 200):
-        url = f"sqlite:///{folder}/{number}.db"
-        if migrated:
-            schema.migrate(url)
+def kills(story: str, urls: Iterator[str], every: int) -> Iterator[tuple[str, Said]]:
+    """Run the story on a fresh database once for each fsync, and kill it there.
+
+    The last time it comes to its end: what was said then has to stay true as well.
+    """
+    for number, url in zip(places(every), urls, strict=False):
         said = run_victim(story, url, kill_at_fsync=number)
+        yield url, said
         if not said.killed:
             assert number > 3, "the story has to reach the disk"
             return
-        yield url, said
-    raise AssertionError("the story does not end")
 
 
-async def test_a_key_that_was_shown_opens(tmp_path: Path) -> None:
+@some_or_all
+async def test_a_key_that_was_shown_opens(fresh: Iterator[str], every: int) -> None:
     survived = 0
-    for url, said in kills("keys", tmp_path):
+    for url, said in kills("keys", fresh, every):
         platform = await victim.opened(url)
         for text in said.of("key"):
             await accounts.authenticate(platform, text, now=platform.clock())
@@ -47,16 +46,19 @@ async def test_a_key_that_was_shown_opens(tmp_path: Path) -> None:
     assert survived > 0
 
 
-async def test_each_task_is_done_once(tmp_path: Path) -> None:
-    for url, said in kills("work", tmp_path):
+@some_or_all
+async def test_each_task_is_done_once(fresh: Iterator[str], every: int) -> None:
+    for url, said in kills("work", fresh, every):
         after = run_victim("work", url)
         assert not after.killed
         assert await victim.lines_left(url) == EVERY_TASK
         assert set(said.of("done")).isdisjoint(after.of("done"))
 
 
-def test_a_migration_is_done_whole_or_not_at_all(tmp_path: Path) -> None:
-    for url, _ in kills("migrate", tmp_path, migrated=False):
+@some_or_all
+def test_a_migration_is_done_whole_or_not_at_all(tmp_path: Path, every: int) -> None:
+    empty = (f"sqlite:///{tmp_path}/{number}.db" for number in itertools.count())
+    for url, _ in kills("migrate", empty, every):
         newest = schema.migrate(url)
         assert run_victim("migrate", url).of("migrated") == [newest]
         schema.check(url)

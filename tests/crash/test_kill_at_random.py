@@ -17,6 +17,11 @@ from tests.crash.test_replicas import begin, check_books
 _SEED = random.SystemRandom().randrange(2**32)
 
 
+@pytest.mark.parametrize(
+    "database_url",
+    ["sqlite", pytest.param("postgres", marks=pytest.mark.long)],
+    indirect=True,
+)
 def test_work_ends_whatever_is_killed(database_url: str) -> None:
     print(f"seed {_SEED}")  # noqa: T201  shown when the test fails
     chance = random.Random(_SEED)  # noqa: S311  no secret

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from leyden.domain.orders import Status
-from leyden.services import checkout, credit, orders
-from leyden.services.verify import verify
+from leyden.services.channels import checkout, credit, orders
+from leyden.services.operators.verify import verify
 from leyden.storage import schema
 from tests.crash import shop_victim
 from tests.crash.shop_victim import TEAM, WORTH, order_id

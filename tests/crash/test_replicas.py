@@ -13,9 +13,10 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
-from leyden.services.verify import verify
+from leyden.services.operators.verify import verify
 from tests.crash import shop_victim
 from tests.crash.shop_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
+from tests.crash.tails import check_events, tailing
 from tests.services.till import PRICE
 
 pytestmark = pytest.mark.timeout(400)
@@ -54,6 +55,17 @@ async def test_two_replicas_settle_the_same_orders_and_one_is_killed(
 ) -> None:
     print(f"seed {_SEED}")  # noqa: T201  shown when the test fails
     chance = random.Random(_SEED)  # noqa: S311  no secret
+    async with tailing(postgres_url, TEAM):
+        await settle_and_kill(postgres_url, tmp_path, begun, chance)
+    await check_books(postgres_url, tmp_path)
+
+
+async def settle_and_kill(
+    postgres_url: str,
+    tmp_path: Path,
+    begun: list["subprocess.Popen[bytes]"],
+    chance: random.Random,
+) -> None:
     steady = begin(postgres_url, tmp_path, tmp_path / "steady")
     begun.append(steady)
     for _ in range(2):
@@ -71,8 +83,8 @@ async def test_two_replicas_settle_the_same_orders_and_one_is_killed(
     begun.append(last)
     for replica in (steady, last):
         sighed = tmp_path / "sighed"
-        assert replica.wait(200) == 0, sighed.read_text()[-3000:]
-    await check_books(postgres_url, tmp_path)
+        ended = await asyncio.to_thread(replica.wait, 200)
+        assert ended == 0, sighed.read_text()[-3000:]
 
 
 async def test_connections_that_are_cut_lose_nothing(
@@ -112,4 +124,5 @@ async def check_books(url: str, folder: Path) -> None:
     assert held == PRICE * list(statuses.values()).count(Status.CREATED)
     come_in = -sums[ledger.RECEIVED] + COUPONS * WORTH
     assert sums.get(ledger.credit(TEAM), 0) == come_in - held
+    await check_events(shop.database, TEAM)
     await shop.database.close()

@@ -11,13 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from leyden.domain.times import utc_now
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage import schema
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Lane, Work, Worker
+from leyden.tasks import Queue, Work, Worker
 
 KEYS = 2
 TASKS = 4
@@ -83,8 +83,8 @@ async def work(url: str) -> None:
             await tx.tasks.put("leave a line", key, due=now)
         say("put", key)
     # A second: nobody gives back the leases of the dead.
-    lane = Lane(kind="leave a line", run=leave_a_line, lease=timedelta(seconds=1))
-    worker = asyncio.create_task(Worker(database, [lane], clock=utc_now).run())
+    queue = Queue(kind="leave a line", run=leave_a_line, lease=timedelta(seconds=1))
+    worker = asyncio.create_task(Worker(database, [queue], clock=utc_now).run())
     far = utc_now() + timedelta(days=1)
     while await database.reader.tasks.next_due("leave a line", now=far) is not None:
         await asyncio.sleep(0.005)

@@ -9,19 +9,21 @@ await bazaar.close()
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from leyden import processes, values
-from leyden.devnet import access, network, overview, trader, trading, wallet
+from leyden.devnet import access, network, overview, tickets, trader, trading, wallet
 from leyden.devnet.auction import Auction
 from leyden.devnet.auctioneer import EVERY_S
 from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.network import Network
 from leyden.devnet.places import AuctionPorts
 from leyden.errors import LeydenError
+from leyden.market.ticket_text import ref_of
 from tests.devnet.conftest import built, some_ports
 from tests.ports import free_ports
 
@@ -77,7 +79,7 @@ class Bazaar:
 
     async def offer(self, sats: int) -> str:
         """Let the provider make a ticket."""
-        async with trader.opened(self.access.pools["provider"]) as provider:
+        async with trader.connect(self.access.pools["provider"]) as provider:
             account = next(each for each in await provider.accounts() if each.alive)
             return await provider.offer(account, sats, rate_fixed=RATE, blocks=LEASE)
 
@@ -123,36 +125,83 @@ class Bazaar:
 
     async def sold(self, sats: int) -> list[dict[str, Any]]:
         """Give the provider's leases of this size."""
-        async with trader.opened(self.access.pools["provider"]) as provider:
+        async with trader.connect(self.access.pools["provider"]) as provider:
             return [
                 each
                 for each in await provider.leases()
                 if each["channel_amt_sat"] == str(sats)
             ]
 
+    async def has_ticket(self, ticket: str, pool: str, state: str) -> None:
+        """Wait until one of the poolds has the ticket in this state."""
+
+        async def there() -> bool:
+            return any(
+                (each["pool"], each["id"], each["state"])
+                == (pool, ref_of(ticket), state)
+                for each in await tickets.list_tickets(self.access)
+            )
+
+        await self.until(f"the ticket is {state} at {pool}", there)
+
+    async def has_order(self, pool: str, sats: int) -> None:
+        """Wait until one of the poolds has stored a bid for so much."""
+
+        async def there() -> bool:
+            async with trader.connect(self.access.pools[pool]) as stored:
+                bids = (await stored.orders())["bids"]
+            return any(each["details"]["amt"] == str(sats) for each in bids)
+
+        await self.until(f"{pool} has a bid for {sats} sat", there)
+
+    @contextmanager
+    def frozen(self, name: str) -> Iterator[None]:
+        """Let a daemon answer nobody for a while; it may be killed meanwhile."""
+        found = self._holder(name)
+        assert found is not None, f"{name} does not run"
+        processes.signal(found, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            processes.signal(found, signal.SIGCONT)
+
     async def kill(self, *names: str) -> None:
-        """End daemons as a power cut would, all at once."""
+        """End daemons as a power cut would, all at once.
+
+        A poold ends itself when its lnd does. Until then it answers as if it were well,
+        and the market looks open: who went on at that moment told something to a poold
+        that was about to end.
+        """
         killed = []
+        pools = self.access.pools.items()
+        beside = [name for name, at in pools if at.lnd in names and name not in names]
+        followers = [self._holder(name) for name in beside]
         for name in names:
-            found = processes.holder(claim(access.folder(self.home) / name))
+            found = self._holder(name)
             assert found is not None, f"{name} does not run"
             killed.append(found)
         for found in killed:
             processes.signal(found, signal.SIGKILL)
-        for found in killed:
-            await processes.exited(found)
+        async with asyncio.timeout(_WITHIN_S):
+            for found in (*killed, *filter(None, followers)):
+                await processes.exited(found)
+
+    def _holder(self, name: str) -> processes.Identity | None:
+        return processes.holder(claim(access.folder(self.home) / name))
 
     async def until(self, what: str, holds: Callable[[], Awaitable[bool]]) -> None:
         """Wait for something; those who are away for a moment may be."""
+        away: LeydenError | None = None
         try:
             async with asyncio.timeout(_WITHIN_S):
                 while True:
                     try:
                         if await holds():
                             return
-                    except LeydenError:
-                        pass
+                        away = None
+                    except LeydenError as error:
+                        away = error
                     await asyncio.sleep(0.1)
         except TimeoutError:
             told = await overview.status(self.home)
-            raise AssertionError(f"never: {what}\n{told}") from None
+            raise AssertionError(f"never: {what} ({away})\n{told}") from None

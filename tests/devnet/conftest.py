@@ -56,7 +56,9 @@ class Place:
 
 
 @pytest.fixture
-async def place_(tmp_path: Path, programs: Mapping[str, Path]) -> AsyncIterator[Place]:
+async def place_(
+    memory_path: Path, programs: Mapping[str, Path]
+) -> AsyncIterator[Place]:
     """A home whose daemons end with the test."""
-    yield Place(tmp_path, programs)
-    await stop(tmp_path)
+    yield Place(memory_path, programs)
+    await stop(memory_path)

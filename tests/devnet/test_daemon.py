@@ -44,10 +44,10 @@ class Lighthouse:
         # As btcd does, which mends its chain under another configuration.
         configured(self.folder, [("colour", "none")])
 
-    async def serving(self) -> bool:
+    async def is_ready(self) -> bool:
         return (self.folder / "lit").exists()
 
-    async def settle(self) -> None:
+    async def after_start(self) -> None:
         self.settled += 1
 
     @property

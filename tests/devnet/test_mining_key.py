@@ -21,9 +21,9 @@ HALF = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
 
 def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "mining.key"
-    made = MiningKey.kept_in(path)
+    made = MiningKey.load_or_create(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert MiningKey.kept_in(path).program == made.program
+    assert MiningKey.load_or_create(path).witness_program == made.witness_program
     assert [each.name for each in tmp_path.iterdir()] == ["mining.key"]
 
 
@@ -32,18 +32,18 @@ def test_a_spoilt_file_is_told_and_not_overwritten(tmp_path: Path, text: str) ->
     path = tmp_path / "mining.key"
     path.write_text(text)
     with pytest.raises(SetupError, match="holds no key"):
-        MiningKey.kept_in(path)
+        MiningKey.load_or_create(path)
     assert path.read_text() == text
 
 
 def test_its_address_pays_to_its_script(tmp_path: Path) -> None:
-    key = MiningKey.kept_in(tmp_path / "mining.key")
+    key = MiningKey.load_or_create(tmp_path / "mining.key")
     for chain in ("simnet", "regtest"):
         assert output_script(chain, key.address(chain)) == key.output_script
 
 
 def test_its_signatures_are_the_ones_that_nodes_relay(tmp_path: Path) -> None:
-    key = MiningKey.kept_in(tmp_path / "mining.key")
+    key = MiningKey.load_or_create(tmp_path / "mining.key")
     for number in range(40):
         digest = hashlib.sha256(bytes([number])).digest()
         signature, kind = key.sign(digest)[:-1], key.sign(digest)[-1]
@@ -58,7 +58,7 @@ def test_its_signatures_are_the_ones_that_nodes_relay(tmp_path: Path) -> None:
 def test_a_fee_is_counted_by_no_less_than_the_transaction_is(
     tmp_path: Path, coins: int
 ) -> None:
-    key = MiningKey.kept_in(tmp_path / "mining.key")
+    key = MiningKey.load_or_create(tmp_path / "mining.key")
     owned = [Coin(f"{number:064x}", number, 5_000) for number in range(coins)]
     outputs = [Output(1_000, key.output_script)] * 2
     whole = spend(owned, outputs, key)

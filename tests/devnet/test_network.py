@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, hands
+from leyden.devnet import access, actions
 from leyden.devnet.btcd import FIRST_BLOCKS
 from leyden.devnet.chain import connected
 from leyden.devnet.network import stop
@@ -40,7 +40,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
         "treasury is up",
         f"the treasury has {TREASURY} sat",
     ]
-    status = await hands.status(home)
+    status = await actions.status(home)
     assert status["height"] == FIRST_BLOCKS + 6
     [treasury] = status["lnds"]
     assert treasury == {
@@ -61,12 +61,12 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
 
     # Everything is killed the moment after coins were paid and blocks were mined.
     async with opened(access.load(home).lnds["treasury"]) as wallet:
-        await hands.fund(home, await wallet.address(), HARBOUR_DUES, confirmations=1)
-    height = await hands.mine(home, 3)
+        await actions.fund(home, await wallet.address(), HARBOUR_DUES, confirmations=1)
+    height = await actions.mine(home, 3)
     assert height == FIRST_BLOCKS + 10
     await _kill_all(home)
     await place_.network().start()
-    status = await hands.status(home)
+    status = await actions.status(home)
     assert status["height"] == height
     assert status["lnds"][0]["balance_sats"] == TREASURY + HARBOUR_DUES
 
@@ -77,18 +77,18 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     for file in (access.folder(home) / "btcd/data").rglob("CURRENT"):
         file.write_bytes(b"walrus")
     await place_.network().start()
-    assert (await hands.status(home))["height"] == height
+    assert (await actions.status(home))["height"] == height
 
     # An old chain gets a fresh block, for lnd waits for one.
     await place_.network(fresh_s=-3600.0).start()
-    assert (await hands.status(home))["height"] == height + 1
+    assert (await actions.status(home))["height"] == height + 1
 
     # Down leaves nothing running, and tells so the second time.
     left = _running(home)
     assert await stop(home)
     assert not any(processes.alive(identity) for identity in left)
     assert not await stop(home)
-    assert (await hands.status(home))["height"] is None
+    assert (await actions.status(home))["height"] is None
 
 
 async def test_daemons_that_die_are_started_again_while_supervised(
@@ -99,11 +99,11 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     keeping = asyncio.create_task(network.supervise())
     home = place_.home
     before = _running(home)
-    await hands.mine(home, 2)
+    await actions.mine(home, 2)
     await _kill_all(home)
 
     async def back() -> bool:
-        status = await hands.status(home)
+        status = await actions.status(home)
         synced: bool = status["lnds"][0]["synced"]
         return synced and status["height"] == FIRST_BLOCKS + 8
 
@@ -113,11 +113,11 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     assert not set(after) & set(before)
 
     # What someone else mined is kept by whoever supervises.
-    kept = hands.journal(home).read_text().count("\n")
+    kept = actions.journal(home).read_text().count("\n")
     async with asyncio.timeout(60):
         async with connected(access.load(home).btcd) as chain:
             await chain.mine(1)
-        while hands.journal(home).read_text().count("\n") != kept + 1:
+        while actions.journal(home).read_text().count("\n") != kept + 1:
             await asyncio.sleep(0.05)
 
     # Ending the supervision ends no daemon.
@@ -126,6 +126,7 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     assert _running(home) == after
 
 
+@pytest.mark.long
 async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
     home = place_.home
     await place_.network().start()
@@ -138,10 +139,10 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
     async with opened(access.load(home).lnds["treasury"]) as wallet:
         address = await wallet.address()
     await asyncio.gather(
-        *(hands.fund(home, address, 50_000, confirmations=0) for _ in range(5))
+        *(actions.fund(home, address, 50_000, confirmations=0) for _ in range(5))
     )
     large = 150 * 100_000_000  # more than one block pays
-    await hands.fund(home, address, large, confirmations=1)
+    await actions.fund(home, address, large, confirmations=1)
     expected = TREASURY + 300_000 + 250_000 + large
 
     async def all_there() -> bool:
@@ -150,13 +151,14 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
 
     await _until(all_there)
     with pytest.raises(Malformed, match="is no address of simnet"):
-        await hands.fund(home, "bc1qharbour", 1000, confirmations=0)
+        await actions.fund(home, "bc1qharbour", 1000, confirmations=0)
     with pytest.raises(Malformed, match="amount: must be from"):
-        await hands.fund(home, address, 999, confirmations=0)
+        await actions.fund(home, address, 999, confirmations=0)
     with pytest.raises(Malformed, match="blocks: must be from"):
-        await hands.mine(home, 0)
+        await actions.mine(home, 0)
 
 
+@pytest.mark.long
 async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
     place_: Place,
 ) -> None:

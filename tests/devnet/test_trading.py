@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from leyden.cli.dev import dev
 from leyden.devnet import access, overview, trading
-from leyden.devnet.places import AuctionPorts, Ports, access_of
-from leyden.devnet.stock import lacking_leases
+from leyden.devnet.places import AuctionPorts, Ports, access_for
+from leyden.devnet.stock import missing_leases
 from leyden.domain.pricing import LEASES
 from leyden.errors import Away, SetupError
 
@@ -18,7 +18,7 @@ PORTS = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
 
 def a_home(folder: Path, ports: Ports = PORTS) -> Path:
     access.folder(folder).mkdir(parents=True)
-    access.save(folder, access_of(folder, "simnet", ports))
+    access.save(folder, access_for(folder, "simnet", ports))
     return folder
 
 
@@ -53,8 +53,8 @@ def test_leases_that_are_nearly_sold_out_are_asked_for_again() -> None:
     plenty = [
         {"side": "ask", "duration": blocks, "sats": 90_000_000} for blocks in LEASES
     ]
-    assert lacking_leases(plenty) == []
+    assert missing_leases(plenty) == []
     few = {"side": "ask", "duration": LEASES[0], "sats": 16_000_000}
     wish = {"side": "bid", "duration": LEASES[0], "sats": 90_000_000}
-    assert lacking_leases([*plenty[1:], few, wish]) == [LEASES[0]]
-    assert lacking_leases([]) == list(LEASES)
+    assert missing_leases([*plenty[1:], few, wish]) == [LEASES[0]]
+    assert missing_leases([]) == list(LEASES)

@@ -1,3 +1,4 @@
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from leyden.domain.accounts import (
     ApiKey,
+    Principal,
     Scope,
     check_email,
     check_name,
@@ -68,6 +70,31 @@ def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
     assert a_key(expires=NOON + second).is_live(NOON)
     assert not a_key(expires=NOON).is_live(NOON)
     assert not a_key(revoked=NOON).is_live(NOON)
+
+
+def test_whoever_acts_for_a_key_acts_until_its_end() -> None:
+    key = Principal("harbour", "5b0c", frozenset(Scope), until=NOON)
+    assert not key.has_ended(NOON - timedelta(microseconds=1))
+    assert key.has_ended(NOON)
+    assert not Principal("harbour", "5b0c", frozenset(Scope), until=None).has_ended(
+        NOON
+    )
+    assert key.actor == "key:5b0c"
+
+
+def test_ids_are_random_uuids() -> None:
+    first, second = new_id(), new_id()
+    assert first != second
+    assert uuid.UUID(first).version == 4
+    assert str(uuid.UUID(first)) == first
+
+
+def test_the_longest_name_and_address_are_taken() -> None:
+    assert check_name("x" * 50, what="name") == "x" * 50
+    longest = "a" * 250 + "@b.c"
+    assert check_email(longest) == longest
+    with pytest.raises(Malformed, match=r"^email: "):
+        check_email("\u0130" + longest[1:])  # which is two letters in lower case
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

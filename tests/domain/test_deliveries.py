@@ -75,6 +75,43 @@ def test_a_retry_stays_within_a_tenth_of_its_time(
     assert abs(wait(answer, attempt=attempt, luck=luck) - planned) <= planned * 0.1001
 
 
+def test_a_retry_is_a_tenth_earlier_or_later_at_the_most() -> None:
+    away = Answer(error="reset")
+    assert [wait(away, attempt=2, luck=luck) for luck in (0, 0.5, 1)] == [27, 30, 33]
+
+
+@pytest.mark.parametrize(
+    ("answer", "attempt", "then"),
+    [
+        (Answer(status=200), 1, Verdict(state=State.DELIVERED, due=NOON)),
+        (
+            Answer(status=410),
+            1,
+            Verdict(state=State.FAILED, due=NOON, pause=Pause.GONE),
+        ),
+        (Answer(status=500), 10, Verdict(state=State.FAILED, due=NOON)),
+        (
+            Answer(status=422),
+            1,
+            Verdict(
+                state=State.PENDING, due=NOON + timedelta(seconds=5), overtakable=True
+            ),
+        ),
+    ],
+)
+def test_what_follows_from_an_answer(
+    answer: Answer, attempt: int, then: Verdict
+) -> None:
+    assert verdict(answer, attempt=attempt) == then
+
+
+def test_the_last_attempt_of_a_tired_receiver_pauses_it_too() -> None:
+    last = verdict(
+        Answer(status=500), attempt=10, failing_since=NOON - timedelta(days=5)
+    )
+    assert last == Verdict(state=State.FAILED, due=NOON, pause=Pause.FAILING)
+
+
 def test_a_receiver_that_is_gone_is_not_called_again() -> None:
     gone = verdict(Answer(status=410))
     assert gone.state is State.FAILED
@@ -85,8 +122,12 @@ def test_a_receiver_that_is_gone_is_not_called_again() -> None:
 def test_retry_after_is_honoured_in_seconds_and_as_a_date(status: int) -> None:
     assert wait(Answer(status=status, retry_after="77")) == 77
     assert wait(Answer(status=status, retry_after="1")) == 5, "never sooner than ours"
-    date = "Sat, 14 Mar 2026 12:03:00 GMT"
-    assert wait(Answer(status=status, retry_after=date)) == 180
+    assert wait(Answer(status=status, retry_after=" 77 ")) == 77
+    for zone in ("GMT", "-0000"):  # the latter is of no zone, and so of ours
+        date = f"Sat, 14 Mar 2026 12:03:00 {zone}"
+        assert wait(Answer(status=status, retry_after=date)) == 180
+    far = "Mon, 16 Mar 2026 12:00:00 GMT"
+    assert wait(Answer(status=status, retry_after=far)) == 86_400
     assert wait(Answer(status=status, retry_after="9" * 400)) == 86_400
 
 
@@ -100,7 +141,8 @@ def test_a_nonsensical_retry_after_breaks_nothing(nonsense: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "nonsense", ["soon", "-5", "1.5", "Sat, 99 Mar 2026", "Wed, 1 Jan 0001 00:00:00"]
+    "nonsense",
+    ["soon", "-5", "²", "1.5", "Sat, 99 Mar 2026", "Wed, 1 Jan 0001 00:00:00"],
 )
 def test_retry_after_nonsense_asks_for_nothing(nonsense: str) -> None:
     assert wait(Answer(status=429, retry_after=nonsense)) == 5
@@ -133,6 +175,8 @@ def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Waiting
         ([waiting(1, 60, overtakable=True), waiting(2, 0)], 2),
         ([waiting(1, -1, overtakable=True), waiting(2, 0)], 1),
         ([waiting(1, 60, overtakable=True), waiting(2, 90)], 1),
+        ([waiting(1, 60, overtakable=True), waiting(2, 60)], 1),
+        ([waiting(1, 0, overtakable=True), waiting(2, -5)], 1),
         ([waiting(1, 90, overtakable=True), waiting(2, 60), waiting(3, 0)], 2),
         (
             [

@@ -38,3 +38,21 @@ def test_the_hint_opens_nothing() -> None:
 def test_less_than_256_bits_make_no_key() -> None:
     with pytest.raises(ValueError, match="32 random bytes"):
         write_key(b"short")
+
+
+def test_keys_that_are_out_there_are_keys_for_ever() -> None:
+    """Whoever writes and recognises them in another way alike locks them all out."""
+    for secret, key in (
+        (bytes(32), f"{PREFIX}{'0' * 43}2CZclj"),
+        (bytes(range(32)), "leyden_003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf1Yo7hP"),
+        (b"\xff" * 32, "leyden_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp13sRzl1"),
+    ):
+        assert write_key(secret) == key
+        assert is_key(key)
+    assert hint(write_key(bytes(range(32)))) == "leyden_003a"
+
+
+def test_what_begins_otherwise_or_is_not_ascii_is_no_key_however_it_adds_up() -> None:
+    key = write_key(bytes(range(32)))
+    assert not is_key("Leyden_" + key.removeprefix(PREFIX))
+    assert not is_key(f"{PREFIX}{'é' * 43}1gDy0Q")

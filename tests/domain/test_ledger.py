@@ -1,12 +1,13 @@
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.domain import ledger
-from leyden.domain.ledger import Entry, What
+from leyden.domain.ledger import Entry, Reason
 from leyden.domain.units import Sats
 
 SUMS = st.integers(0, 10**9)
@@ -44,12 +45,12 @@ def test_where_money_may_come_from(place: str, may: bool) -> None:  # noqa: FBT0
 
 @given(sats=SUMS, outstanding=SUMS)
 def test_what_is_owed_to_us_is_paid_before_credit(sats: int, outstanding: int) -> None:
-    entries = ledger.given(
+    entries = ledger.payment_entries(
         sats,
         organization_id="harbour",
         outstanding=outstanding,
         source="received",
-        what=What.LATE,
+        what=Reason.LATE,
         key="chain:ab:0#1",
     )
     sums = balances(entries)
@@ -57,8 +58,32 @@ def test_what_is_owed_to_us_is_paid_before_credit(sats: int, outstanding: int) -
     assert sums["received"] == -sats
     assert sums["receivable:harbour"] == min(sats, outstanding)
     assert sums["credit:harbour"] == max(sats - outstanding, 0)
-    assert ledger.credited(entries) == sums["credit:harbour"]
+    assert ledger.credit_total(entries) == sums["credit:harbour"]
     assert len({entry.key for entry in entries}) == len(entries)
+
+
+def test_a_payment_is_booked_in_parts_that_are_told_apart() -> None:
+    booked = partial(
+        Entry,
+        what=Reason.LATE,
+        source="received",
+        organization_id="harbour",
+        order_id="5b0cFO",
+    )
+    assert ledger.payment_entries(
+        100,
+        organization_id="harbour",
+        outstanding=30,
+        source="received",
+        what=Reason.LATE,
+        key="chain:ab:0#1",
+        order_id="5b0cFO",
+    ) == [
+        booked(
+            key="chain:ab:0#1:receivable", target="receivable:harbour", sats=Sats(30)
+        ),
+        booked(key="chain:ab:0#1:credit", target="credit:harbour", sats=Sats(70)),
+    ]
 
 
 @given(sats=st.integers(1, 10**9), outstanding=SUMS)
@@ -67,7 +92,7 @@ def test_what_is_granted_repays_a_debt_under_its_one_key(
 ) -> None:
     coupon = Entry(
         key="coupon:5b0cFC",
-        what=What.COUPON,
+        what=Reason.COUPON,
         source=ledger.PROMO,
         target=ledger.credit("harbour"),
         sats=Sats(sats),
@@ -75,7 +100,7 @@ def test_what_is_granted_repays_a_debt_under_its_one_key(
         actor="operator:alice",
         note="for the storm",
     )
-    entries = ledger.granted(coupon, outstanding=outstanding)
+    entries = ledger.grant_entries(coupon, outstanding=outstanding)
     sums = balances(entries)
     assert sums["promo"] == -sats
     assert sums["receivable:harbour"] == min(sats, outstanding)
@@ -87,10 +112,26 @@ def test_what_is_granted_repays_a_debt_under_its_one_key(
     }
 
 
+def test_a_grant_has_two_keys_at_the_most() -> None:
+    assert tuple(ledger.parts("coupon:1")) == ("coupon:1", "rest of coupon:1")
+
+
+def test_what_is_granted_is_somebodys() -> None:
+    nobodys = Entry(
+        key="coupon:1",
+        what=Reason.COUPON,
+        source=ledger.PROMO,
+        target=ledger.credit("harbour"),
+        sats=Sats(1),
+    )
+    with pytest.raises(ValueError, match="somebody's"):
+        ledger.grant_entries(nobodys, outstanding=0)
+
+
 @given(sats=SUMS, available=SUMS)
 def test_a_spent_credit_becomes_a_receivable(sats: int, available: int) -> None:
     sums = balances(
-        ledger.taken_back(
+        ledger.reversal_entries(
             sats,
             organization_id="harbour",
             available=available,
@@ -102,6 +143,23 @@ def test_a_spent_credit_becomes_a_receivable(sats: int, available: int) -> None:
     assert sums["received"] == sats
     assert sums["credit:harbour"] == -min(sats, available)
     assert sums["receivable:harbour"] == -max(sats - available, 0)
+
+
+def test_a_reversal_is_booked_in_parts_that_are_told_apart() -> None:
+    booked = partial(
+        Entry,
+        what=Reason.REVERSED,
+        target="received",
+        organization_id="harbour",
+        order_id="5b0cFO",
+    )
+    key = "chain:ab:0#1:reversed"
+    assert ledger.reversal_entries(
+        100, organization_id="harbour", available=30, key=key, order_id="5b0cFO"
+    ) == [
+        booked(key=f"{key}:credit", source="credit:harbour", sats=Sats(30)),
+        booked(key=f"{key}:receivable", source="receivable:harbour", sats=Sats(70)),
+    ]
 
 
 @given(holds=SUMS, held_htlc=SUMS, charged=SUMS, owes=SUMS, outstanding=SUMS)
@@ -127,3 +185,60 @@ def test_an_ended_order_holds_nothing(
     assert sums["receivable:harbour"] <= outstanding
     if sums["credit:harbour"]:
         assert sums["receivable:harbour"] == outstanding
+
+
+def test_a_release_is_booked_in_parts_that_are_told_apart() -> None:
+    booked = partial(
+        Entry,
+        source="held:5b0cFO",
+        organization_id="harbour",
+        order_id="5b0cFO",
+    )
+    assert ledger.release(
+        order_id="5b0cFO",
+        organization_id="harbour",
+        holds=100,
+        held_htlc=10,
+        charged=20,
+        owes=20,
+        outstanding=30,
+        key="cancelled:5b0cFO",
+    ) == [
+        booked(
+            key="cancelled:5b0cFO:promised",
+            what=Reason.HANDED_BACK,
+            target="promised",
+            sats=Sats(10),
+        ),
+        booked(
+            key="cancelled:5b0cFO:owed",
+            what=Reason.RELEASED,
+            target="owed:harbour",
+            sats=Sats(20),
+        ),
+        booked(
+            key="cancelled:5b0cFO:receivable",
+            what=Reason.RELEASED,
+            target="receivable:harbour",
+            sats=Sats(30),
+        ),
+        booked(
+            key="cancelled:5b0cFO:credit",
+            what=Reason.RELEASED,
+            target="credit:harbour",
+            sats=Sats(40),
+        ),
+    ]
+
+
+def test_only_credit_adds_to_credit() -> None:
+    entries = ledger.payment_entries(
+        100,
+        organization_id="harbour",
+        outstanding=30,
+        source="received",
+        what=Reason.LATE,
+        key="chain:ab:0#1",
+    )
+    assert ledger.credit_total(entries) == 70
+    assert ledger.credit_total([]) == 0

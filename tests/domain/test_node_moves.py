@@ -5,8 +5,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.node_moves import KEPT, LONGEST_PAUSE, MOVES, Step, command, plan
-from leyden.domain.nodes import Action, Node, Seen, Status, Wanted, check_name
+from leyden.domain.node_moves import (
+    KEPT,
+    LONGEST_PAUSE,
+    MOVES,
+    Step,
+    apply_command,
+    give_up,
+    is_restorable,
+    plan,
+)
+from leyden.domain.nodes import (
+    Action,
+    DesiredState,
+    Node,
+    ObservedEvent,
+    Status,
+    check_name,
+)
 from leyden.errors import Malformed, NotAllowed
 from leyden.values import replace
 from tests.domain.nodes import NOON, a_node
@@ -34,12 +50,12 @@ def test_the_states_are_the_ones_the_api_shows() -> None:
 def test_every_command_is_in_the_table_or_refused(
     status: Status, action: Action
 ) -> None:
-    node = a_node(status, process="lnd 1", launched=1)
+    node = a_node(status, process="lnd 1", launched_revision=1)
     if (status, action) in MOVES:
-        assert command(node, action, now=NOON).status is MOVES[status, action]
+        assert apply_command(node, action, now=NOON).status is MOVES[status, action]
     else:
         with pytest.raises(NotAllowed, match=f"a node that is {status} cannot be "):
-            command(node, action, now=NOON)
+            apply_command(node, action, now=NOON)
 
 
 @pytest.mark.parametrize(
@@ -72,48 +88,72 @@ def test_what_may_be_asked_of_a_node_in_which_state(
 
 
 def test_a_stopped_node_that_should_be_stopped_is_not_stopped_again() -> None:
-    node = a_node(Status.STOPPED, wanted=Wanted.STOPPED)
+    node = a_node(Status.STOPPED, wanted=DesiredState.STOPPED)
     with pytest.raises(NotAllowed, match="a node that is stopped cannot be stopped"):
-        command(node, Action.STOP, now=NOON)
+        apply_command(node, Action.STOP, now=NOON)
 
 
 def test_a_node_that_keeps_crashing_can_be_given_rest() -> None:
     node = a_node(Status.STOPPED, crashes=4, due=NOON + timedelta(seconds=8))
-    rested = command(node, Action.STOP, now=NOON)
+    rested = apply_command(node, Action.STOP, now=NOON)
     assert rested.status is Status.STOPPED
     assert plan(rested, NOON + timedelta(days=1)) is Step.NOTHING
 
 
 def test_a_node_without_a_process_is_stopped_at_once() -> None:
     node = a_node(Status.PROVISIONING)
-    assert command(node, Action.STOP, now=NOON).status is Status.STOPPED
+    assert apply_command(node, Action.STOP, now=NOON).status is Status.STOPPED
 
 
 def test_asking_begins_anew_without_a_pause() -> None:
     node = a_node(Status.FAILED, crashes=9, due=NOON + timedelta(minutes=5))
-    started = command(node, Action.START, now=NOON)
+    started = apply_command(node, Action.START, now=NOON)
     assert (started.crashes, started.due) == (0, NOON)
     assert plan(started, NOON) is Step.START
 
 
+def test_a_command_changes_what_it_is_about_and_nothing_else() -> None:
+    later = NOON + timedelta(hours=1)
+    crashed = {"process": "lnd 1", "launched_revision": 1, "crashes": 2}
+    node = a_node(Status.RUNNING, revision=1, **crashed)
+    kept = a_node(Status.RUNNING, revision=1, **crashed | {"crashes": 0}, due=later)
+    for action, changes in (
+        (Action.STOP, {"status": Status.STOPPING, "wanted": DesiredState.STOPPED}),
+        (Action.RESTART, {"status": Status.RESTARTING, "revision": 2}),
+        (Action.UPDATE, {"status": Status.UPDATING, "revision": 2}),
+        (Action.SETTINGS, {"status": Status.RESTARTING, "revision": 2}),
+    ):
+        asked = apply_command(node, action, now=later)
+        assert asked == replace(kept, **changes), action
+    assert apply_command(
+        node, Action.DELETE, now=NOON, kept=timedelta(hours=1)
+    ) == replace(kept, status=Status.DELETING, wanted=DesiredState.DELETED)
+    assert apply_command(a_node(Status.FAILED), Action.START, now=later) == replace(
+        a_node(Status.FAILED),
+        status=MOVES[Status.FAILED, Action.START],
+        wanted=DesiredState.RUNNING,
+        due=later,
+    )
+
+
 @pytest.mark.parametrize("action", [Action.RESTART, Action.UPDATE, Action.SETTINGS])
 def test_what_needs_another_lnd_ends_the_one_that_runs(action: Action) -> None:
-    node = a_node(Status.RUNNING, process="lnd 1", launched=1)
-    asked = command(node, action, now=NOON)
+    node = a_node(Status.RUNNING, process="lnd 1", launched_revision=1)
+    asked = apply_command(node, action, now=NOON)
     assert plan(asked, NOON) is Step.STOP
-    assert asked.wanted is Wanted.RUNNING
+    assert asked.wanted is DesiredState.RUNNING
 
 
 def test_a_stopped_node_stays_stopped_when_it_is_updated_or_set() -> None:
-    node = a_node(Status.STOPPED, wanted=Wanted.STOPPED)
+    node = a_node(Status.STOPPED, wanted=DesiredState.STOPPED)
     for action in (Action.UPDATE, Action.SETTINGS):
-        asked = command(node, action, now=NOON)
+        asked = apply_command(node, action, now=NOON)
         assert asked.status is Status.STOPPED
         assert plan(asked, NOON) is Step.NOTHING
 
 
 def test_deleting_keeps_the_data_for_seven_days() -> None:
-    node = command(a_node(Status.STOPPED), Action.DELETE, now=NOON)
+    node = apply_command(a_node(Status.STOPPED), Action.DELETE, now=NOON)
     assert timedelta(days=7) == KEPT
     assert plan(node, NOON + KEPT - timedelta(seconds=1)) is Step.WAIT
     assert plan(node, NOON + KEPT) is Step.REMOVE
@@ -122,25 +162,25 @@ def test_deleting_keeps_the_data_for_seven_days() -> None:
 @pytest.mark.parametrize(
     ("wanted", "process", "launched", "due_in_s", "step"),
     [
-        (Wanted.RUNNING, "", 0, 0, Step.START),
-        (Wanted.RUNNING, "", 0, 5, Step.WAIT),
-        (Wanted.RUNNING, "lnd 1", 2, 0, Step.NOTHING),
-        (Wanted.RUNNING, "lnd 1", 2, 5, Step.NOTHING),
-        (Wanted.RUNNING, "lnd 1", 1, 0, Step.STOP),
-        (Wanted.STOPPED, "", 0, 0, Step.NOTHING),
-        (Wanted.STOPPED, "lnd 1", 2, 0, Step.STOP),
-        (Wanted.DELETED, "lnd 1", 2, 5, Step.STOP),
-        (Wanted.DELETED, "", 0, 5, Step.WAIT),
-        (Wanted.DELETED, "", 0, 0, Step.REMOVE),
+        (DesiredState.RUNNING, "", 0, 0, Step.START),
+        (DesiredState.RUNNING, "", 0, 5, Step.WAIT),
+        (DesiredState.RUNNING, "lnd 1", 2, 0, Step.NOTHING),
+        (DesiredState.RUNNING, "lnd 1", 2, 5, Step.NOTHING),
+        (DesiredState.RUNNING, "lnd 1", 1, 0, Step.STOP),
+        (DesiredState.STOPPED, "", 0, 0, Step.NOTHING),
+        (DesiredState.STOPPED, "lnd 1", 2, 0, Step.STOP),
+        (DesiredState.DELETED, "lnd 1", 2, 5, Step.STOP),
+        (DesiredState.DELETED, "", 0, 5, Step.WAIT),
+        (DesiredState.DELETED, "", 0, 0, Step.REMOVE),
     ],
 )
 def test_the_difference_between_wanted_and_present_says_what_to_do(
-    wanted: Wanted, process: str, launched: int, due_in_s: int, step: Step
+    wanted: DesiredState, process: str, launched: int, due_in_s: int, step: Step
 ) -> None:
     node = a_node(
         wanted=wanted,
         process=process,
-        launched=launched,
+        launched_revision=launched,
         revision=2,
         due=NOON + timedelta(seconds=due_in_s),
     )
@@ -154,28 +194,48 @@ def test_a_clock_that_was_set_back_delays_nobody_for_long() -> None:
     assert plan(node, NOON + timedelta(seconds=1) - LONGEST_PAUSE) is Step.WAIT
 
 
-def test_nothing_leaves_deleting() -> None:
-    assert {cause for status, cause in MOVES if status is Status.DELETING} == set()
+def test_nothing_leaves_deleting_but_to_be_restored() -> None:
+    left = {cause for status, cause in MOVES if status is Status.DELETING}
+    assert left == {Action.RESTORE}
+    into = {status for status, cause in MOVES if cause is Action.RESTORE}
+    assert into == {Status.DELETING}
+
+
+def test_a_deleted_node_is_restorable_until_its_data_is_due() -> None:
+    node = replace(a_node(Status.RUNNING), process="lnd 1", launched_revision=1)
+    assert not is_restorable(node, NOON)
+    deleted = apply_command(node, Action.DELETE, now=NOON)
+    assert is_restorable(deleted, NOON)
+    ended = replace(deleted, process="")
+    last = deleted.due - timedelta(seconds=1)
+    assert is_restorable(ended, last)
+    assert not is_restorable(ended, deleted.due)
+    assert not is_restorable(give_up(ended), last)
+    assert give_up(ended).is_destroyed
+    for each, status in ((deleted, Status.STOPPING), (ended, Status.STOPPED)):
+        restored = apply_command(each, Action.RESTORE, now=last)
+        assert (restored.status, restored.wanted) == (status, DesiredState.STOPPED)
 
 
 @given(st.lists(st.sampled_from(ASKABLE)))
 def test_the_wish_is_always_the_last_one_that_was_granted(
     actions: list[Action],
 ) -> None:
-    node: Node = replace(a_node(Status.RUNNING), process="lnd 1", launched=1)
-    wanted = Wanted.RUNNING
+    node: Node = replace(a_node(Status.RUNNING), process="lnd 1", launched_revision=1)
+    wanted = DesiredState.RUNNING
     for action in actions:
         try:
-            node = command(node, action, now=NOON)
+            node = apply_command(node, action, now=NOON)
         except NotAllowed:
             continue
         wanted = {
-            Action.START: Wanted.RUNNING,
-            Action.STOP: Wanted.STOPPED,
-            Action.DELETE: Wanted.DELETED,
+            Action.START: DesiredState.RUNNING,
+            Action.STOP: DesiredState.STOPPED,
+            Action.DELETE: DesiredState.DELETED,
+            Action.RESTORE: DesiredState.STOPPED,
         }.get(action, wanted)
     assert node.wanted is wanted
-    if wanted is Wanted.DELETED:
+    if wanted is DesiredState.DELETED:
         assert node.status is Status.DELETING
 
 
@@ -195,4 +255,6 @@ def test_a_name_is_plain_or_refused(name: str) -> None:
 
 
 def test_seen_and_asked_are_never_confused() -> None:
-    assert not {str(seen) for seen in Seen} & {str(action) for action in Action}
+    assert not {str(seen) for seen in ObservedEvent} & {
+        str(action) for action in Action
+    }

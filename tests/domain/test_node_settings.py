@@ -11,7 +11,6 @@ from leyden.domain.node_settings import (
     LIVE,
     MASK,
     NAMES,
-    NodeSettings,
     change,
     needs_restart,
     parse,
@@ -22,7 +21,9 @@ from leyden.domain.node_settings import (
 )
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import Malformed
-from leyden.values import asdict, fields, replace
+from leyden.schemas.node_settings import TABLE
+from leyden.schemas.settings import Kind
+from leyden.values import asdict, replace
 
 # The contract's table, letter for letter, in its order.
 CONTRACT = [
@@ -56,9 +57,10 @@ CONTRACT = [
     "remotesigningmacaroon",
     "remotesigningcert",
 ]
+OURS = ["listen"]  # beyond it
 REQUIRED = ["autopilot", "grpc", "rest", "keysend", "whitelist", "alias", "color"]
-BOOLEANS = [f.name for f in fields(NodeSettings) if f.type is bool]
-TEXTS = [f.name for f in fields(NodeSettings) if f.type is str]
+BOOLEANS = [name for name, each in TABLE.items() if each.kind is Kind.SWITCH]
+TEXTS = [name for name in CONTRACT if name not in {*BOOLEANS, "whitelist"}]
 NUMBERS = [
     "minchansize",
     "maxchansize",
@@ -101,7 +103,7 @@ def refused(given: object) -> str:
 
 
 def test_the_names_are_the_contracts() -> None:
-    assert list(NAMES) == CONTRACT
+    assert list(NAMES) == [*CONTRACT, *OURS]
 
 
 def test_what_is_left_out_has_its_default() -> None:
@@ -130,7 +132,9 @@ def test_what_is_left_out_has_its_default() -> None:
         "remotesigninghost": "",
         "remotesigningmacaroon": "",
         "remotesigningcert": "",
+        "listen": False,
     }
+    assert parse(harbour_light(), listen=True).listen
 
 
 @pytest.mark.parametrize("name", REQUIRED)
@@ -273,7 +277,7 @@ def test_an_alias_that_lnd_would_not_live_with(alias: str) -> None:
 @pytest.mark.parametrize("place", ["{}light", "har{}bour", "light{}"])
 def test_an_alias_holds_nothing_that_cannot_be_seen(character: str, place: str) -> None:
     message = refused(harbour_light(alias=place.format(character)))
-    assert message == "alias: must not hold control, format or line characters"
+    assert message == "alias: must not contain control, format or line characters"
 
 
 def test_an_alias_is_trimmed_and_composed() -> None:
@@ -386,7 +390,7 @@ def test_a_secret_can_be_taken_away_with_its_signer() -> None:
 
 def test_what_is_shown_has_ours_and_no_secret() -> None:
     shown = show(parse(harbour_light(**SIGNER)), webhook_secret="s3cret")
-    assert set(shown) == {*CONTRACT, "sphinx", "webhook_secret"}
+    assert set(shown) == {*CONTRACT, *OURS, "sphinx", "webhook_secret"}
     assert shown["sphinx"] is False
     assert shown["webhook_secret"] == "s3cret"
     assert shown["remotesigningmacaroon"] == MASK

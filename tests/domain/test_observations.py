@@ -7,19 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.node_moves import Step, command, plan
-from leyden.domain.nodes import Action, Node, Status, Wanted
-from leyden.domain.observations import Observation, State, broke, launched, observe
+from leyden.domain.node_moves import Step, apply_command, plan
+from leyden.domain.nodes import Action, DesiredState, Node, Status
+from leyden.domain.observations import (
+    Observation,
+    State,
+    observe,
+    record_failure,
+    record_host,
+    record_launch,
+)
 from leyden.errors import NotAllowed
 from tests.domain.nodes import NOON, a_node
 
 LND = "4711 88"
+HOUR = NOON + timedelta(hours=1)
 GONE = Observation(process=LND, alive=False)
 
 
 def a_live_node(status: Status = Status.STARTING, **changes: object) -> Node:
     return a_node(
-        status, **{"process": LND, "launched": 1, "launched_at": NOON, **changes}
+        status,
+        **{"process": LND, "launched_revision": 1, "launched_at": NOON, **changes},
     )
 
 
@@ -53,7 +62,7 @@ def test_seeing_the_same_twice_changes_nothing_more(
 
 def test_a_node_that_is_told_to_stop_shows_that_whatever_its_lnd_says() -> None:
     running = a_live_node(Status.RUNNING, has_wallet=True)
-    stopping = command(running, Action.STOP, now=NOON)
+    stopping = apply_command(running, Action.STOP, now=NOON)
     for state in State:
         assert observe(stopping, says(state), NOON) == stopping
     assert observe(stopping, GONE, NOON).status is Status.STOPPED
@@ -64,6 +73,11 @@ def test_what_an_earlier_lnd_said_is_not_believed_of_the_present_one() -> None:
     old = Observation(process="4242 77", state=State.SERVER_ACTIVE)
     assert observe(node, old, NOON) == node
     assert observe(node, Observation(process="4242 77", alive=False), NOON) == node
+
+
+def test_an_lnd_that_has_not_said_a_word_changes_nothing() -> None:
+    node = a_live_node(Status.RUNNING)
+    assert observe(node, Observation(process=LND), NOON) == node
 
 
 @pytest.mark.parametrize("status", Status)
@@ -80,25 +94,25 @@ def test_a_wallet_that_was_seen_is_remembered_for_good(state: State) -> None:
     has_one = state not in {State.WAITING_TO_START, State.NON_EXISTING}
     assert node.has_wallet == has_one
     assert observe(node, GONE, NOON).has_wallet == has_one
-    stopping = command(a_live_node(Status.RUNNING), Action.STOP, now=NOON)
+    stopping = apply_command(a_live_node(Status.RUNNING), Action.STOP, now=NOON)
     assert observe(stopping, says(state), NOON).has_wallet == has_one
 
 
 def test_a_restart_shows_until_the_next_lnd_says_where_it_stands() -> None:
-    node = command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
+    node = apply_command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
     assert observe(node, says(State.SERVER_ACTIVE), NOON).status is Status.RESTARTING
     node = observe(node, GONE, NOON)
     assert (node.status, node.crashes) == (Status.RESTARTING, 0)
     assert plan(node, NOON) is Step.START
-    node = launched(node, process="4712 99", revision=node.revision, now=NOON)
+    node = record_launch(node, process="4712 99", revision=node.revision, now=NOON)
     assert node.status is Status.RESTARTING
     locked = Observation(process="4712 99", state=State.LOCKED)
     assert observe(node, locked, NOON).status is Status.WAITING_UNLOCK
 
 
 def test_settings_that_come_during_a_start_are_not_lost() -> None:
-    node = command(a_node(Status.PROVISIONING), Action.SETTINGS, now=NOON)
-    node = launched(node, process=LND, revision=node.revision - 1, now=NOON)
+    node = apply_command(a_node(Status.PROVISIONING), Action.SETTINGS, now=NOON)
+    node = record_launch(node, process=LND, revision=node.revision - 1, now=NOON)
     assert plan(node, NOON) is Step.STOP
     node = observe(node, GONE, NOON)
     assert plan(node, NOON) is Step.START
@@ -107,12 +121,12 @@ def test_settings_that_come_during_a_start_are_not_lost() -> None:
 def test_the_owners_own_stop_stays() -> None:
     asked = Observation(process=LND, alive=False, asked=True)
     node = observe(a_live_node(Status.RUNNING), asked, NOON)
-    assert (node.status, node.wanted) == (Status.STOPPED, Wanted.STOPPED)
+    assert (node.status, node.wanted) == (Status.STOPPED, DesiredState.STOPPED)
     assert plan(node, NOON + timedelta(days=1)) is Step.NOTHING
 
 
 def test_an_owners_own_stop_does_not_end_a_restart() -> None:
-    node = command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
+    node = apply_command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
     asked = Observation(process=LND, alive=False, asked=True)
     assert plan(observe(node, asked, NOON), NOON) is Step.START
 
@@ -126,16 +140,53 @@ def test_a_crash_is_mended_later_and_later() -> None:
         assert plan(node, now) is Step.WAIT
         now = node.due
         assert plan(node, now) is Step.START
-        node = launched(node, process=f"{LND} {now}", revision=1, now=now)
+        node = record_launch(node, process=f"{LND} {now}", revision=1, now=now)
     assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
 
 
 def test_after_a_crash_a_node_shows_stopped_until_the_next_lnd_says_a_word() -> None:
     node = observe(a_live_node(Status.RUNNING), GONE, NOON)
-    node = launched(node, process="4712 99", revision=1, now=NOON)
+    node = record_launch(node, process="4712 99", revision=1, now=NOON)
     assert node.status is Status.STOPPED
     gone_again = Observation(process="4712 99", alive=False)
     assert observe(node, gone_again, NOON).status is Status.STOPPED
+
+
+def test_a_launch_is_recorded_whole() -> None:
+    node = record_host(a_node(Status.PROVISIONING), host="127.64.0.7")
+    assert node == a_node(Status.PROVISIONING, host="127.64.0.7")
+    assert record_launch(node, process=LND, revision=3, now=HOUR) == a_node(
+        Status.STARTING,
+        host="127.64.0.7",
+        process=LND,
+        launched_revision=3,
+        launched_at=HOUR,
+    )
+    assert record_failure(a_node(Status.STOPPED, crashes=2), now=HOUR) == a_node(
+        Status.FAILED, crashes=3, due=HOUR + timedelta(seconds=4)
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "status", "after"),
+    [
+        ({}, False, Status.STOPPED, {"crashes": 1, "due": HOUR + timedelta(seconds=1)}),
+        ({}, True, Status.STOPPED, {"wanted": DesiredState.STOPPED}),
+        ({"wanted": DesiredState.STOPPED}, False, Status.STOPPED, {}),
+        ({"revision": 2}, False, Status.RUNNING, {"due": HOUR}),
+        ({"revision": 2}, True, Status.RUNNING, {"due": HOUR}),
+    ],
+)
+def test_an_end_leaves_nothing_of_the_process(
+    before: dict[str, Any],
+    asked: bool,  # noqa: FBT001
+    status: Status,
+    after: dict[str, Any],
+) -> None:
+    gone = Observation(process=LND, alive=False, asked=asked)
+    node = a_live_node(Status.RUNNING, **{"revision": 1, **before})
+    kept = {"revision": 1, **before, **after}
+    assert observe(node, gone, HOUR) == a_node(status, **kept)
 
 
 def test_waking_up_now_and_then_does_not_count_as_health() -> None:
@@ -150,16 +201,37 @@ def test_a_crash_after_a_long_life_is_the_first_one_again() -> None:
 
 
 def test_a_start_that_cannot_be_made_shows_failed_and_is_tried_again() -> None:
-    node = broke(a_node(Status.PROVISIONING), now=NOON)
+    node = record_failure(a_node(Status.PROVISIONING), now=NOON)
     assert node.status is Status.FAILED
     assert plan(node, NOON) is Step.WAIT
     assert plan(node, node.due) is Step.START
-    node = launched(node, process=LND, revision=1, now=node.due)
+    node = record_launch(node, process=LND, revision=1, now=node.due)
     assert node.status is Status.STARTING
 
 
+def test_of_a_launch_that_never_runs_the_end_is_the_failure() -> None:
+    node = a_live_node(Status.STARTING)
+    failed = record_failure(node, now=NOON, seen=GONE)
+    assert (failed.status, failed.process, failed.crashes) == (Status.FAILED, "", 1)
+    assert plan(failed, failed.due) is Step.START
+    stored_before = record_failure(observe(node, GONE, NOON), now=NOON, seen=GONE)
+    assert stored_before == failed, "it counts once"
+
+
+def test_a_launch_that_fails_once_a_stop_is_wanted_is_stopped() -> None:
+    node = apply_command(a_live_node(Status.STARTING), Action.STOP, now=NOON)
+    assert plan(node, NOON) is Step.STOP
+    assert record_failure(node, now=NOON, seen=GONE).status is Status.STOPPED
+
+
+def test_a_launch_that_fails_and_may_run_has_its_process() -> None:
+    node = a_live_node(Status.STARTING)
+    unknown = Observation(process=LND, known=False)
+    assert record_failure(node, now=NOON, seen=unknown) == node
+
+
 def test_a_deleted_node_ends_quietly() -> None:
-    node = command(a_live_node(Status.RUNNING), Action.DELETE, now=NOON)
+    node = apply_command(a_live_node(Status.RUNNING), Action.DELETE, now=NOON)
     gone = observe(node, GONE, NOON + timedelta(seconds=3))
     assert (gone.status, gone.due) == (Status.DELETING, node.due)
     assert gone.is_gone
@@ -175,7 +247,7 @@ class Walk:
 
     def asks(self, action: Action) -> None:
         with contextlib.suppress(NotAllowed):
-            self.node = command(self.node, action, now=self.now)
+            self.node = apply_command(self.node, action, now=self.now)
 
     def sees(self, **seen: Any) -> None:
         if self.node.has_process:
@@ -184,13 +256,13 @@ class Walk:
 
     def breaks(self) -> None:
         if plan(self.node, self.now) is Step.START:
-            self.node = broke(self.node, now=self.now)
+            self.node = record_failure(self.node, now=self.now)
 
     def acts(self) -> None:
         match plan(self.node, self.now):
             case Step.START:
                 self._launches += 1
-                self.node = launched(
+                self.node = record_launch(
                     self.node,
                     process=f"lnd {self._launches}",
                     revision=self.node.revision,
@@ -236,14 +308,14 @@ def test_whatever_happened_acting_on_the_plan_gives_what_is_wanted(
     for _ in range(3):
         walk.acts()
     node = walk.node
-    assert node.has_process is (node.wanted is Wanted.RUNNING)
+    assert node.has_process is (node.wanted is DesiredState.RUNNING)
     assert not node.is_outdated
     walk.sees(state=State.SERVER_ACTIVE)
     assert (
         walk.node.status
         is {
-            Wanted.RUNNING: Status.RUNNING,
-            Wanted.STOPPED: Status.STOPPED,
-            Wanted.DELETED: Status.DELETING,
+            DesiredState.RUNNING: Status.RUNNING,
+            DesiredState.STOPPED: Status.STOPPED,
+            DesiredState.DELETED: Status.DELETING,
         }[node.wanted]
     )

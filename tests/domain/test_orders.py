@@ -16,6 +16,7 @@ from leyden.domain.orders import (
     advance,
 )
 from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
 from leyden.values import replace
@@ -54,6 +55,27 @@ def test_no_walk_leaves_a_final_state(events: list[Event]) -> None:
             assert order.status is before
         else:
             assert before not in FINAL
+
+
+@pytest.mark.parametrize(
+    ("cost", "unused"), [(64_162, 1), (64_163, 0), (64_164, 0), (50_000, 14_163)]
+)
+def test_what_the_auction_left_is_the_buyers_unless_the_quote_keeps_it(
+    cost: int, unused: int
+) -> None:
+    channel = Channel(capacity=Sats(1_000_000), self_chan_balance=Sats(50_000))
+    priced = quote(channel, Terms(), AuctionTerms())
+    lease = Lease(
+        channel_point=f"{'ab' * 32}:1",
+        premium=Sats(cost - 50_111),
+        execution_fee=Sats(11),
+        chain_fee=Sats(100),
+        self_chan_balance=Sats(50_000),
+    )
+    order = replace(an_order(Status.SUBMITTED), quote=priced)
+    assert order.unused_fee(lease) == unused
+    keeping = replace(order, quote=replace(priced, keeps_unused_fee=True))
+    assert keeping.unused_fee(lease) == 0
 
 
 def test_the_states_are_the_contracts() -> None:

@@ -38,7 +38,9 @@ def test_a_million_for_two_weeks_at_the_going_rate() -> None:
     chain     (43 + 41 + 22) * 4 + 229 = 653 wu at 12.5 sat = 8,162.5 -> 8,163
     service   1,000 + 1,000,000 * 0.001                           = 2,000
     """
-    priced = quote(Channel(capacity=Sats(1_000_000)), TERMS, AUCTION)
+    channel = Channel(capacity=Sats(1_000_000))
+    priced = quote(channel, TERMS, AUCTION)
+    assert priced.channel == channel
     assert priced.rate_bps == 50
     assert priced.rate_fixed == 2_480
     assert priced.pool_fee == 4_999 + 1_001 + 8_163
@@ -53,6 +55,14 @@ def test_a_balance_of_ones_own_costs_itself_and_a_margin() -> None:
     assert quote(channel, TERMS, AUCTION).self_chan_balance_fee == 200_400
     channel = Channel(capacity=Sats(1_000_000), self_chan_balance=Sats(200_001))
     assert quote(channel, TERMS, AUCTION).self_chan_balance_fee == 200_001 + 401
+
+
+def test_the_auction_may_take_its_fee_and_the_buyers_balance() -> None:
+    channel = Channel(capacity=Sats(1_000_000), self_chan_balance=Sats(200_000))
+    priced = quote(channel, TERMS, AUCTION)
+    assert priced.auction_share == priced.pool_fee + 200_000
+    assert not priced.keeps_unused_fee
+    assert quote(channel, Terms(keeps_unused_fee=True), AUCTION).keeps_unused_fee
 
 
 def test_a_year_costs_twenty_six_times_two_weeks() -> None:
@@ -154,3 +164,17 @@ def test_a_larger_channel_never_costs_less(channel: Channel, more: int) -> None:
 def test_what_is_not_sold_is_refused_by_name(wish: Channel, field: str) -> None:
     with pytest.raises(Malformed, match=f"^{field}: "):
         quote(wish, TERMS, AUCTION)
+
+
+def test_a_refused_duration_names_those_that_are_offered() -> None:
+    wish = Channel(capacity=Sats(100_000), lease_duration_blocks=2017)
+    offered = ", ".join(map(str, AUCTION.leases))
+    with pytest.raises(Malformed, match=f"{offered}\\b"):
+        quote(wish, TERMS, AUCTION)
+
+
+@pytest.mark.parametrize("bps", [1, 10_000])
+def test_the_lowest_and_the_highest_rate_are_taken(bps: int) -> None:
+    assert (
+        quote(Channel(capacity=Sats(100_000), bps=bps), TERMS, AUCTION).rate_bps == bps
+    )

@@ -13,10 +13,12 @@ from leyden.domain.webhooks import (
     StatusChanged,
     UpdateAvailable,
     body,
-    proof,
-    proven,
-    told_once,
+    new_test_event,
+    once_key,
+    signature_headers,
+    verify,
 )
+from leyden.errors import Malformed
 
 API = "harbour-light.nodes.example.org"
 SECRET = "3f" * 24
@@ -77,14 +79,14 @@ def test_an_update_is_told_once_for_each_version_of_lnd() -> None:
     older = UpdateAvailable(lnd_version="v0.20.1-beta", service_version="1.4.0")
     newer = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.4.0")
     moved = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.5.0")
-    assert told_once(older) != told_once(newer) == told_once(moved)
-    assert told_once(StatusChanged("stopped")) is None
+    assert once_key(older) != once_key(newer) == once_key(moved)
+    assert once_key(StatusChanged("stopped")) is None
 
 
 def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
     now = datetime.now(UTC)
     text = body(StatusChanged("waiting_unlock"), api=API)
-    headers = proof([SECRET], event_id="msg_tide", sent=now, body=text)
+    headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
     assert Webhook(SECRET).verify(text, headers)["api"] == API
     assert Webhook(SECRET.encode()).verify(text, headers)["api"] == API
     with pytest.raises(WebhookVerificationError):
@@ -95,7 +97,7 @@ def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
 
 def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None:
     text = body(StatusChanged("stopped"), api=API)
-    headers = proof(
+    headers = signature_headers(
         [SECRET, OLD_SECRET], event_id="msg_tide", sent=datetime.now(UTC), body=text
     )
     assert headers["Service-Secret"] == SECRET
@@ -105,7 +107,7 @@ def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None
 
 def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
     text = body(StatusChanged("stopped"), api=API)
-    headers = proof([SECRET], event_id="msg_tide", sent=NOON, body=text)
+    headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
 
     def holds(
         changed: dict[str, str] | None = None,
@@ -114,7 +116,7 @@ def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
         secret: str = SECRET,
         text: str = text,
     ) -> bool:
-        return proven(
+        return verify(
             [secret],
             headers=headers | (changed or {}),
             body=text.encode(),
@@ -122,7 +124,8 @@ def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
         )
 
     assert holds()
-    assert holds(late=timedelta(minutes=4, seconds=59))
+    assert holds(late=timedelta(minutes=5))
+    assert holds({"webhook-signature": f"v1,none {headers['webhook-signature']}"})
     assert not holds(late=timedelta(minutes=5, seconds=1))
     assert not holds(late=-timedelta(minutes=5, seconds=1))
     assert not holds(secret=OLD_SECRET)
@@ -136,3 +139,46 @@ def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
         assert not holds({"webhook-id": undecodable})
     for nonsense in ("", "noon", "-1", "١٢", "9" * 5000, "1e9"):
         assert not holds({"webhook-timestamp": nonsense})
+
+
+def test_headers_that_are_missing_are_no_proof() -> None:
+    text = body(StatusChanged("stopped"), api=API)
+    headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
+    assert headers["webhook-id"] == "msg_tide"
+    assert headers["webhook-timestamp"] == str(int(NOON.timestamp()))
+    for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+        rest = {key: value for key, value in headers.items() if key != name}
+        assert not verify([SECRET], headers=rest, body=text.encode(), now=NOON)
+    for event_id in ("None", "XXXX"):  # an id that is missing has no name of its own
+        signed = signature_headers([SECRET], event_id=event_id, sent=NOON, body=text)
+        del signed["webhook-id"]
+        assert not verify([SECRET], headers=signed, body=text.encode(), now=NOON)
+
+
+def test_a_secret_that_is_no_base64_signs_as_it_stands() -> None:
+    text = body(StatusChanged("stopped"), api=API)
+
+    def signatures(secret: str) -> list[str]:
+        headers = signature_headers([secret], event_id="msg", sent=NOON, body=text)
+        return headers["webhook-signature"].split(" ")
+
+    assert len(signatures("harbour light")) == 1
+    assert len(signatures(SECRET)) == 2
+
+
+def test_a_test_event_is_one_that_receivers_know() -> None:
+    for status in ANNOUNCED:
+        assert new_test_event("running", status) == StatusChanged(status)
+        assert new_test_event(status, None) == StatusChanged(status)
+    assert new_test_event("running", None) == StatusChanged("stopped")
+    with pytest.raises(Malformed, match="stopped, waiting_init, waiting_unlock"):
+        new_test_event("running", "running")
+
+
+def test_a_body_is_written_without_spaces() -> None:
+    assert body(StatusChanged("stopped"), api=API) == (
+        f'{{"type":"status","details":{{"status":"stopped"}},"api":"{API}"}}'
+    )
+    assert once_key(UpdateAvailable(lnd_version="v1", service_version="2")) == (
+        "update v1"
+    )

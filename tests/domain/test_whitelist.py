@@ -22,6 +22,9 @@ from leyden.errors import Malformed
         ("::ffff:198.51.100.7", "198.51.100.7"),
         ("::ffff:c633:6407", "198.51.100.7"),
         ("::ffff:198.51.100.0/120", "198.51.100.0/24"),
+        ("::ffff:0:0/96", "0.0.0.0/0"),
+        # The longest that there is.
+        ("0000:0000:0000:0000:0000:ffff:198.151.100.107/128", "198.151.100.107"),
     ],
 )
 def test_an_entry_is_kept_in_one_form(given_: str, canonical: str) -> None:

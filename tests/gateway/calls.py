@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.gateway.certificates import open_or_create
+from leyden.certificates.authority import open_or_create
 from leyden.gateway.routes import Address, Route
 
 HOST: Final = "127.0.0.1"

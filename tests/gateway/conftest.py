@@ -6,9 +6,9 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Door
+from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import program
 from tests.gateway.calls import Callers, EchoNode, echo_node
 from tests.ports import free_port
@@ -23,9 +23,9 @@ def envoy() -> Path:
 
 
 @pytest.fixture
-def listening() -> Listening:
-    return Listening(
-        ports={door: free_port() for door in Door},
+def listening() -> ListenerOptions:
+    return ListenerOptions(
+        ports={listener: free_port() for listener in Listener},
         connections_per_source=20,
         connections_per_node=30,
         hello_timeout_s=2,
@@ -34,7 +34,7 @@ def listening() -> Listening:
 
 @pytest.fixture
 async def gateway(
-    tmp_path: Path, listening: Listening, envoy: Path
+    tmp_path: Path, listening: ListenerOptions, envoy: Path
 ) -> AsyncIterator[LocalGateway]:
     made = LocalGateway(tmp_path / "gateway", listening, Bootstrap(), envoy=envoy)
     await made.start()
@@ -43,8 +43,8 @@ async def gateway(
 
 
 @pytest.fixture
-def port(listening: Listening) -> int:
-    return listening.ports[Door.REST]
+def port(listening: ListenerOptions) -> int:
+    return listening.ports[Listener.REST]
 
 
 @pytest.fixture

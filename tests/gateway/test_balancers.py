@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, CHARLIE, HOST, EchoNode
@@ -22,7 +22,7 @@ OTHER_BALANCER = "127.0.0.78"
 
 @pytest.fixture
 async def gateway(
-    tmp_path: Path, listening: Listening, envoy: Path, harbour: EchoNode
+    tmp_path: Path, listening: ListenerOptions, envoy: Path, harbour: EchoNode
 ) -> AsyncIterator[LocalGateway]:
     behind = replace(listening, balancers=(BALANCER, "127.0.0.78/32"))
     made = LocalGateway(tmp_path / "gateway", behind, Bootstrap(), envoy=envoy)

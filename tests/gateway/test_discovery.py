@@ -13,8 +13,8 @@ from leyden import processes
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.envoy import Listeners, Listening
-from leyden.gateway.routes import Door
+from leyden.gateway.envoy import Documents, ListenerOptions
+from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
@@ -22,7 +22,7 @@ from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 from tests.ports import free_port
 
 TOKEN = "21 million and not one more"
-LISTENING = Listening(ports={Door.REST: 8080, Door.GRPC: 10009})
+LISTENING = ListenerOptions(ports={Listener.REST: 8080, Listener.GRPC: 10009})
 
 
 @pytest.fixture
@@ -38,14 +38,14 @@ def asked(version: str = "", *, token: str = TOKEN, **more: object) -> bytes:
 async def test_a_gateway_is_told_what_it_has_not(discovery: DiscoveryGateway) -> None:
     await discovery.apply([HARBOUR])
     answer = await discovery.answer(asked(), patience_s=0)
-    assert answer == Listeners(LISTENING).document([HARBOUR]).content
+    assert answer == Documents(LISTENING).document([HARBOUR]).content
     version = json.loads(answer)["version_info"]
     assert await discovery.answer(asked(version), patience_s=0) is None
 
 
 async def test_a_change_answers_who_is_waiting(discovery: DiscoveryGateway) -> None:
     await discovery.apply([HARBOUR])
-    version = Listeners(LISTENING).document([HARBOUR]).version
+    version = Documents(LISTENING).document([HARBOUR]).version
     waiting = asyncio.create_task(discovery.answer(asked(version), patience_s=30))
     await asyncio.sleep(0)
     await discovery.apply([HARBOUR])  # no change
@@ -130,7 +130,7 @@ def test_a_control_plane_over_tls_needs_a_ca_file() -> None:
     for url, ca_path in (("https://api.test", ""), ("http://api.test", "ca.pem")):
         control = Control(url=url, token=TOKEN, ca_path=ca_path)
         with pytest.raises(ValueError, match="https needs a CA file"):
-            Bootstrap(control=control).written()
+            Bootstrap(control=control).render()
 
 
 class Api:
@@ -163,7 +163,7 @@ class Api:
 
 
 @pytest.fixture
-async def api(listening: Listening) -> AsyncIterator[Api]:
+async def api(listening: ListenerOptions) -> AsyncIterator[Api]:
     made = Api(DiscoveryGateway(listening, token=TOKEN))
     await made.up()
     yield made
@@ -242,7 +242,7 @@ async def test_a_far_gateway_whose_token_is_wrong_is_told_nothing(
 
 def test_two_replicas_tell_the_same_version() -> None:
     documents: list[Any] = [
-        Listeners(replace(LISTENING)).document(routes)
+        Documents(replace(LISTENING)).document(routes)
         for routes in ([HARBOUR, LIGHTHOUSE], [LIGHTHOUSE, HARBOUR])
     ]
     assert documents[0] == documents[1]

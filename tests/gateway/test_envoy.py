@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.envoy import LISTENER, Listeners, Listening
-from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.envoy import LISTENER, Documents, ListenerOptions
+from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace
 
-PORTS = {Door.REST: 8080, Door.GRPC: 10009}
+PORTS = {Listener.REST: 8080, Listener.GRPC: 10009}
 HARBOUR = Route(
     node_id="5f3e",
     name="harbour.nodes.test",
@@ -20,19 +20,19 @@ HARBOUR = Route(
 LIGHTHOUSE = replace(HARBOUR, node_id="77aa", name="lighthouse.nodes.test")
 
 
-def told(*routes: Route, listening: Listening | None = None) -> dict[str, Any]:
-    listeners = Listeners(listening or Listening(ports=PORTS))
+def told(*routes: Route, listening: ListenerOptions | None = None) -> dict[str, Any]:
+    listeners = Documents(listening or ListenerOptions(ports=PORTS))
     content: dict[str, Any] = json.loads(listeners.document(routes).content)
     return content
 
 
-def chains(document: dict[str, Any], door: Door) -> dict[str, Any]:
-    (listener,) = [it for it in document["resources"] if it["name"] == door.value]
-    return {chain["name"]: chain for chain in listener["filter_chains"]}
+def chains(document: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    (found,) = [it for it in document["resources"] if it["name"] == listener.value]
+    return {chain["name"]: chain for chain in found["filter_chains"]}
 
 
 def test_a_chain_matches_name_and_source_and_leads_to_its_node() -> None:
-    chain = chains(told(HARBOUR), Door.REST)["5f3e 2001:db8::/32"]
+    chain = chains(told(HARBOUR), Listener.REST)["5f3e 2001:db8::/32"]
     assert chain["filter_chain_match"] == {
         "server_names": ["harbour.nodes.test", "harbour.nodes.test."],
         "source_prefix_ranges": [{"address_prefix": "2001:db8::", "prefix_len": 32}],
@@ -42,23 +42,23 @@ def test_a_chain_matches_name_and_source_and_leads_to_its_node() -> None:
 
 
 def test_without_routes_there_is_one_chain_that_matches_nobody() -> None:
-    for door in Door:
-        assert list(chains(told(), door)) == ["nobody"]
+    for listener in Listener:
+        assert list(chains(told(), listener)) == ["nobody"]
 
 
 def test_the_filter_that_caps_is_in_use_before_the_first_node() -> None:
-    for door in Door:
-        (nobody,) = chains(told(), door).values()
+    for listener in Listener:
+        (nobody,) = chains(told(), listener).values()
         # Equal filters share one machine; unequal ones would not keep it warm.
-        for chain in chains(told(HARBOUR), door).values():
+        for chain in chains(told(HARBOUR), listener).values():
             assert chain["filters"][0] == nobody["filters"][0]
-            assert "caps.wasm" in json.dumps(chain["filters"][0])
+            assert "connection_limits.wasm" in json.dumps(chain["filters"][0])
 
 
 def test_no_chain_lets_in_by_name_alone() -> None:
     nobody = replace(HARBOUR, node_id="00", name="nobody.nodes.test", whitelist=())
-    for door in Door:
-        found = chains(told(HARBOUR, LIGHTHOUSE, nobody), door)
+    for listener in Listener:
+        found = chains(told(HARBOUR, LIGHTHOUSE, nobody), listener)
         del found["nobody"]
         assert len(found) == 4
         for chain in found.values():
@@ -67,9 +67,9 @@ def test_no_chain_lets_in_by_name_alone() -> None:
 
 
 def test_a_change_leaves_every_other_chain_as_it_was() -> None:
-    before = chains(told(HARBOUR, LIGHTHOUSE), Door.REST)
+    before = chains(told(HARBOUR, LIGHTHOUSE), Listener.REST)
     changed = replace(HARBOUR, whitelist=("198.51.100.7", "203.0.113.0/24"))
-    after = chains(told(LIGHTHOUSE, changed), Door.REST)
+    after = chains(told(LIGHTHOUSE, changed), Listener.REST)
     del before["5f3e 2001:db8::/32"]
     assert after["5f3e 203.0.113.0/24"]
     del after["5f3e 203.0.113.0/24"]
@@ -77,10 +77,10 @@ def test_a_change_leaves_every_other_chain_as_it_was() -> None:
 
 
 def test_what_is_remembered_is_what_is_written_afresh() -> None:
-    listeners = Listeners(Listening(ports=PORTS))
+    listeners = Documents(ListenerOptions(ports=PORTS))
     listeners.document([HARBOUR])
     document = listeners.document([LIGHTHOUSE, HARBOUR])
-    fresh = Listeners(Listening(ports=PORTS)).document([HARBOUR, LIGHTHOUSE])
+    fresh = Documents(ListenerOptions(ports=PORTS)).document([HARBOUR, LIGHTHOUSE])
     assert document == fresh
     assert listeners.document([LIGHTHOUSE]).version != document.version
 
@@ -98,11 +98,11 @@ def test_a_document_is_an_answer_to_discovery() -> None:
 def test_a_preamble_is_read_only_where_balancers_are_named() -> None:
     plain = json.dumps(told(HARBOUR))
     assert "proxy_protocol" not in plain
-    listening = Listening(ports=PORTS, balancers=("192.0.2.0/28",))
+    listening = ListenerOptions(ports=PORTS, balancers=("192.0.2.0/28",))
     behind = told(HARBOUR, listening=listening)
     for listener in behind["resources"]:
         assert "proxy_protocol" in listener["listener_filters"][0]["name"]
-    match = chains(behind, Door.REST)["5f3e 198.51.100.7"]["filter_chain_match"]
+    match = chains(behind, Listener.REST)["5f3e 198.51.100.7"]["filter_chain_match"]
     assert match["direct_source_prefix_ranges"] == [
         {"address_prefix": "192.0.2.0", "prefix_len": 28}
     ]
@@ -111,10 +111,10 @@ def test_a_preamble_is_read_only_where_balancers_are_named() -> None:
 @pytest.mark.parametrize("anyone", ["0.0.0.0/0", "::/0"])
 def test_not_everybody_can_be_a_load_balancer(anyone: str) -> None:
     with pytest.raises(ValueError, match="may not be a load balancer"):
-        Listening(ports=PORTS, balancers=(anyone,))
+        ListenerOptions(ports=PORTS, balancers=(anyone,))
 
 
 @pytest.mark.parametrize("cap", [0, -1, 2**31])
 def test_a_cap_is_a_number_that_the_counter_can_reach(cap: int) -> None:
     with pytest.raises(ValueError, match="is no number of connections"):
-        Listening(ports=PORTS, connections_per_source=cap)
+        ListenerOptions(ports=PORTS, connections_per_source=cap)

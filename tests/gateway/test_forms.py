@@ -16,15 +16,17 @@ from leyden.gateway import protobuf
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
 from leyden.gateway.envoy import (
-    CAPS,
+    LIMITS,
+    Documents,
     Form,
-    Listeners,
-    Listening,
+    ListenerOptions,
     as_json,
     as_protobuf,
 )
+from leyden.gateway.routes import Address, PeerPort
 from leyden.values import replace
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.ports import free_port
 
 
 @contextlib.asynccontextmanager
@@ -32,9 +34,9 @@ async def an_envoy(folder: Path, envoy: Path, routes: str) -> AsyncIterator[Admi
     """Run one that reads its routes from this file."""
     bootstrap = folder / "bootstrap.json"
     bootstrap.write_bytes(
-        Bootstrap().written().replace(ROUTES.encode(), routes.encode())
+        Bootstrap().render().replace(ROUTES.encode(), routes.encode())
     )
-    (folder / CAPS).write_bytes(files(gateway).joinpath(CAPS).read_bytes())
+    (folder / LIMITS).write_bytes(files(gateway).joinpath(LIMITS).read_bytes())
     with (folder / "envoy.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             envoy, *flags(bootstrap, workers=1), cwd=folder, stderr=log
@@ -47,18 +49,23 @@ async def an_envoy(folder: Path, envoy: Path, routes: str) -> AsyncIterator[Admi
 
 
 async def understood(
-    folder: Path, form: Form, listening: Listening, envoy: Path
+    folder: Path, form: Form, listening: ListenerOptions, envoy: Path, peers: PeerPort
 ) -> Any:
     """Give the listeners as Envoy shows them."""
     folder.mkdir()
     routes = "routes.json" if form is as_json else ROUTES
-    everyone = replace(LIGHTHOUSE, whitelist=("0.0.0.0/0", "::/0"), grpc=None)
-    document = Listeners(listening, form).document([HARBOUR, everyone])
+    everyone = replace(
+        LIGHTHOUSE,
+        whitelist=("0.0.0.0/0", "::/0"),
+        grpc=None,
+        peers=peers,
+    )
+    document = Documents(listening, form).document([HARBOUR, everyone])
     (folder / routes).write_bytes(document.content)
     async with an_envoy(folder, envoy, routes) as admin, asyncio.timeout(30):
         while True:
             with contextlib.suppress(Silent):
-                version, refused = await admin.taken()
+                version, refused = await admin.routes_version()
                 assert not refused, (folder / "envoy.log").read_text()
                 if version == document.version:
                     break
@@ -74,12 +81,13 @@ async def understood(
 
 @pytest.mark.real
 async def test_envoy_understands_the_same_from_either_form(
-    tmp_path: Path, listening: Listening, envoy: Path
+    tmp_path: Path, listening: ListenerOptions, envoy: Path
 ) -> None:
     behind = replace(listening, balancers=("192.0.2.0/28",))
-    texts = await understood(tmp_path / "json", as_json, behind, envoy)
-    bytes_ = await understood(tmp_path / "protobuf", as_protobuf, behind, envoy)
-    assert len(texts) == 2
+    peers = PeerPort(free_port(), Address("127.8.0.1", 9735))
+    texts = await understood(tmp_path / "json", as_json, behind, envoy, peers)
+    bytes_ = await understood(tmp_path / "protobuf", as_protobuf, behind, envoy, peers)
+    assert len(texts) == 3
     assert bytes_ == texts
 
 

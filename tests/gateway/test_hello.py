@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode, trusting_anyone
 
@@ -156,7 +156,7 @@ async def test_what_is_no_hello_is_closed(port: int, words: bytes) -> None:
 
 
 async def test_who_says_nothing_is_closed_when_the_time_is_up(
-    port: int, listening: Listening, harbour: EchoNode
+    port: int, listening: ListenerOptions, harbour: EchoNode
 ) -> None:
     began = asyncio.get_running_loop().time()
     half = client_hello(harbour.name)[:50]

@@ -14,10 +14,10 @@ import aiohttp
 import pytest
 
 from leyden import processes
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.gateway.envoy import Listening
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Door, Route
+from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace
 from tests.gateway.calls import HOST
 from tests.ports import free_port
@@ -100,10 +100,12 @@ async def answering(port: int, saved: Path) -> str:
 
 
 async def test_its_owner_reaches_it_with_nothing_but_the_saved_file(
-    gateway: LocalGateway, listening: Listening, behind: Behind, lnd: Path
+    gateway: LocalGateway, listening: ListenerOptions, behind: Behind, lnd: Path
 ) -> None:
     await gateway.apply([behind.route])
-    rest, grpc = (listening.ports[door] for door in (Door.REST, Door.GRPC))
+    rest, grpc = (
+        listening.ports[listener] for listener in (Listener.REST, Listener.GRPC)
+    )
     assert await answering(rest, behind.saved) == WITHOUT_A_WALLET
 
     curl = shutil.which("curl")
@@ -128,24 +130,24 @@ async def test_its_owner_reaches_it_with_nothing_but_the_saved_file(
 
 async def test_it_keeps_the_certificate_that_it_was_given(
     gateway: LocalGateway,
-    listening: Listening,
+    listening: ListenerOptions,
     behind: Behind,
     authority: Authority,
     tmp_path: Path,
 ) -> None:
     await gateway.apply([behind.route])
-    await answering(listening.ports[Door.REST], behind.saved)
+    await answering(listening.ports[Listener.REST], behind.saved)
     given = (tmp_path / "node" / "tls.cert").read_bytes()
     assert authority.trusted(given) == behind.saved.read_bytes()
 
 
 async def test_a_host_header_leads_to_no_other_node(
-    gateway: LocalGateway, listening: Listening, behind: Behind
+    gateway: LocalGateway, listening: ListenerOptions, behind: Behind
 ) -> None:
     """lnd answers to any Host, so only the name in the hello may lead anywhere."""
     closed = replace(behind.route, node_id="77aa", name="closed.test", whitelist=())
     await gateway.apply([behind.route, closed])
-    port = listening.ports[Door.REST]
+    port = listening.ports[Listener.REST]
     await answering(port, behind.saved)
     trust = ssl.create_default_context(cafile=str(behind.saved))
     async with aiohttp.ClientSession() as http:

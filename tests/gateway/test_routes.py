@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.gateway.routes import APART, Address, Door, Route, passages, table
+from leyden.gateway.routes import (
+    APART,
+    Address,
+    Listener,
+    PeerPort,
+    Route,
+    filter_chains,
+    table,
+)
 
 
 def a_route(*whitelist: str, name: str = "harbour.nodes.test", **more: object) -> Route:
@@ -18,24 +26,24 @@ def a_route(*whitelist: str, name: str = "harbour.nodes.test", **more: object) -
 
 
 def test_an_empty_whitelist_is_no_way_in_at_all() -> None:
-    assert passages(a_route(), Door.REST) == ()
-    assert passages(a_route(), Door.GRPC) == ()
+    assert filter_chains(a_route(), Listener.REST) == ()
+    assert filter_chains(a_route(), Listener.GRPC) == ()
 
 
-def test_a_door_that_is_switched_off_is_no_way_in() -> None:
+def test_a_listener_that_is_switched_off_is_no_way_in() -> None:
     route = a_route("198.51.100.7", rest=None)
-    assert passages(route, Door.REST) == ()
-    assert [passage.to.port for passage in passages(route, Door.GRPC)] == [10009]
+    assert filter_chains(route, Listener.REST) == ()
+    assert [chain.to.port for chain in filter_chains(route, Listener.GRPC)] == [10009]
 
 
 def test_names_are_lower_case_and_also_end_with_a_dot() -> None:
-    (passage,) = passages(a_route("::/0", name="Harbour.Nodes.TEST."), Door.REST)
-    assert passage.names == ("harbour.nodes.test", "harbour.nodes.test.")
+    (chain,) = filter_chains(a_route("::/0", name="Harbour.Nodes.TEST."), Listener.REST)
+    assert chain.names == ("harbour.nodes.test", "harbour.nodes.test.")
 
 
 def test_each_entry_of_a_whitelist_has_a_passage_of_its_own() -> None:
-    found = passages(a_route("198.51.100.7", "2001:db8::/32"), Door.REST)
-    assert [passage.sources for passage in found] == [
+    found = filter_chains(a_route("198.51.100.7", "2001:db8::/32"), Listener.REST)
+    assert [chain.sources for chain in found] == [
         ("198.51.100.7",),
         ("2001:db8::/32",),
     ]
@@ -47,20 +55,20 @@ def test_one_entry_more_or_less_moves_one_passage_at_most(
 ) -> None:
     rest = sorted(entries - {one})
     if len(rest) == APART:
-        return  # here the passages come to be shared, so they all change
-    without = passages(a_route(*rest), Door.REST)
-    with_it = passages(a_route(*rest, one), Door.REST)
+        return  # here the filter chains come to be shared, so they all change
+    without = filter_chains(a_route(*rest), Listener.REST)
+    with_it = filter_chains(a_route(*rest, one), Listener.REST)
     assert len(set(with_it) - set(without)) == 1
     assert len(set(without) - set(with_it)) <= 1
 
 
 @given(st.lists(st.ip_addresses().map(str), max_size=500))
 def test_every_entry_is_in_exactly_one_passage(entries: list[str]) -> None:
-    found = passages(a_route(*entries), Door.REST)
-    sources = [source for passage in found for source in passage.sources]
+    found = filter_chains(a_route(*entries), Listener.REST)
+    sources = [source for chain in found for source in chain.sources]
     assert sorted(sources) == sorted(set(entries))
     assert len(found) <= APART
-    assert len({passage.label for passage in found}) == len(found)
+    assert len({chain.label for chain in found}) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +109,28 @@ def test_what_is_no_address_is_no_route(address: Address) -> None:
 def test_one_name_leads_to_one_node() -> None:
     with pytest.raises(ValueError, match="is the name of both 5f3e and 77aa"):
         table([a_route("::/0"), a_route(name="HARBOUR.nodes.test.", node_id="77aa")])
+
+
+def test_one_peer_port_leads_to_one_node() -> None:
+    peers = PeerPort(21000, Address("127.8.0.1", 9735))
+    other = {"name": "other.nodes.test", "node_id": "77aa"}
+    assert len(table([a_route(peers=peers), a_route(**other)])) == 2
+    with pytest.raises(ValueError, match="21000 is the peer port of both 5f3e and"):
+        table([a_route(peers=peers), a_route(**other, peers=peers)])
+
+
+@pytest.mark.parametrize(
+    "peers",
+    [
+        PeerPort(0, Address("127.8.0.1", 9735)),
+        PeerPort(65536, Address("127.8.0.1", 9735)),
+        PeerPort(21000, Address("127.8.0.1", 0)),
+        PeerPort(21000, Address("harbour.example", 9735)),
+    ],
+)
+def test_what_is_no_peer_port_is_no_route(peers: PeerPort) -> None:
+    with pytest.raises(ValueError, match=r"is not a port|does not appear to be"):
+        a_route(peers=peers)
 
 
 def test_one_node_has_one_route() -> None:

@@ -13,9 +13,9 @@ import pytest
 from leyden import processes
 from leyden.errors import Away, SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Door
+from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import program
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
@@ -90,7 +90,7 @@ async def test_killed_it_is_back_within_a_second_with_its_whitelists(
 async def test_it_goes_on_without_us_and_is_found_again(
     gateway: LocalGateway,
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -112,7 +112,7 @@ async def test_it_goes_on_without_us_and_is_found_again(
 async def test_what_another_process_put_in_force_is_not_taken_for_ours(
     gateway: LocalGateway,
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -129,7 +129,7 @@ async def test_what_another_process_put_in_force_is_not_taken_for_ours(
 async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(
     gateway: LocalGateway,
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -150,7 +150,7 @@ async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(
 async def test_set_up_otherwise_it_is_replaced(
     gateway: LocalGateway,
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -169,7 +169,7 @@ async def test_set_up_otherwise_it_is_replaced(
 async def test_what_lay_there_from_another_day_lets_nobody_in(
     gateway: LocalGateway,
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -202,8 +202,9 @@ async def test_routes_that_it_refuses_change_nothing(
 ) -> None:
     await gateway.apply([harbour.route(ALICE)])
     before = (folder / "routes.pb").read_bytes()
-    caps = (folder / "caps.wasm").read_bytes()
-    (folder / "caps.wasm").unlink()  # without its filter no chain can be made
+    limits = folder / "connection_limits.wasm"
+    kept = limits.read_bytes()
+    limits.unlink()  # without its filter no chain can be made
     both = [harbour.route(ALICE), lighthouse.route(ALICE)]
     with pytest.raises(Away, match="refused the routes"):
         await gateway.apply(both)
@@ -211,15 +212,15 @@ async def test_routes_that_it_refuses_change_nothing(
     assert not await callers.admitted(lighthouse.name, ALICE)
     assert (folder / "routes.pb").read_bytes() == before
 
-    (folder / "caps.wasm").write_bytes(caps)
+    limits.write_bytes(kept)
     await gateway.apply(both)
     assert await callers.admitted(lighthouse.name, ALICE)
 
 
 async def test_a_port_that_is_taken_is_said(
-    folder: Path, listening: Listening, envoy: Path
+    folder: Path, listening: ListenerOptions, envoy: Path
 ) -> None:
-    with socket.create_server((HOST, listening.ports[Door.GRPC])):
+    with socket.create_server((HOST, listening.ports[Listener.GRPC])):
         gateway = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
         with pytest.raises(SetupError, match="cannot listen"):
             await gateway.start()
@@ -229,7 +230,7 @@ async def test_a_port_that_is_taken_is_said(
 
 
 async def test_two_gateways_never_share_a_port(
-    gateway: LocalGateway, tmp_path: Path, listening: Listening, envoy: Path
+    gateway: LocalGateway, tmp_path: Path, listening: ListenerOptions, envoy: Path
 ) -> None:
     """Else each would get half of the connections, by a whitelist of its own."""
     del gateway  # it listens
@@ -239,7 +240,7 @@ async def test_two_gateways_never_share_a_port(
 
 
 async def test_an_envoy_that_cannot_run_is_said(
-    folder: Path, listening: Listening
+    folder: Path, listening: ListenerOptions
 ) -> None:
     gateway = LocalGateway(folder, listening, Bootstrap(), envoy=Path("/bin/false"))
     with pytest.raises(SetupError, match="ended"):
@@ -256,12 +257,14 @@ async def test_its_files_are_for_its_owner_alone(
     await gateway.apply([harbour.route(ALICE)])
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.iterdir():
-        assert path.stat().st_mode & 0o077 == 0 or path.name == "caps.wasm", path
+        assert (
+            path.stat().st_mode & 0o077 == 0 or path.name == "connection_limits.wasm"
+        ), path
 
 
 async def test_more_connections_than_there_are_files_for_are_closed_not_hung(
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -285,11 +288,11 @@ START = """
 import asyncio, sys
 from pathlib import Path
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Door
+from leyden.gateway.routes import Listener
 folder, envoy, rest, grpc = sys.argv[1:]
-listening = Listening(ports={Door.REST: int(rest), Door.GRPC: int(grpc)})
+listening = ListenerOptions(ports={Listener.REST: int(rest), Listener.GRPC: int(grpc)})
 gateway = LocalGateway(Path(folder), listening, Bootstrap(), envoy=Path(envoy))
 asyncio.run(gateway.start())
 """
@@ -297,12 +300,14 @@ asyncio.run(gateway.start())
 
 async def test_where_few_files_may_be_open_it_closes_what_is_too_much_and_lives_on(
     folder: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
 ) -> None:
-    ports = [str(listening.ports[door]) for door in (Door.REST, Door.GRPC)]
+    ports = [
+        str(listening.ports[listener]) for listener in (Listener.REST, Listener.GRPC)
+    ]
     limited = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable]
     starting = await asyncio.create_subprocess_exec(
         *limited, "-c", START, str(folder), str(envoy), *ports

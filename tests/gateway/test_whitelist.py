@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Listening
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import APART, Door
+from leyden.gateway.routes import APART, Listener
 from leyden.values import replace
 from tests.gateway.calls import (
     ALICE,
@@ -95,7 +95,7 @@ async def test_a_node_that_goes_takes_its_connections_with_it(
 
 async def test_two_hundred_connections_live_through_a_hundred_changes(
     tmp_path: Path,
-    listening: Listening,
+    listening: ListenerOptions,
     envoy: Path,
     callers: Callers,
     harbour: EchoNode,
@@ -144,11 +144,11 @@ async def test_a_long_whitelist_holds_to_its_last_entry(
 async def test_each_door_has_a_switch_that_works_at_once(
     gateway: LocalGateway,
     callers: Callers,
-    listening: Listening,
+    listening: ListenerOptions,
     harbour: EchoNode,
     lighthouse: EchoNode,
 ) -> None:
-    grpc_port = listening.ports[Door.GRPC]
+    grpc_port = listening.ports[Listener.GRPC]
     on = harbour.route(ALICE)
     both = replace(on, grpc=lighthouse.address)
     await gateway.apply([both])

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import NodeAway, NodeRefused
-from leyden.lnd.client import Lnd, opened
-from leyden.lnd.states import Address, trusting
+from leyden.lnd.client import Lnd, connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
 from tests.authority import Authority
 from tests.stand_in_lnd import StandInLnd
 
@@ -28,7 +29,7 @@ def stand_in(authority: Authority, tmp_path: Path) -> StandInLnd:
 async def lnd(authority: Authority, stand_in: StandInLnd) -> AsyncIterator[Lnd]:
     async with (
         stand_in.serving("127.0.0.1", 0) as port,
-        opened(Address("127.0.0.1", port, NAME), trusting(authority.pem)) as client,
+        connect(Address("127.0.0.1", port, NAME), trusting(authority.pem)) as client,
     ):
         yield client
 
@@ -68,10 +69,10 @@ async def test_nobody_there_is_away_and_so_is_a_stranger(
             (Address("127.0.0.1", port, "other.node"), trusting(authority.pem)),
             (Address("127.0.0.1", port, NAME), trusting(Authority("stranger").pem)),
         ):
-            async with opened(address, tls) as client:
+            async with connect(address, tls) as client:
                 with pytest.raises(NodeAway):
                     await client.call("GET", "/v1/state")
-    async with opened(
+    async with connect(
         Address("127.0.0.1", port, NAME), trusting(authority.pem)
     ) as client:
         with pytest.raises(NodeAway):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.lnd.endings import LAST_BYTES, last_words, was_asked
+from leyden.lnd.endings import LAST_BYTES, log_end, stopped_by_owner
 
 AT = "2026-03-01 12:00:00.123"
 OPENED = f"{AT} [INF] LTND: Version: 0.20.2-beta commit=v0.20.2-beta"
@@ -35,7 +35,7 @@ DONE = f"{AT} [INF] LTND: Shutdown complete"
 def test_only_an_owners_own_stop_is_one(
     lines: list[str], code: int | None, *, asked: bool
 ) -> None:
-    assert was_asked("\n".join(lines).encode(), code) is asked
+    assert stopped_by_owner("\n".join(lines).encode(), code) is asked
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_only_an_owners_own_stop_is_one(
     ],
 )
 def test_what_peers_put_into_a_line_is_not_lnds_word(line: str) -> None:
-    assert not was_asked(f"{OPENED}\n{line}\n".encode(), None)
+    assert not stopped_by_owner(f"{OPENED}\n{line}\n".encode(), None)
 
 
 def test_the_end_of_a_long_log_is_read_and_no_log_is_none(tmp_path: Path) -> None:
     log = tmp_path / "lnd.log"
-    assert last_words(log) == b""
+    assert log_end(log) == b""
     log.write_text("x" * 3 * LAST_BYTES + f"\n{REQUEST}\n")
-    assert len(last_words(log)) == LAST_BYTES
-    assert was_asked(last_words(log), None)
+    assert len(log_end(log)) == LAST_BYTES
+    assert stopped_by_owner(log_end(log), None)

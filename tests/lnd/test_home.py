@@ -18,7 +18,9 @@ from leyden.lnd import conf, keys
 from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
 from leyden.lnd.home import Owner, Tls, channel_backup, log_file, render, write
 from leyden.lnd.options import REPEATABLE, Options, lines
-from leyden.values import fields, replace
+from leyden.schemas.node_settings import TABLE
+from leyden.schemas.settings import Kind
+from leyden.values import replace
 
 VERSION = OFFERED.default
 TLS = Tls(chain_pem=b"a chain\n", key_pem=b"its key\n")
@@ -127,14 +129,14 @@ def test_a_setting_becomes_its_option_in_every_version(
 
 
 def test_every_setting_has_its_line() -> None:
-    assert list(keys.SETTINGS) == [field.name for field in fields(NodeSettings)]
-    written = {name for name, option in keys.SETTINGS.items() if option is not None}
+    written = {name for name, setting in TABLE.items() if setting.lnd}
     assert written == {name for name, _, _ in ROUND_TRIPS}
-    assert set(keys.SETTINGS) - written == node_settings.LIVE
+    placed = {name for name, setting in TABLE.items() if setting.placed}
+    assert set(TABLE) - written - placed == node_settings.LIVE
 
 
 def test_no_two_settings_share_an_option() -> None:
-    names = [o.key.name for o in keys.SETTINGS.values() if o is not None]
+    names = [each.lnd for each in TABLE.values() if each.lnd]
     assert len(names) == len(set(names))
 
 
@@ -143,16 +145,15 @@ def test_no_two_settings_share_an_option() -> None:
     ["minchansize", "maxchansize", "defaultfeerate", "basefee", "maxpendingchannels"],
 )
 def test_an_unset_number_is_left_to_lnd(name: str) -> None:
-    option = keys.SETTINGS[name]
-    assert option is not None
     written = dict(lines(a_node(**{name: ""}), OPTIONS, Path("/nodes/7")))
-    assert option.key.name not in written
+    assert TABLE[name].lnd not in written
 
 
 def test_a_key_that_a_version_lacks_is_not_written() -> None:
-    new = keys.Option(keys.Key("newer", since=Version(0, 21, 0)), lambda *_: "true")
-    old = keys.Option(keys.Key("older", until=Version(0, 21, 0)), lambda *_: "true")
-    table = {"amp": new, "wumbo": old}
+    table = {
+        "amp": replace(TABLE["amp"], lnd="newer", since="v0.21.0-beta"),
+        "wumbo": replace(TABLE["wumbo"], lnd="older", until="v0.21.0-beta"),
+    }
     for version, expected in (
         (Version(0, 20, 2), [("older", "true")]),
         (Version(0, 21, 0), [("newer", "true")]),
@@ -197,6 +198,23 @@ def test_peers_may_call_where_that_is_asked_for() -> None:
     written = options_of(a_node(), Path("/nodes/7"), options)
     assert {"listen=0.0.0.0:9735", "externalip=198.51.100.7:9735"} <= written
     assert "nolisten=true" not in written
+
+
+@pytest.mark.parametrize(
+    ("address", "option"),
+    [
+        ("198.51.100.7:21000", "externalip"),
+        ("[2001:db8::7]:21000", "externalip"),
+        ("peers.example:21000", "externalhosts"),
+        ("10.example:21000", "externalhosts"),
+    ],
+)
+def test_a_name_is_announced_as_a_name(address: str, option: str) -> None:
+    options = replace(OPTIONS, peer_listen=("0.0.0.0:9735",), announced=(address,))
+    written = options_of(a_node(), Path("/nodes/7"), options)
+    assert {line for line in written if line.startswith("external")} == {
+        f"{option}={address}"
+    }
 
 
 @pytest.mark.parametrize(
@@ -380,9 +398,10 @@ def test_where_lnd_keeps_its_own() -> None:
     )
 
 
-KNOWN = {o.key.name for o in keys.SETTINGS.values() if o is not None} | {
+KNOWN = {each.lnd for each in TABLE.values()} | {
     key for key, _ in lines(a_node(), OPTIONS, Path("/nodes/7"))
 }
+PLAIN = {Kind.SWITCH, Kind.ADDRESSES}
 EVIL = st.text() | st.builds(
     "{}{}{}".format,
     st.text(max_size=4),
@@ -392,7 +411,7 @@ EVIL = st.text() | st.builds(
 
 
 @given(
-    name=st.sampled_from([f.name for f in fields(NodeSettings) if f.type is str]),
+    name=st.sampled_from([n for n, each in TABLE.items() if each.kind not in PLAIN]),
     value=EVIL,
 )
 @settings(max_examples=500, suppress_health_check=[HealthCheck.filter_too_much])

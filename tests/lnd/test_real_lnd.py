@@ -26,12 +26,12 @@ from leyden.domain.addresses import Reach
 from leyden.domain.node_settings import Calls, NodeSettings
 from leyden.domain.versions import OFFERED, Version
 from leyden.errors import NodeAway
-from leyden.lnd import keys
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
 from leyden.lnd.home import Tls, log_file, write
 from leyden.lnd.options import Logs, Options, lines
 from leyden.lnd.sweep import sweep
-from leyden.values import fields, replace
+from leyden.schemas.node_settings import TABLE
+from leyden.values import replace
 from tests.authority import Authority
 from tests.ports import free_port
 
@@ -54,6 +54,11 @@ def lnd_of(version: Version) -> Path:
     if not path.exists():
         pytest.skip(f"no lnd {version} here: `leyden daemons build` makes one")
     return path
+
+
+@pytest.fixture
+def tmp_path(memory_path: Path) -> Path:
+    return memory_path
 
 
 @pytest.fixture(params=OFFERED.versions, ids=str)
@@ -200,11 +205,17 @@ def running(
 
 
 def test_every_setting_is_tried() -> None:
-    lnds = {f.name for f in fields(NodeSettings)} - node_settings.LIVE
+    lnds = {name for name, setting in TABLE.items() if setting.lnd}
     assert set(ON) == lnds
 
 
-@pytest.mark.parametrize("name", ON)
+@pytest.mark.parametrize(
+    "name",
+    [  # alone; all of them at once are tried below
+        pytest.param(name, marks=pytest.mark.long) if name in EVERYTHING else name
+        for name in ON
+    ],
+)
 def test_lnd_starts_with_each_setting(name: str, tmp_path: Path) -> None:
     settings = a_node(**ON[name])
     with running(tmp_path / "7", settings, OFFERED.default) as lnd:
@@ -222,7 +233,13 @@ def test_every_version_starts_with_nothing_and_with_everything(
 @pytest.mark.parametrize(
     ("chain", "backend"),
     [
-        (chain, backend)
+        pytest.param(
+            chain,
+            backend,
+            marks=()
+            if chain is Chain.MAINNET or isinstance(backend, Btcd)
+            else pytest.mark.long,
+        )
         for chain in Chain
         for backend in (
             Btcd(host="127.0.0.1:1", user="u", password="p$w;#", certificate=b"PEM"),
@@ -260,7 +277,7 @@ def test_lnd_starts_with_all_the_platform_may_ask_for(
         a_node(),
         version,
         peer_listen=(f"127.0.0.1:{free_port()}",),
-        announced=("198.51.100.7:9735", "203.0.113.9:9735"),
+        announced=("198.51.100.7:9735", "203.0.113.9:9735", "localhost:9735"),
         cors_origins=("https://dashboard.example", "http://localhost:8000"),
         log_level="trace",
         logs=Logs(files=1, file_mb=1),
@@ -284,7 +301,7 @@ def test_every_key_we_write_is_known_to_the_version(version: Version) -> None:
     settings = a_node(**EVERYTHING, **SIGNER)
     written = {key for key, _ in lines(settings, options, Path("/nodes/7"))}
     assert written - known == set()
-    ours = [o.key.name for o in keys.SETTINGS.values() if o is not None]
+    ours = [each.lnd for each in TABLE.values() if each.lnd]
     assert set(ours) <= written
 
 
@@ -339,7 +356,7 @@ def test_lnd_reads_from_the_file_what_we_meant(
         assert {k: normal(v) for k, v in read.items()} == {
             k: normal(v) for k, v in expected.items()
         }
-        ours = {o.key.name for o in keys.SETTINGS.values() if o is not None}
+        ours = {each.lnd for each in TABLE.values() if each.lnd}
         signer = {key for key in ours if key.startswith("remotesigner.")}
         assert ours - signer - set(read) == set()
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from leyden.domain.observations import State
 from leyden.lnd.state_lines import NotAStream, StateLines
-from leyden.lnd.states import Address, Watch, trusting
+from leyden.lnd.states import Address, Watch
+from leyden.lnd.trust import trusting
 from tests.authority import Authority
 from tests.stand_in_lnd import StandInLnd
 

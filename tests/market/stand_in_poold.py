@@ -48,9 +48,11 @@ class StandIn(grpc.GenericRpcHandler):
     hanging: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
     available: int = 5_000_000
+    height: int = 700
     key: bytes = KEY  # of its account
     only_key: bool = False  # what names another is refused
     state: Any = trader.AccountState.OPEN
+    version: Any = trader.AccountVersion.ACCOUNT_VERSION_TAPROOT_V2
     fee: auctioneer.ExecutionFee = field(
         default_factory=lambda: auctioneer.ExecutionFee(base_fee=1, fee_rate=1_000)
     )
@@ -111,16 +113,21 @@ class StandIn(grpc.GenericRpcHandler):
 
     # What a poold does.
 
-    def _listaccounts(self, _: Any) -> Any:
+    def _listaccounts(self, request: Any) -> Any:
+        if request.active_only and self.state == trader.AccountState.CLOSED:
+            return trader.ListAccountsResponse()
         account = trader.Account(
             trader_key=self.key,
             value=self.available,
             available_balance=self.available,
             state=self.state,
             expiration_height=900,
-            version=trader.AccountVersion.ACCOUNT_VERSION_TAPROOT_V2,
+            version=self.version,
         )
         return trader.ListAccountsResponse(accounts=[account])
+
+    def _getinfo(self, _: Any) -> Any:
+        return trader.GetInfoResponse(current_block_height=self.height)
 
     def _auctionfee(self, _: Any) -> Any:
         return trader.AuctionFeeResponse(execution_fee=self.fee)

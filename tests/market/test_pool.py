@@ -1,20 +1,21 @@
 """What becomes of a ticket when poold, its lnd or the auction misbehave."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from leyden.domain.pricing import AuctionTerms, Channel, Quote, Terms, quote
-from leyden.domain.tickets import NoTicket, Ticket, TicketState
+from leyden.domain.tickets import Lease, NoTicket, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, MarketAway, SoldOut
 from leyden.market.account import PoolAccount
-from leyden.market.ends import STATES
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
+from leyden.market.ticket_ends import STATES
 from tests.contracts.pages import Pages
 from tests.market.stand_in_poold import StandIn, standing_in
 
@@ -140,6 +141,56 @@ async def test_without_its_lease_a_filled_bid_is_not_known(
     poold.says.clear()
     poold.leases.append(lease_for(nonce))
     assert await state(market, made.ref) is TicketState.FILLED
+
+
+async def lease_of(poold: StandIn, market: PoolMarket) -> Lease:
+    """Have a channel bought, and return its lease."""
+    made = await offered(market)
+    poold.leases.append(lease_for(becomes(poold, made, "completed", EXECUTED)))
+    told = (await market.progress([made.ref]))[made.ref]
+    assert told.state is TicketState.FILLED
+    assert told.lease is not None
+    return told.lease
+
+
+async def test_a_lease_is_known_with_the_height_of_the_chain(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    assert (await lease_of(poold, market)).height == poold.height
+
+
+@pytest.mark.parametrize("wrong", ["refused", "hanging"])
+async def test_a_height_that_poold_does_not_tell_holds_no_order_back(
+    poold: StandIn, market: PoolMarket, wrong: str
+) -> None:
+    if wrong == "refused":
+        poold.says["GetInfo"] = "unexpected number of node ratings 0"
+    else:
+        poold.hanging.add("GetInfo")
+    async with asyncio.timeout(1.8):  # less than the market is waited for
+        assert (await lease_of(poold, market)).height == 0
+
+
+async def test_a_channel_is_known_though_its_account_was_closed(
+    poold: StandIn, market: PoolMarket
+) -> None:
+    made = await offered(market)
+    poold.leases.append(lease_for(becomes(poold, made, "completed", EXECUTED)))
+    poold.state = trader.AccountState.CLOSED
+    assert await state(market, made.ref) is TicketState.FILLED
+
+
+@pytest.mark.parametrize("account", ["OPEN", "CLOSED"])
+async def test_a_lease_costs_what_the_account_paid_that_bought_it(
+    poold: StandIn, market: PoolMarket, account: str
+) -> None:
+    made = await offered(market)
+    poold.leases.append(lease_for(becomes(poold, made, "completed", EXECUTED)))
+    poold.version = trader.AccountVersion.ACCOUNT_VERSION_LEGACY
+    poold.state = trader.AccountState.Value(account)
+    told = (await market.progress([made.ref]))[made.ref]
+    assert told.lease is not None
+    assert told.lease.chain_fee == 326
 
 
 async def test_asking_about_others_makes_no_ticket_young_again(

@@ -32,7 +32,7 @@ import asyncio, sys
 from pathlib import Path
 from leyden.domain.payments import PaymentRequest
 from leyden.payments.lnd import LndPayments
-from leyden.payments.treasury import Access
+from leyden.lnd.connection import Access
 
 port, folder, orders = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 access = Access(
@@ -52,7 +52,7 @@ async def main():
     heard = asyncio.create_task(anext(watch))
     await asyncio.sleep(0)  # until it has begun to watch
     for _ in range(2):
-        print(len(await payments.look(unpaid)), flush=True)
+        print(len(await payments.lookup(unpaid)), flush=True)
     assert not heard.done(), heard
     heard.cancel()
     await asyncio.gather(heard, return_exceptions=True)

@@ -22,6 +22,7 @@ from leyden.processes import (
     exited,
     holder,
     identify,
+    set_niceness,
     signal,
     spawn,
     stop,
@@ -29,6 +30,12 @@ from leyden.processes import (
 from leyden.values import replace
 
 SLEEP = ["/bin/sleep", "600"]
+SESSIONS_ARE_SCHEDULED = Path("/proc/self/autogroup").exists()
+
+
+def niceness_of_session(identity: Identity) -> int:
+    """Return it as the kernel says: `/autogroup-1234 nice 7`."""
+    return int(Path(f"/proc/{identity.pid}/autogroup").read_text().split()[-1])
 
 
 @pytest.fixture
@@ -61,6 +68,27 @@ async def test_a_program_runs_apart_in_a_session_of_its_own(
     assert command_line(sleeper) == SLEEP
     await stop(sleeper, grace_s=1)
     assert command_line(sleeper) == []
+
+
+async def test_it_yields_to_others_as_far_as_it_is_told(
+    log: Path, started: list[Identity]
+) -> None:
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    sleeper = await spawn(SLEEP, log=log, niceness=9)
+    started.append(sleeper)
+    assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 9
+    assert os.getpriority(os.PRIO_PROCESS, 0) == ours
+    if SESSIONS_ARE_SCHEDULED:
+        assert niceness_of_session(sleeper) == 9
+
+
+async def test_the_niceness_of_what_has_ended_is_nobodys(
+    log: Path, started: list[Identity]
+) -> None:
+    sleeper = await spawn(SLEEP, log=log)
+    started.append(sleeper)
+    await stop(sleeper, grace_s=0)
+    assert set_niceness(sleeper.pid, 9)
 
 
 async def test_its_output_is_kept_and_private(log: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leyden.runtimes.census import lnds
-from leyden.services.verify import verify
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from tests.contracts.runtimes import LocalHands, install_stand_in, start
 from tests.domain.nodes import a_node

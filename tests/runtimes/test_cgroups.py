@@ -19,7 +19,7 @@ from leyden.domain.observations import State
 from leyden.errors import SetupError
 from leyden.processes import Identity
 from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.seats import LEAST_MEMORY, MIB, Share
+from leyden.runtimes.placement import LEAST_MEMORY, MIB, Share
 from leyden.values import replace
 from tests.contracts.runtimes import (
     LocalHands,
@@ -28,25 +28,27 @@ from tests.contracts.runtimes import (
     start,
     until,
 )
+from tests.control_groups import groups
 from tests.domain.nodes import a_node
 
+NOWHERE = Path("/nowhere")
+NO_LIMITS = Cgroups(NOWHERE).unavailable_reason()
 # Not every machine has them to give, whoever tests on it.
-WITH_CGROUPS = pytest.mark.xfail(
-    bool(trouble := Cgroups(Path("/nowhere")).trouble()), reason=trouble, run=False
-)
+WITH_CGROUPS = pytest.mark.xfail(groups(NOWHERE) is None, reason=NO_LIMITS, run=False)
+WITH_LIMITS = pytest.mark.xfail(bool(NO_LIMITS), reason=NO_LIMITS, run=False)
 SHARE = Share(memory=LEAST_MEMORY)
 ASKED = "import sys, time; sys.stdin.readline()\n"
 HUNGRY = ASKED + "kept = b'x' * (600 << 20); print('has it', flush=True)"
 FRUGAL = ASKED + "kept = b'x' * (60 << 20); print('has it', flush=True); time.sleep(60)"
 MANY_THREADS = """
 import threading
-let_go = threading.Event()
+release = threading.Event()
 try:
     for number in range(3_000):
-        threading.Thread(target=let_go.wait, daemon=True).start()
+        threading.Thread(target=release.wait, daemon=True).start()
 except RuntimeError:
     print(number, flush=True)
-let_go.set()
+release.set()
 """
 
 
@@ -80,10 +82,11 @@ class Program:
 
 @pytest.fixture
 def cgroups(tmp_path: Path) -> Iterator[Cgroups]:
-    made = Cgroups(tmp_path)
+    made = groups(tmp_path)
+    assert made is not None
     made.prepare()
     yield made
-    made.take_down()
+    made.remove()
 
 
 @pytest.fixture
@@ -96,11 +99,11 @@ def states(hands: LocalHands) -> set[tuple[str, State | None]]:
 
 
 def is_held(process: Identity, node_id: str) -> bool:
-    groups = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
-    return any(group.endswith(f"/{node_id}") for group in groups)
+    held = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
+    return any(group.endswith(f"/{node_id}") for group in held)
 
 
-@WITH_CGROUPS
+@WITH_LIMITS
 def test_who_takes_more_memory_than_its_share_is_ended_and_nobody_else(
     cgroups: Cgroups,
 ) -> None:
@@ -111,12 +114,12 @@ def test_who_takes_more_memory_than_its_share_is_ended_and_nobody_else(
     hungry.process.wait(30)
     assert hungry.end() == -signal.SIGKILL
     assert frugal.go() == "has it"
-    assert cgroups.let_go("hungry"), "it was ended for want of memory"
+    assert cgroups.release("hungry"), "it was ended for want of memory"
     frugal.end()
-    assert not cgroups.let_go("frugal")
+    assert not cgroups.release("frugal")
 
 
-@WITH_CGROUPS
+@WITH_LIMITS
 def test_where_processors_are_short_each_gets_by_its_weight(cgroups: Cgroups) -> None:
     def used_s(program: Program) -> int:
         stat = Path(f"/proc/{program.process.pid}/stat").read_text()
@@ -138,7 +141,7 @@ def test_where_processors_are_short_each_gets_by_its_weight(cgroups: Cgroups) ->
     assert used > 3, "of eight, with whatever else runs there"
 
 
-@WITH_CGROUPS
+@WITH_LIMITS
 def test_threads_have_an_end(cgroups: Cgroups) -> None:
     program = Program(ASKED + MANY_THREADS)
     cgroups.hold("many", program.identity, SHARE)
@@ -158,12 +161,11 @@ def test_a_stranger_with_the_same_pid_is_not_held(cgroups: Cgroups) -> None:
 def test_nothing_is_left_of_them(cgroups: Cgroups) -> None:
     program = Program(ASKED)
     cgroups.hold("node", program.identity, SHARE)
-    folders = [tree.ours for tree in cgroups._trees]
-    cgroups.take_down()
+    cgroups.remove()
     assert is_held(program.identity, "node"), "somebody is in there"
     program.end()
-    cgroups.take_down()
-    assert not any(folder.exists() for folder in folders)
+    cgroups.remove()
+    assert not cgroups.folder.exists()
 
 
 @pytest.fixture
@@ -181,12 +183,12 @@ async def test_a_node_is_held_from_its_start_to_its_end(
 ) -> None:
     node = await start(hands, node)
     await until(lambda: is_held(hands.identity(node), node.id))
-    groups = [tree.ours / node.id for tree in cgroups._trees]
+    group = cgroups.folder / node.id
     hands.begin_anew()
     await hands.runtime.observe(node)
     assert is_held(hands.identity(node), node.id)
     await hands.crash(node)
-    await until(lambda: not any(group.exists() for group in groups))
+    await until(lambda: not group.exists())
 
 
 @WITH_CGROUPS
@@ -214,14 +216,14 @@ async def real_hands(
     await hands.close()
 
 
-@WITH_CGROUPS
+@WITH_LIMITS
 @pytest.mark.real
 async def test_the_smallest_share_there_may_be_is_enough_to_unlock_a_wallet(
     real_hands: RealHands, node: Node
 ) -> None:
     """Also while somebody on the whitelist guesses: each try takes 256 MiB."""
     hands = real_hands
-    hands.seats = replace(hands.seats, shares=dict.fromkeys(Type, SHARE))
+    hands.placement = replace(hands.placement, shares=dict.fromkeys(Type, SHARE))
     hands.begin_anew()
     node = await start(hands, node)
     await until(lambda: (node.process, State.NON_EXISTING) in states(hands))
@@ -238,7 +240,7 @@ async def test_the_smallest_share_there_may_be_is_enough_to_unlock_a_wallet(
 
 
 async def unlock(hands: RealHands, node: Node, password: str) -> str:
-    url = f"https://{node.host}:{hands.seats.rest_port}/v1/unlockwallet"
+    url = f"https://{node.host}:{hands.placement.rest_port}/v1/unlockwallet"
     packed = base64.b64encode(password.encode()).decode()
     curl = await asyncio.create_subprocess_exec(
         *("curl", "--silent", "--insecure", url),
@@ -258,12 +260,12 @@ def test_the_one_tree_of_version_2_is_written_as_the_kernel_reads_it(
     enabled = mount / "cgroup.subtree_control"
     enabled.write_text("")
     cgroups = Cgroups(tmp_path, mount=mount)
+    cgroups.folder.mkdir()
+    # What the kernel puts into each new folder.
+    (cgroups.folder / "cgroup.subtree_control").write_text("cpu memory pids")
     cgroups.prepare()
     assert enabled.read_text() == "+cpu +memory +pids"
-    (tree,) = cgroups._trees
-    # What the kernel puts into each new folder.
-    (tree.ours / "cgroup.subtree_control").write_text("cpu memory pids")
-    group = tree.ours / "node"
+    group = cgroups.folder / "node"
     group.mkdir()
     for file in ("memory.max", "cpu.weight", "pids.max", "cgroup.procs"):
         (group / file).write_text("")
@@ -274,16 +276,19 @@ def test_the_one_tree_of_version_2_is_written_as_the_kernel_reads_it(
     assert (group / "cpu.weight").read_text() == "400"
     assert (group / "cgroup.procs").read_text() == str(program.process.pid)
     program.end()
-    assert cgroups.let_go("node")
+    assert cgroups.release("node")
 
 
 def test_a_machine_without_the_controller_of_memory_has_none(tmp_path: Path) -> None:
     (tmp_path / "cgroup.controllers").write_text("cpuset cpu io pids")
-    assert "has no groups" in Cgroups(tmp_path, mount=tmp_path).trouble()
+    assert (
+        "has no groups for memory"
+        in Cgroups(tmp_path, mount=tmp_path).unavailable_reason()
+    )
 
 
 def test_where_there_are_none_they_may_not_be_required(tmp_path: Path) -> None:
     nowhere = Cgroups(tmp_path, mount=tmp_path / "no such mount")
-    assert "has no groups" in nowhere.trouble()
+    assert "has no groups" in nowhere.unavailable_reason()
     with pytest.raises(SetupError):
         nowhere.prepare()

@@ -14,15 +14,21 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from leyden import processes
 from leyden.domain.nodes import Node, Type
-from leyden.errors import Away, SetupError
+from leyden.domain.versions import Version
+from leyden.errors import Away, CannotStart, SetupError
+from leyden.lnd import home
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING
+from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import NOTHING_NEW, Usage
+from leyden.runtimes.layout import Layout
+from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.seats import MIB, Seats, Share, can_be_reached
+from leyden.runtimes.placement import MIB, Placement, Share, can_be_reached
 from leyden.values import replace
 from tests.authority import Authority
 from tests.contracts.runtimes import (
@@ -34,6 +40,7 @@ from tests.contracts.runtimes import (
 )
 from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
+from tests.loop_time import cost, most_s
 
 KILLED_HALF_WAY = """
 import asyncio, os, signal, sys
@@ -46,7 +53,7 @@ from tests.domain.nodes import a_node
 
 async def main(folder):
     hands = LocalHands(folder / "nodes", folder / "lnd")
-    hands.seats = replace(hands.seats, network=IPv4Network(sys.argv[2]))
+    hands.placement = replace(hands.placement, network=IPv4Network(sys.argv[2]))
     hands.begin_anew()
     spawn = processes.spawn
     async def spawn_and_die(*args, **options):
@@ -54,7 +61,7 @@ async def main(folder):
         os.kill(os.getpid(), signal.SIGKILL)
     processes.spawn = spawn_and_die
     node = a_node()
-    async for _ in hands.runtime.start(node, hands.outfit(node)):
+    async for _ in hands.runtime.start(node, hands.launch_spec(node)):
         pass
 
 asyncio.run(main(Path(sys.argv[1])))
@@ -101,32 +108,36 @@ async def test_killed_right_after_the_start_it_finds_its_lnd_again(
         "-c",
         KILLED_HALF_WAY,
         tmp_path,
-        str(hands.seats.network),
+        str(hands.placement.network),
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert await killed.wait() == -signal.SIGKILL
     (orphan,) = lnds_in(tmp_path)
     found = await start(hands, replace(node, revision=2))
     assert found.process.startswith(f"{orphan} ")
-    assert found.launched == 1, "it has the settings it was started with"
+    assert found.launched_revision == 1, "it has the settings it was started with"
     assert lnds_in(tmp_path) == [orphan]
 
 
 async def test_where_no_node_may_start_none_does_and_those_that_run_are_found(
     hands: LocalHands, node: Node, tmp_path: Path
 ) -> None:
-    async def refuse() -> None:
-        raise Away("the egress policy is not in place")
+    class Missing:
+        async def admit(self) -> None:
+            raise Away("the egress policy is not in place")
 
-    hands.admitted = refuse
+        async def keep(self) -> None:
+            pass
+
+    hands.egress = Missing()
     hands.begin_anew()
     with pytest.raises(Away, match="not in place"):
         await start(hands, node)
     assert lnds_in(tmp_path) == []
-    hands.admitted = None
+    hands.egress = None
     hands.begin_anew()
     running = await start(hands, node)
-    hands.admitted = refuse
+    hands.egress = Missing()
     hands.begin_anew()
     assert (await start(hands, node)).process == running.process
 
@@ -135,8 +146,10 @@ async def test_a_node_is_heard_that_shows_a_certificate_from_elsewhere(
     hands: LocalHands, node: Node
 ) -> None:
     chain, key = Authority("somebody else").sign(node.api_endpoint)
-    outfit = replace(hands.outfit(node), tls=Tls(chain_pem=chain, key_pem=key))
-    async for _ in hands.runtime.start(node, outfit):
+    launch_spec = replace(
+        hands.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key)
+    )
+    async for _ in hands.runtime.start(node, launch_spec):
         pass
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
 
@@ -148,8 +161,10 @@ async def test_a_node_is_heard_whose_certificate_has_ended(
     """It was not restarted for a year, or the clock of this machine is wrong."""
     signer = hands._authority if authority == "ours" else Authority("another")
     chain, key = signer.sign(node.api_endpoint, expired=True)
-    outfit = replace(hands.outfit(node), tls=Tls(chain_pem=chain, key_pem=key))
-    async for _ in hands.runtime.start(node, outfit):
+    launch_spec = replace(
+        hands.launch_spec(node), tls=Tls(chain_pem=chain, key_pem=key)
+    )
+    async for _ in hands.runtime.start(node, launch_spec):
         pass
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
 
@@ -205,7 +220,7 @@ async def test_each_node_is_a_user_of_its_own_where_we_are_root(
     hands = LocalHands(
         open_folder / "nodes", install_stand_in(open_folder, python=python)
     )
-    hands.seats = replace(hands.seats, first_uid=200_000)
+    hands.placement = replace(hands.placement, first_uid=200_000)
     hands.begin_anew()
     node = await start(hands, node)
     status = Path(f"/proc/{hands.identity(node).pid}/status").read_text()
@@ -230,7 +245,7 @@ async def test_a_home_whose_user_changed_is_handed_over(
         open_folder / "nodes", install_stand_in(open_folder, python=python)
     )
     for first_uid in (200_000, 300_000):
-        hands.seats = replace(hands.seats, first_uid=first_uid)
+        hands.placement = replace(hands.placement, first_uid=first_uid)
         hands.begin_anew()
         node = await start(hands, node)
         await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
@@ -269,7 +284,7 @@ async def test_on_a_full_disk_nothing_is_torn_and_room_mends_it(
             assert conf.read_bytes() == before
             ballast.unlink()
             node = await start(hands, new)
-            assert node.launched == 2
+            assert node.launched_revision == 2
         finally:
             await hands.close()
 
@@ -298,15 +313,18 @@ def test_less_memory_than_an_unlock_takes_is_refused() -> None:
 
 
 def test_slots_become_addresses_and_no_more_than_there_are() -> None:
-    seats = Seats(network=IPv4Network("127.77.3.0/30"))
-    assert [seats.host(a_node(slot=slot)) for slot in (1, 2)] == [
+    placement = Placement(network=IPv4Network("127.77.3.0/30"))
+    assert [placement.host(a_node(slot=slot)) for slot in (1, 2)] == [
         "127.77.3.1",
         "127.77.3.2",
     ]
     for slot in (0, 3, 4):
         with pytest.raises(SetupError):
-            seats.host(a_node(slot=slot))
-    assert seats.shares[Type.PROFESSIONAL].memory > seats.shares[Type.STANDARD].memory
+            placement.host(a_node(slot=slot))
+    assert (
+        placement.shares[Type.PROFESSIONAL].memory
+        > placement.shares[Type.STANDARD].memory
+    )
 
 
 async def test_with_no_file_left_to_open_nothing_is_forgotten(
@@ -335,6 +353,45 @@ async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> N
     assert await LocalHomes(hands.layout).usage(a_node()) == Usage()
 
 
+def _logged(layout: Layout, node: Node, content: bytes) -> None:
+    file = home.log_file(layout.home(node), layout.grounds[node.network].chain)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+
+
+async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> None:
+    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    lines = [
+        f"lnd in {layout.home(node)} has",
+        f"no space left: {tmp_path}",
+        f"{layout.home(node)}-2, {layout.folder(node)}.",
+    ]
+    log = "".join(f"{line}\n" for line in lines)
+    # What is read begins in the middle of a path.
+    cut = f"{layout.home(node)}/tls.key"
+    rest = "".ljust((1 << 20) - len(cut) // 2 - len(log) - 2, "x")
+    _logged(layout, node, f"{cut}\n{rest}\n{log}".encode())
+    assert await LocalHomes(layout).log(node, 100) == [
+        rest,
+        "lnd in ~/.lnd has",
+        "no space left: ~",
+        "~/lnd-2, ~.",
+    ]
+
+
+async def test_a_log_is_read_beside_the_loop(tmp_path: Path) -> None:
+    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    _logged(layout, node, b"\xff\n" * (1 << 20))
+    homes = LocalHomes(layout)
+
+    async def request() -> int:
+        return len(await homes.log(node, 20_000))
+
+    found = await cost("the end of a log", request)
+    assert found.status == 20_000
+    assert found.longest_s < most_s(), found
+
+
 @pytest.mark.real
 async def test_callers_whose_tls_fails_fill_no_disk(
     tmp_path: Path, node: Node, real_lnd: Path
@@ -347,7 +404,7 @@ async def test_callers_whose_tls_fails_fill_no_disk(
 
     async def call_without_tls() -> None:
         before = output.stat().st_size
-        where = hands.seats.host(node), hands.seats.rest_port
+        where = hands.placement.host(node), hands.placement.rest_port
         reader, writer = await asyncio.open_connection(*where)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         with contextlib.suppress(OSError):  # it ends with or without an answer
@@ -373,3 +430,37 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
 ) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
     assert LocalHomes(hands.layout).look(node, BEGINNING) == NOTHING_NEW
+
+
+async def test_nodes_of_which_nothing_is_known_are_counted(
+    hands: LocalHands, node: Node
+) -> None:
+    def unknown() -> float | None:
+        return REGISTRY.get_sample_value("leyden_nodes_unknown")
+
+    node = await start(hands, node)
+    assert unknown() == 0
+    await hands.lose(node)
+    for _ in range(2):
+        assert not (await hands.runtime.observe(node)).known
+        assert unknown() == 1
+    hands.runtime.forget(node.id)
+    assert unknown() == 0
+    assert not (await hands.runtime.observe(node)).known
+    (hands.root / node.id).mkdir()
+    assert (await hands.runtime.observe(node)).known
+    assert unknown() == 0
+
+
+async def test_a_program_that_is_gone_is_told_to_the_owner(hands: LocalHands) -> None:
+    async def gone(_: Version) -> Path:
+        raise FileNotFoundError(2, "No such file or directory", "/cache/lnd")
+
+    hands.runtime = LocalRuntime(
+        hands.layout, binary=gone, trusts=trusting_whenever(Authority().pem)
+    )
+    node = a_node()
+    with pytest.raises(CannotStart, match=r"no lnd v.*/cache/lnd") as refused:
+        await start(hands, node)
+    assert refused.value.reason.startswith(f"lnd {node.version} is not on the node's")
+    assert "/" not in refused.value.reason

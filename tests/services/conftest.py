@@ -4,6 +4,7 @@ import pytest
 
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from tests.services.desk import Desk
 from tests.services.till import Till
 
 
@@ -14,3 +15,8 @@ async def till(db: Database, sealer: Sealer) -> AsyncIterator[Till]:
     yield till
     await till.settle_down()
     await till.prove()
+
+
+@pytest.fixture
+def desk(db: Database) -> Desk:
+    return Desk(db)

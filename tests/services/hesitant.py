@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
+from leyden.storage.stores import Stores
 from tests.services.mortal import Fuse, MortalDatabase
 
 Happens = Callable[[], Awaitable[object]]
@@ -18,7 +18,7 @@ class Hesitant(MortalDatabase):
         self.happens = happens
 
     @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
+    async def transaction(self) -> AsyncIterator[Stores]:
         if self.happens is not None:
             happens, self.happens = self.happens, None
             await happens()

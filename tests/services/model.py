@@ -40,6 +40,7 @@ class Sale:
     credit_used: int
     charged: int
     expires: datetime
+    keeps: bool = False  # what the auction leaves is ours
     status: str = "waiting_payment"
     held: int = 0
     promised: int = 0
@@ -70,6 +71,7 @@ class Model:
     height: int = 0
     market_away: bool = False
     market_refuses: bool = False
+    keeps_unused: bool = False
 
     # What customers do.
 
@@ -80,7 +82,8 @@ class Model:
             charged = total - used
             if charged and self.owed[who] + charged > self.most_owed[who]:
                 return False
-        sale = Sale(who, total, used, charged, self.now + LIVES)
+        lives = self.now + LIVES
+        sale = Sale(who, total, used, charged, lives, keeps=self.keeps_unused)
         self.credit[who] -= used
         self.owed[who] += charged
         sale.held = used + charged
@@ -150,12 +153,17 @@ class Model:
         assert self.sales[name].status == "created"
         self.sales[name].status = "submitted"
 
-    def match(self, name: str) -> None:
+    def match(self, name: str, left: int) -> None:
+        """A seller is found; the auction leaves so much of its share."""
         sale = self.sales[name]
         assert sale.status == "submitted"
         sale.status = "filled"
-        self.spent += sale.held
+        back = 0 if sale.keeps else left
+        self.spent += sale.held - back
         sale.held = 0
+        to_account = min(sale.charged, back, self.owed[sale.who])
+        self.owed[sale.who] -= to_account
+        self._give(sale.who, back - to_account)
 
     # What follows.
 

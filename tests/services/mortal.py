@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Wake
+from leyden.storage.stores import Stores
 from tests.services.till import Crashed
 
 Immortal = TypeVar("Immortal")
@@ -49,7 +49,7 @@ class MortalDatabase:
         self.is_alone = True
 
     @property
-    def reader(self) -> Nouns:
+    def reader(self) -> Stores:
         if self._fuse.dead:
             raise Crashed
         return self._database.reader
@@ -60,7 +60,7 @@ class MortalDatabase:
         return self._database.edition()
 
     @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
+    async def transaction(self) -> AsyncIterator[Stores]:
         if self._fuse.dead:
             raise Crashed
         fuse = self._fuse
@@ -77,8 +77,8 @@ class MortalDatabase:
     def listen(self, wake: Wake) -> None:
         self._database.listen(wake)
 
-    async def doubts(self) -> list[str]:
-        return await self._database.doubts()
+    async def durability_risks(self) -> list[str]:
+        return await self._database.durability_risks()
 
     async def close(self) -> None:
         """It is closed by whoever opened the real one."""

@@ -10,12 +10,13 @@ from leyden.domain.accounts import Organization
 from leyden.domain.deliveries import Answer
 from leyden.domain.nodes import Node
 from leyden.domain.webhooks import Event, StatusChanged
-from leyden.services import webhooks
-from leyden.services.courier import WEBHOOKS, Courier, deliver
-from leyden.services.outfitting import webhook_secret_purpose
+from leyden.services.deliveries.dispatchers import Dispatcher, deliver
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
+from leyden.services.nodes import webhooks
 from leyden.storage.database import Database
 from leyden.storage.deliveries import Delivery
-from leyden.storage.outfits import SealedOutfit
+from leyden.storage.launch_specs import SealedLaunchSpec
+from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
@@ -34,10 +35,10 @@ class Post:
     sealer: Sealer
     sender: FakeSender = field(default_factory=FakeSender)
     now: datetime = NOON
-    courier: Courier = field(init=False)
+    dispatcher: Dispatcher = field(init=False)
 
     def __post_init__(self) -> None:
-        self.courier = Courier(
+        self.dispatcher = Dispatcher(
             database=self.database,
             sealer=self.sealer,
             sender=self.sender,
@@ -57,8 +58,8 @@ class Post:
         node = replace(node, settings=some_settings(webhook=url))
         async with self.database.transaction() as tx:
             await tx.nodes.add(node)
-            await tx.outfits.add(
-                SealedOutfit(
+            await tx.launch_specs.add(
+                SealedLaunchSpec(
                     node_id=node.id,
                     settings=b"",
                     webhook_secret=self.sealer.seal(
@@ -78,7 +79,7 @@ class Post:
 
     async def run(self, *, most: int = 100) -> int:
         """Do everything that is due, as the queue would; give the number of errands."""
-        for errands in range(most):
+        for runs in range(most):
             async with self.database.transaction() as tx:
                 claims = await tx.tasks.claim(
                     WEBHOOKS,
@@ -87,13 +88,13 @@ class Post:
                     most=10,
                 )
             if not claims:
-                return errands
-            await asyncio.gather(*map(self._errand, claims))
+                return runs
+            await asyncio.gather(*map(self._run, claims))
         raise AssertionError("the queue does not come to rest")
 
-    async def _errand(self, claim: Any) -> None:
+    async def _run(self, claim: Any) -> None:
         work = Work(self.database, claim)
-        await deliver(self.courier, work)
+        await deliver(self.dispatcher, NODE_MAIL, work)
         if not work.settled:
             async with work.transaction() as tx:
                 await work.done(tx)
@@ -115,7 +116,7 @@ class Post:
     async def deliveries(self, node: Node) -> list[Delivery]:
         """All events of a node, oldest first."""
         overview = await webhooks.overview(
-            self.courier, node.organization_id, node.id, before=1 << 62, most=1000
+            self.dispatcher, node.organization_id, node.id, before=1 << 62, most=1000
         )
         return overview.deliveries[::-1]
 

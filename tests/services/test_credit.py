@@ -1,16 +1,22 @@
 """What an organization is given: under a key once, and what it owes us comes first."""
 
+import asyncio
+from datetime import timedelta
+
 import pytest
 
 from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Status
-from leyden.domain.units import Sats
-from leyden.errors import Conflict
-from leyden.services import corrections, credit
-from leyden.services.corrections import Correction
-from leyden.services.credit import Balance
+from leyden.domain.units import EVERY_SAT, Sats
+from leyden.errors import Conflict, Malformed, NotFound
+from leyden.services.channels import corrections, credit
+from leyden.services.channels.corrections import Correction
+from leyden.services.channels.credit import Balance
+from tests.lock_waits import until_stuck
 from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till
 
+ALICE = "operator:alice"
 REASON = "the channel closed early"
 
 
@@ -28,9 +34,15 @@ async def correct(
         correction,
         sats=sats,
         reason=reason,
-        actor="operator:alice",
+        actor=ALICE,
         key="once",
         now=till.now,
+    )
+
+
+async def open_account(till: Till, most_owed: int | None, actor: str = ALICE) -> None:
+    await credit.open_account(
+        till.database, HARBOUR, most_owed=most_owed, actor=actor, now=till.now
     )
 
 
@@ -74,18 +86,56 @@ async def test_another_correction_under_the_same_key_is_refused(till: Till) -> N
 
 async def test_a_paid_debt_may_be_told_of_twice(till: Till) -> None:
     """The second time it is owed no more, and that is no reason to refuse."""
-    await credit.open_account(
-        till.database,
-        HARBOUR,
-        most_owed=10**6,
-        actor="operator:alice",
-        now=till.now,
-    )
+    await open_account(till, most_owed=10**6)
     await till.create()
     await till.settle_down()
     for _ in range(2):
         paid = await correct(till, Correction.SETTLED, PRICE)
         assert paid == Balance(credit=Sats(0), owed=Sats(0))
+
+
+async def test_a_debt_that_falls_in_the_same_moment_is_looked_at_again(
+    till: Till,
+) -> None:
+    """It is no lack of credit, which this correction does not take."""
+    await open_account(till, most_owed=10**6)
+    await till.create()
+    await till.settle_down()
+    lowered, go = asyncio.Event(), asyncio.Event()
+
+    async def lower() -> None:
+        # Without an organization: what locks none, as payments do not.
+        entry = Entry(
+            key="lowered",
+            what=Reason.CORRECTION,
+            source=ledger.CORRECTIONS,
+            target=ledger.owed(HARBOUR),
+            sats=Sats(1),
+        )
+        async with till.database.transaction() as tx:
+            await tx.ledger.post([entry], at=till.now)
+            lowered.set()
+            await go.wait()
+
+    lowering = asyncio.create_task(lower())
+    await lowered.wait()
+    settling = asyncio.create_task(correct(till, Correction.SETTLED, PRICE))
+    await until_stuck(till.database, settling)
+    go.set()
+    await lowering
+    with pytest.raises(Conflict, match="owes less than this"):
+        await settling
+    await correct(till, Correction.SETTLED, PRICE - 1)
+
+
+@pytest.mark.parametrize("correction", [Correction.DEBIT, Correction.REFUND])
+async def test_more_credit_than_there_is_cannot_be_taken(
+    till: Till, correction: Correction
+) -> None:
+    await till.give_credit(499)
+    with pytest.raises(Conflict, match="less credit than this"):
+        await correct(till, correction)
+    assert await till.credit() == 499
 
 
 async def test_credit_from_the_operator_repays_what_the_chain_took_back(
@@ -107,3 +157,50 @@ async def test_a_coupon_repays_what_the_chain_took_back(till: Till) -> None:
     await till.give_credit(700)
     assert await till.credit() == 699
     assert await till.place(ledger.receivable(HARBOUR)) == 0
+
+
+async def test_what_is_owed_is_taken_off_the_credit(till: Till) -> None:
+    """A bill and what the chain took back are one debt."""
+    await in_debt(till)
+    await open_account(till, most_owed=10**6)
+    await till.create()
+    await till.settle_down()
+    owing = await credit.balance(till.database, HARBOUR)
+    assert owing == Balance(credit=Sats(0), owed=Sats(2 * PRICE))
+    assert owing.balance == -2 * PRICE
+
+
+async def test_an_account_has_its_limit_until_it_is_closed(till: Till) -> None:
+    accounts = till.database.reader.corporate_accounts
+    for most in (0, int(EVERY_SAT), None):
+        till.now += timedelta(seconds=1)
+        await open_account(till, most)
+        assert await accounts.limit(HARBOUR) == most
+        (line, *_) = await till.database.reader.audit.latest(most=1)
+        assert (line.at, line.actor, line.action) == (
+            till.now,
+            ALICE,
+            "corporate account set",
+        )
+        assert (line.subject, line.organization_id) == (HARBOUR, HARBOUR)
+        assert line.detail["most_owed"] == most
+
+
+async def test_a_limit_is_a_sum_and_an_operators(till: Till) -> None:
+    for most in (-1, int(EVERY_SAT) + 1):
+        with pytest.raises(Malformed, match="limit: must be a number"):
+            await open_account(till, most)
+    with pytest.raises(NotFound):
+        await open_account(till, 1, actor="user:who was removed")
+    assert await till.database.reader.corporate_accounts.limit(HARBOUR) is None
+
+
+async def test_the_history_is_turned_page_by_page(till: Till) -> None:
+    for sats in (1, 2, 3):
+        await till.give_credit(sats)
+    await till.give_credit(4, LIGHTHOUSE)
+    newest = await credit.history(till.database, HARBOUR, most=2)
+    assert [each.sats for each in newest] == [3, 2]
+    before = newest[-1].number
+    rest = await credit.history(till.database, HARBOUR, before=before, most=2)
+    assert [each.sats for each in rest] == [1]

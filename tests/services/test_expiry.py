@@ -1,15 +1,15 @@
 """The time of an order is up, and what was paid into it is found first."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.orders import Status
+from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.payments.fake import PaymentFailed
-from leyden.services.shop import EXPIRY
+from leyden.services.channels.shop import CLOSING, EXPIRY
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Statement
@@ -67,6 +67,71 @@ async def test_a_payment_that_was_replaced_by_nothing_lets_the_order_expire(
     assert await till.status(order) is Status.EXPIRED
 
 
+async def at(till: Till, when: datetime, *orders: Order) -> None:
+    """Look whether these have expired, at that time."""
+    till.now = when
+    async with till.database.transaction() as tx:
+        await tx.tasks.put_many(EXPIRY, [each.id for each in orders], due=when)
+    await till.work(EXPIRY)
+
+
+async def test_an_order_expires_at_its_deadline_and_not_before(till: Till) -> None:
+    order = await till.create()
+    due = till.database.reader.tasks.next_due
+    assert await due(EXPIRY, now=till.now) == order.expires
+    await at(till, order.expires - timedelta(microseconds=1), order)
+    assert await till.status(order) is Status.WAITING_PAYMENT
+    assert await due(EXPIRY, now=till.now) == order.expires
+    await at(till, order.expires)
+    assert await till.status(order) is Status.EXPIRED
+    assert await due(EXPIRY, now=till.now) is None
+
+
+async def test_a_payment_is_looked_for_at_the_deadline_itself(till: Till) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    till.deafen()
+    await at(till, order.expires)
+    assert await till.status(order) is Status.CREATING
+
+
+async def test_coins_that_never_confirm_are_waited_for_so_long(till: Till) -> None:
+    order, short = await till.create(), await till.create()
+    till.payments.send(order.onchain_address, PRICE)
+    till.payments.send(short.onchain_address, PRICE - 1)
+    await till.hear()
+    await at(till, order.expires)
+    assert await till.status(short) is Status.EXPIRED
+    assert await till.status(order) is Status.WAITING_PAYMENT
+    again = await till.database.reader.tasks.next_due(EXPIRY, now=till.now)
+    assert again == till.now + till.rules.sweep_every
+    last = order.expires + till.rules.detected_waits
+    await at(till, last - timedelta(microseconds=1), order)
+    assert await till.status(order) is Status.WAITING_PAYMENT
+    await at(till, last, order)
+    assert await till.status(order) is Status.EXPIRED
+
+
+async def test_an_invoice_is_booked_as_closed_by_whoever_closed_it(till: Till) -> None:
+    """Also where nobody listens to what the treasury tells of it."""
+    order = await till.create()
+    await at(till, order.expires)
+    await till.work(CLOSING)
+    till.deafen()
+    assert (await till.get(order)).invoice is InvoiceState.CANCELLED
+
+
+async def test_there_is_no_invoice_to_close_of_what_credit_paid_for(till: Till) -> None:
+    await till.give_credit(PRICE)
+    order = await till.create()
+    async with till.database.transaction() as tx:
+        await tx.tasks.put(CLOSING, order.id, due=till.now)
+    till.payments.away = True
+    await till.work(CLOSING)
+    assert await till.database.reader.tasks.next_due(CLOSING, now=till.now) is None
+    till.payments.away = False
+
+
 async def test_the_clock_may_jump(till: Till) -> None:
     """F26: ahead ends no paid order, back revives no ended one."""
     paid, unpaid = await till.create(), await till.create()
@@ -94,7 +159,7 @@ async def test_while_the_treasury_is_away_nothing_is_guessed(till: Till) -> None
 
 
 async def count(database: Database, sql: str) -> int:
-    rows = await database.reader.orders._run(Statement(sqlite=sql, postgresql=sql))
+    rows = await database.reader.orders._run(Statement(sql))
     return int(rows[0][0])
 
 
@@ -132,7 +197,7 @@ async def test_thousands_that_expire_at_once_hold_up_nobody(
     till.now = first.expires
     expired = "SELECT count(*) FROM channel_order WHERE status = 'expired'"
     leased = f"SELECT count(*) FROM task WHERE kind = '{EXPIRY}' AND lease > 0"  # noqa: S608
-    worker = Worker(till.database, shop_lanes(till.shop), clock=lambda: till.now)
+    worker = Worker(till.database, shop_queues(till.shop), clock=lambda: till.now)
     working = asyncio.create_task(worker.run())
     waited: list[int] = []
     async with asyncio.timeout(500):

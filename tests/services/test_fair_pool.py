@@ -1,14 +1,16 @@
 """Threads for slow work: turns are taken by owner, and nobody takes all of them."""
 
 import asyncio
+import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from leyden.errors import TooMany
-from leyden.services.fair_pool import FairPool
-from leyden.services.uploads import Uploads
+from leyden.services.shared.fair_pool import FairPool
+from leyden.services.shared.uploads import Uploads
 
 
 class Work:
@@ -85,6 +87,36 @@ async def test_too_much_that_waits_is_refused_to_its_owner_alone(work: Work) -> 
     await asyncio.sleep(0)
     await finished(work, tasks)
     assert sorted(work.begun) == ["alice"] * 3 + ["charlie"]
+
+
+async def test_who_took_much_of_the_processor_rests_while_others_go_on() -> None:
+    taken_s = itertools.chain([0.0, 60.0], itertools.repeat(0.0))  # by the first call
+    pool = FairPool(threads=2, cpu_s=lambda: next(taken_s), name="upload")
+    begun: list[str] = []
+    await pool.run("alice", lambda: begun.append("alice"))
+    again = asyncio.create_task(pool.run("alice", lambda: begun.append("again")))
+    await asyncio.sleep(0)
+    for _ in range(3):
+        await pool.run("charlie", lambda: begun.append("charlie"))
+    assert begun == ["alice", *["charlie"] * 3]
+    again.cancel()
+
+
+async def test_the_event_loop_waits_for_no_thread_for_long() -> None:
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(0.005)  # Python's own
+    try:
+        await FairPool(name="upload").run("alice", lambda: 7)
+        assert sys.getswitchinterval() < 0.0001
+    finally:
+        sys.setswitchinterval(before_s)
+
+
+async def test_who_rested_goes_on() -> None:
+    taken_s = itertools.chain([0.0, 0.005], itertools.repeat(0.0))
+    pool = FairPool(threads=1, cpu_s=lambda: next(taken_s), name="upload")
+    async with asyncio.timeout(5):
+        assert [await pool.run("alice", lambda: 7) for _ in range(2)] == [7, 7]
 
 
 async def test_what_fails_says_so_and_the_next_is_done() -> None:

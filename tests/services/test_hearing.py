@@ -10,10 +10,10 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.payments import PaymentUpdate
 from leyden.errors import DatabaseAway
 from leyden.payments.fake import FakePayments
-from leyden.services.hearing import listen
+from leyden.services.channels.payment_stream import listen
 from leyden.storage.database import Database
-from leyden.storage.nouns import Nouns
 from leyden.storage.secrets import Sealer
+from leyden.storage.stores import Stores
 from tests.services.till import PRICE, Till, request_of
 
 
@@ -26,7 +26,7 @@ class Frail:
         self.reader = database.reader
 
     @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
+    async def transaction(self) -> AsyncIterator[Stores]:
         if self.away:
             raise DatabaseAway
         async with self._database.transaction() as tx:

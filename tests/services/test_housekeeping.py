@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
 from leyden.errors import NotFound
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.services import housekeeping
-from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.housekeeping import Housekeeping, found_in_clear
-from leyden.services.roll import Roll
+from leyden.services.nodes import commands, housekeeping
+from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
+from leyden.services.nodes.node_cache import NodeCache
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from tests.conftest import NOW
+from tests.services.told import told as told_of
 from tests.services.yard import LEASE, SETTINGS, Yard
 
 BLOCKS = (
@@ -72,14 +73,14 @@ async def told(yard: Yard, node: Node) -> list[Any]:
 
 async def test_what_did_not_change_is_not_read_again(yard: Yard) -> None:
     one, other = await yard.running(), await yard.running(name="other light")
-    roll, nodes = Roll(), yard.fleet.database.reader.nodes
-    before = {node.id: node for node in await roll.call(nodes)}
+    node_cache, nodes = NodeCache(), yard.fleet.database.reader.nodes
+    before = {node.id: node for node in await node_cache.nodes(nodes)}
     await yard.set(one, alias="another light")
-    after = {node.id: node for node in await roll.call(nodes)}
+    after = {node.id: node for node in await node_cache.nodes(nodes)}
     assert after[one.id].settings.alias == "another light"
     assert after[other.id] is before[other.id]
     await yard.ask(other, Action.DELETE)
-    assert [node.id for node in await roll.call(nodes)] == [one.id]
+    assert [node.id for node in await node_cache.nodes(nodes)] == [one.id]
 
 
 async def test_each_backup_of_channels_is_kept(yard: Yard, house: Housekeeping) -> None:
@@ -147,6 +148,17 @@ async def test_macaroons_that_come_later_are_found_within_ten_minutes(
     assert not yard.homes.macaroons
 
 
+async def test_a_clock_that_was_set_back_leaves_no_macaroon_lying_about(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    await look(yard, house)
+    yard.homes.macaroons[node.id] = ("data/admin.macaroon",)
+    yard.now -= timedelta(days=3)
+    await look(yard, house)
+    assert not yard.homes.macaroons
+
+
 async def test_blocks_out_of_order_are_told_once_a_burst(
     yard: Yard, house: Housekeeping
 ) -> None:
@@ -167,7 +179,7 @@ async def test_an_update_is_told_once_for_each_version(yard: Yard) -> None:
     old = await yard.running(version="v0.20.1-beta", settings=WITH_WEBHOOK)
     new = await yard.running(name="pier", settings=WITH_WEBHOOK)
     for _ in range(2):
-        await housekeeping.tell_of_updates(yard.fleet)
+        await housekeeping.notify_of_updates(yard.fleet)
     (update,) = [each for each in await told(yard, old) if each["type"] == "update"]
     assert update == {
         "type": "update",
@@ -194,3 +206,51 @@ async def test_one_stopped_for_each_real_stop_however_often_lnd_fails_to_start(
     events = await yard.fleet.database.reader.webhooks.pending(node.id)
     statuses = [json.loads(each.body)["details"]["status"] for each in events]
     assert statuses == ["stopped"]
+
+
+async def test_an_organization_is_told_of_its_nodes_without_a_webhook(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running(version="v0.20.1-beta")
+    for _ in range(2):
+        await housekeeping.notify_of_updates(yard.fleet)
+    yard.homes.complaints[node.id] = [BLOCKS] * 100
+    await look(yard, house)
+    yard.homes.complaints[node.id] += [BLOCKS] * 100
+    await look(yard, house)
+    await yard.set(node, alias="another light", webhook="https://secret.example/hook")
+    await yard.work()
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    await commands.update(
+        yard.fleet,
+        node.organization_id,
+        node.id,
+        None,
+        actor="key:7",
+        now=yard.now,
+    )
+    await yard.work()
+    await yard.ask(await yard.node(node.id), Action.DELETE)
+    await yard.work()
+    found = await told_of(yard.fleet.database, node.organization_id)
+    assert [kind.removeprefix("node.") for kind, _ in found] == [
+        "created",
+        "update_available",
+        "started",
+        "waiting_init",
+        "out_of_order_block",
+        "settings_changed",
+        "started",
+        "waiting_init",
+        "running",
+        "updated",
+        "started",
+        "waiting_init",
+        "deleted",
+    ]
+    assert {data["node_id"] for _, data in found} == {node.id}
+    by_type = dict(found)
+    assert by_type["node.settings_changed"]["settings"] == ["alias", "webhook"]
+    assert by_type["node.updated"]["version"] == "v0.20.2-beta"
+    assert "secret" not in str(found)

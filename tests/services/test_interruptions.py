@@ -100,7 +100,7 @@ async def be_filled(teller: Teller) -> None:
     )
     teller.once("registered", lambda: teller.till.market.register(ticket))
     await teller.till.follow_tickets()
-    teller.once("matched", lambda: teller.till.market.match(ticket))
+    teller.once("matched", lambda: teller.till.market.match(ticket, unused=318))
     await teller.till.follow_tickets()
 
 
@@ -111,7 +111,7 @@ STORIES: dict[Story, tuple[Status, int, int]] = {
     pay_by_lightning_and_cancel: (Status.CANCELLED, PRICE + 9, PRICE - 700 + 9),
     pay_for_nothing: (Status.FAILED, 700, 0),
     expire: (Status.EXPIRED, 10_700, 10_000),
-    be_filled: (Status.FILLED, 9, PRICE - 700 + 9),
+    be_filled: (Status.FILLED, 9 + 318, PRICE - 700 + 9),
 }
 
 

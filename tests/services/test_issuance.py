@@ -1,5 +1,7 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from functools import partial
@@ -7,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.expiry import validity
+from leyden.certificates.fake import WAIT, FakeIssuer
+from leyden.certificates.roots import Roots
 from leyden.domain.nodes import Action, Node
 from leyden.errors import AuthorityAway, SetupError, Stale
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.gateway.expiry import validity
-from leyden.gateway.fake_issuer import WAIT, FakeIssuer
-from leyden.gateway.roots import Roots
 from leyden.lnd.home import Tls
-from leyden.services import issuance, node_commands, nodes
-from leyden.services.due import Due
-from leyden.services.fleet import CERTIFICATES, EVERYTHING
-from leyden.services.issuance import ISSUANCE, Issuance
+from leyden.services.nodes import commands, issuance, views
+from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING
+from leyden.services.nodes.issuance import ISSUANCE, Issuance
+from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Work
@@ -52,7 +55,7 @@ class Desk:
         """Look for names that want a certificate."""
         async with self.yard.fleet.database.transaction() as tx:
             await tx.tasks.put(CERTIFICATES, EVERYTHING, due=self.yard.now)
-        await self._run(CERTIFICATES, partial(issuance.look, self.issuance))
+        await self._run(CERTIFICATES, partial(issuance.request_missing, self.issuance))
 
     async def obtain(self) -> int:
         """Take on what is due; give how many names that were."""
@@ -72,7 +75,9 @@ class Desk:
         )
         return due - self.yard.now if due is not None else None
 
-    async def _run(self, kind: str, step: Callable[[Due], Awaitable[None]]) -> int:
+    async def _run(
+        self, kind: str, step: Callable[[ClaimedTask], Awaitable[None]]
+    ) -> int:
         async with self.yard.fleet.database.transaction() as tx:
             claims = await tx.tasks.claim(
                 kind, now=self.yard.now, until=self.yard.now + LEASE, most=100
@@ -268,6 +273,26 @@ async def test_a_chain_for_another_key_is_not_kept(desk: Desk, yard: Yard) -> No
     assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
 
 
+async def test_a_chain_is_read_beside_the_event_loop(desk: Desk, yard: Yard) -> None:
+    node = await yard.running()
+    await desk.look()
+    await desk.obtain()
+    yard.now += WAIT
+    release = threading.Event()
+    busy = [UPLOADS.run(owner, release.wait) for owner in ("alice", "bob")]
+    taken = asyncio.gather(*busy)
+    obtaining = asyncio.create_task(desk.obtain())
+    try:
+        done, _ = await asyncio.wait({obtaining}, timeout=0.2)
+        assert not done, "it waits for a thread, while this loop goes on"
+    finally:
+        release.set()
+        await asyncio.gather(taken, obtaining)
+    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    assert row is not None
+    assert row.chain is not None
+
+
 async def test_a_certificate_that_was_handed_in_is_left_alone(
     desk: Desk, yard: Yard, tmp_path: Path
 ) -> None:
@@ -298,7 +323,7 @@ async def test_who_asks_for_a_new_one_is_given_theirs(desk: Desk, yard: Yard) ->
     node = await yard.running()
     await desk.all_obtained()
     await renew(yard, node)
-    chain = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    chain = await views.certificate(yard.fleet, HARBOUR, node.id)
     await yard.work()
     assert desk.theirs(desk.served(node))
     assert chain.startswith(desk.served(node).chain_pem)
@@ -309,13 +334,13 @@ async def test_what_is_given_to_trust_outlasts_the_change(
 ) -> None:
     node = await yard.running()
     ours, theirs = yard.fleet.authority.root_pem, desk.issuer.authority.root_pem
-    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    first = await views.certificate(yard.fleet, HARBOUR, node.id)
     assert first == desk.served(node).chain_pem + ours
     await desk.all_obtained()
-    second = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    second = await views.certificate(yard.fleet, HARBOUR, node.id)
     assert second == desk.served(node).chain_pem + ours + theirs
     await restarted(yard, node)
-    third = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    third = await views.certificate(yard.fleet, HARBOUR, node.id)
     assert third == desk.served(node).chain_pem + theirs + ours
 
 
@@ -415,7 +440,7 @@ async def test_keys_are_kept_sealed(desk: Desk, yard: Yard, db: Database) -> Non
 
 
 async def renew(yard: Yard, node: Node, handed_in: Tls | None = None) -> None:
-    await node_commands.renew_certificate(
+    await commands.renew_certificate(
         yard.fleet,
         HARBOUR,
         node.id,

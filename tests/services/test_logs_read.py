@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Network, Node
-from leyden.gateway.certificates import Authority, open_or_create
 from leyden.lnd import home, tail
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.tail import END
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.seats import Seats
-from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.housekeeping import Housekeeping
+from leyden.runtimes.placement import Placement
+from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
@@ -48,7 +48,7 @@ def layout(tmp_path: Path) -> Layout:
     ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
     return Layout(
         root=tmp_path / "nodes",
-        seats=Seats(network=IPv4Network("127.77.0.0/16")),
+        placement=Placement(network=IPv4Network("127.77.0.0/16")),
         grounds={Network.TESTNET: ground},
     )
 
@@ -285,3 +285,21 @@ async def test_nothing_is_kept_of_a_node_whose_data_is_removed(
     assert await yard.fleet.database.reader.log_places.all_() != {}
     await yard.later(days=8)
     assert await yard.fleet.database.reader.log_places.all_() == {}
+
+
+async def test_its_owner_does_not_learn_where_the_node_lives(
+    yard: Yard, layout: Layout, tmp_path: Path
+) -> None:
+    node = await yard.create()
+    backup = home.channel_backup(layout.home(node), Chain.SIMNET)
+    add(
+        log_of(layout, node),
+        f"[INF] CHBU: Swapping old multi backup file from {backup} to {backup}",
+        f"[INF] RPCS: read {layout.folder(node)}/claim and {tmp_path}/secrets.json",
+    )
+    lines = await yard.fleet.homes.log(node, 100)
+    own = "~/.lnd/data/chain/bitcoin/simnet/channel.backup"
+    assert lines == [
+        f"[INF] CHBU: Swapping old multi backup file from {own} to {own}",
+        "[INF] RPCS: read ~/claim and ~/secrets.json",
+    ]

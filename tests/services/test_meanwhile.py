@@ -5,8 +5,8 @@ from dataclasses import replace  # noqa: TID251
 import pytest
 
 from leyden.domain.orders import Order, Status
-from leyden.errors import NotAllowed, Stale
-from leyden.services import orders
+from leyden.errors import NotAllowed, RightsChanged, Stale
+from leyden.services.channels import orders
 from tests.services.hesitant import Happens, Hesitant
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -20,7 +20,7 @@ def late(till: Till, happens: Happens) -> Till:
 
 async def cancel(till: Till, order: Order) -> Order:
     """Cancel it, without trying again."""
-    return await orders.cancel(till.shop, HARBOUR, order.id, now=till.now)
+    return await orders.cancel(till.shop, HARBOUR, order.id, actor="test", now=till.now)
 
 
 async def test_who_makes_an_order_twice_at_once_is_told_where_its_money_counts(
@@ -85,3 +85,18 @@ async def test_an_order_that_is_being_created_meanwhile_is_not_cancelled(
     with pytest.raises(NotAllowed):
         await cancel(till, order)
     assert await till.status(order) is Status.CREATING
+
+
+async def test_who_may_not_spend_any_more_takes_no_ticket_from_the_market(
+    till: Till,
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    with pytest.raises(RightsChanged):
+        await orders.cancel(
+            till.shop, HARBOUR, order.id, actor="user:mallory", now=till.now
+        )
+    till.market.register(await till.ticket(order))  # where it still is
+    await till.follow_tickets()
+    assert await till.status(order) is Status.SUBMITTED

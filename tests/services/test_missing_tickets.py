@@ -5,7 +5,7 @@ import pytest
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, Malformed, MarketAway, NotFound
-from leyden.services.missing_tickets import abandon, list_missing
+from leyden.services.channels.missing_tickets import abandon, list_missing
 from tests.conftest import NOW
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
@@ -21,7 +21,7 @@ async def ticketed(till: Till) -> Order:
 
 
 async def lose(till: Till, order: Order) -> None:
-    till.market.lose(await till.ticket(order))
+    till.market.forget(await till.ticket(order))
 
 
 @pytest.mark.parametrize("registered", [False, True])

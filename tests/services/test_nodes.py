@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
-from leyden import figures, logs, values
-from leyden.domain.nodes import Action, Network, Node, Status, Wanted
+from leyden import values
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.domain.nodes import Action, DesiredState, Network, Node, Status
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.gateway.routes import Address, Door
-from leyden.services import certificates, node_commands, nodes
+from leyden.gateway.routes import Address, Listener
+from leyden.services.nodes import certificate_expiry, commands, views
+from leyden.services.nodes.fleet import ROUTES
+from leyden.services.nodes.records import Records
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
+from tests.metrics import Observed
 from tests.services.yard import HARBOUR, OTHER_SHORE, SETTINGS, Yard
 
 
@@ -37,6 +41,12 @@ async def yard(
     await yard.watching.close()
 
 
+def certificates_ending(standing: str) -> float | None:
+    return REGISTRY.get_sample_value(
+        "leyden_certificates_ending", {"standing": standing}
+    )
+
+
 async def test_a_wish_becomes_a_node_that_waits_for_its_wallet(yard: Yard) -> None:
     node = await yard.create()
     assert node.status is Status.PROVISIONING
@@ -45,10 +55,22 @@ async def test_a_wish_becomes_a_node_that_waits_for_its_wallet(yard: Yard) -> No
     await yard.work()
     node = await yard.node(node.id)
     assert node.status is Status.WAITING_INIT
-    assert yard.gateway.leads(node.api_endpoint, Door.REST) == Address(
+    assert yard.gateway.resolve(node.api_endpoint, Listener.REST) == Address(
         node.host, 18_080
     )
     assert await yard.work() == 0, "then there is nothing more to do"
+
+
+async def test_the_time_from_a_wish_to_its_answer_is_counted_once(yard: Yard) -> None:
+    observed = Observed.since_now("leyden_node_create_to_answering_seconds")
+    node = await yard.create()
+    yard.now += timedelta(seconds=3)
+    await yard.work()
+    assert observed.new() == (1, 3)
+    await yard.ask(node, Action.RESTART)
+    await yard.work()
+    assert (await yard.node(node.id)).status is Status.WAITING_INIT
+    assert observed.new() == (1, 3)
 
 
 async def test_the_same_key_makes_one_node(yard: Yard) -> None:
@@ -56,7 +78,7 @@ async def test_the_same_key_makes_one_node(yard: Yard) -> None:
     first = await yard.create(key=key)
     again = await yard.create(key=key)
     assert again.id == first.id
-    assert len(await nodes.list_(yard.fleet, HARBOUR)) == 1
+    assert len(await views.list_(Records.of(yard.fleet), HARBOUR)) == 1
 
 
 async def test_two_of_one_name_are_refused_but_not_across_organizations(
@@ -91,7 +113,7 @@ async def test_a_wrong_wish_leaves_nothing(
 ) -> None:
     with pytest.raises(Malformed, match=why):
         await yard.create(**wrong)
-    assert await nodes.list_(yard.fleet, HARBOUR) == []
+    assert await views.list_(Records.of(yard.fleet), HARBOUR) == []
     assert await yard.work() == 0
 
 
@@ -100,13 +122,13 @@ async def test_a_network_that_is_not_set_up_is_not_offered(yard: Yard) -> None:
         yard.fleet,
         rules=values.replace(yard.fleet.rules, networks=frozenset({Network.TESTNET})),
     )
-    with pytest.raises(Malformed, match="mainnet is not offered here"):
+    with pytest.raises(Malformed, match="mainnet is not available on this platform"):
         await yard.create(network=Network.MAINNET)
 
 
 async def test_an_owner_reads_settings_secret_and_history(yard: Yard) -> None:
     node = await yard.running()
-    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    view = await views.view(yard.fleet, HARBOUR, node.id)
     assert view.node == node
     assert view.settings["alias"] == "harbour light"
     assert view.settings["sphinx"] is False
@@ -114,7 +136,7 @@ async def test_an_owner_reads_settings_secret_and_history(yard: Yard) -> None:
     assert [each.action for each in view.history] == [Action.CREATE]
     for who, what in ((OTHER_SHORE, node.id), (HARBOUR, "no such node")):
         with pytest.raises(NotFound):
-            await nodes.view(yard.fleet, who, what)
+            await views.view(yard.fleet, who, what)
 
 
 async def test_stopping_and_starting(yard: Yard) -> None:
@@ -145,7 +167,7 @@ async def test_what_is_commanded_is_told_newest_first(yard: Yard) -> None:
     for action in (Action.STOP, Action.START, Action.RESTART):
         await yard.ask(node, action)
         await yard.later(seconds=1)
-    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    view = await views.view(yard.fleet, HARBOUR, node.id)
     assert [each.action for each in view.history] == [
         "restart",
         "start",
@@ -185,7 +207,7 @@ async def test_the_owners_own_stop_is_respected(yard: Yard) -> None:
     node = await yard.running()
     yard.runtime.end(node.id, asked=True)
     await yard.later(days=1)
-    assert (await yard.node(node.id)).wanted is Wanted.STOPPED
+    assert (await yard.node(node.id)).wanted is DesiredState.STOPPED
     assert yard.runtime.starts == [node.id]
 
 
@@ -196,15 +218,15 @@ async def test_settings_that_lnd_reads_restart_it_and_others_do_not(
     after = await yard.set(node, alias="harbour dark")
     assert after.status is Status.RESTARTING
     await yard.work()
-    outfit = yard.runtime.homes[node.id]
-    assert outfit.settings.alias == "harbour dark"
+    launch_spec = yard.runtime.homes[node.id]
+    assert launch_spec.settings.alias == "harbour dark"
     starts = len(yard.runtime.starts)
     after = await yard.set(node, rest=False, whitelist=["::/0"])
     await yard.work()
     assert len(yard.runtime.starts) == starts
     assert after.status is Status.WAITING_INIT
-    assert yard.gateway.leads(node.api_endpoint, Door.REST) is None
-    assert yard.gateway.leads(node.api_endpoint, Door.GRPC) is not None
+    assert yard.gateway.resolve(node.api_endpoint, Listener.REST) is None
+    assert yard.gateway.resolve(node.api_endpoint, Listener.GRPC) is not None
 
 
 async def test_a_wrong_change_changes_nothing(yard: Yard) -> None:
@@ -226,7 +248,7 @@ async def test_secrets_among_the_settings_are_sealed_and_reach_lnd(
         }
     )
     assert secret not in repr(node)
-    view = await nodes.view(yard.fleet, HARBOUR, node.id)
+    view = await views.view(yard.fleet, HARBOUR, node.id)
     assert view.settings["remotesigningmacaroon"] == "********"
     assert yard.runtime.homes[node.id].settings.remotesigningmacaroon == secret
     await yard.set(node, remotesigningmacaroon="********", alias="harbour dark")
@@ -241,7 +263,7 @@ async def test_an_update_goes_up_once(yard: Yard) -> None:
     node = await yard.running(version="v0.20.1-beta")
 
     async def update(version: str | None = None) -> Node:
-        return await node_commands.update(
+        return await commands.update(
             yard.fleet, HARBOUR, node.id, version, actor="key:7", now=yard.now
         )
 
@@ -262,11 +284,11 @@ async def test_deleting_takes_the_name_and_the_route_at_once_and_the_data_later(
     node = await yard.running()
     assert (await yard.ask(node, Action.DELETE)).status is Status.DELETING
     await yard.routes.apply()
-    assert yard.gateway.leads(node.api_endpoint, Door.REST) is None
+    assert yard.gateway.resolve(node.api_endpoint, Listener.REST) is None
     await yard.create()  # the name is free
     await yard.work()
     with pytest.raises(NotFound):
-        await nodes.get(yard.fleet, HARBOUR, node.id)
+        await views.get(yard.fleet, HARBOUR, node.id)
     with pytest.raises(NotFound):
         await yard.ask(node, Action.START)
     await yard.later(days=6, hours=23)
@@ -286,7 +308,18 @@ async def test_a_start_that_fails_shows_and_is_tried_again(yard: Yard) -> None:
     assert (await yard.node(node.id)).status is Status.WAITING_INIT
 
 
-@pytest.mark.parametrize("step", ["nothing", "host", "process"])
+async def test_a_start_whose_process_never_runs_shows_and_is_tried_again(
+    yard: Yard,
+) -> None:
+    yard.runtime.fails_after = "checkpoint"
+    node = await yard.running()
+    assert (node.status, node.process, node.crashes) == (Status.FAILED, "", 1)
+    yard.runtime.fails_after = ""
+    await yard.later(seconds=1)
+    assert (await yard.node(node.id)).status is Status.WAITING_INIT
+
+
+@pytest.mark.parametrize("step", ["nothing", "host", "process", "checkpoint"])
 async def test_a_start_that_broke_off_anywhere_comes_to_the_same_end(
     yard: Yard, step: str
 ) -> None:
@@ -343,35 +376,35 @@ async def test_a_gateway_that_is_away_gets_the_routes_later(yard: Yard) -> None:
     yard.gateway.away = False
     await yard.restart()
     await yard.work()
-    assert yard.gateway.leads(node.api_endpoint, Door.REST) is not None
+    assert yard.gateway.resolve(node.api_endpoint, Listener.REST) is not None
 
 
 async def test_a_certificate_past_half_its_life_is_renewed_at_a_restart(
     yard: Yard,
 ) -> None:
     node = await yard.running()
-    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    first = await views.certificate(yard.fleet, HARBOUR, node.id)
     yard.now += timedelta(days=180)
     await yard.ask(node, Action.RESTART)
     await yard.work()
-    assert await nodes.certificate(yard.fleet, HARBOUR, node.id) == first
+    assert await views.certificate(yard.fleet, HARBOUR, node.id) == first
     yard.now += timedelta(days=10)
     await yard.ask(node, Action.RESTART)
     await yard.work()
-    renewed = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    renewed = await views.certificate(yard.fleet, HARBOUR, node.id)
     assert renewed != first
     assert yard.runtime.homes[node.id].tls.chain_pem in renewed
 
 
 async def test_a_certificate_can_be_renewed_by_hand(yard: Yard) -> None:
     node = await yard.running()
-    first = await nodes.certificate(yard.fleet, HARBOUR, node.id)
-    after = await node_commands.renew_certificate(
+    first = await views.certificate(yard.fleet, HARBOUR, node.id)
+    after = await commands.renew_certificate(
         yard.fleet, HARBOUR, node.id, actor="key:7", now=yard.now
     )
     assert after.status is Status.RESTARTING
     await yard.work()
-    assert await nodes.certificate(yard.fleet, HARBOUR, node.id) != first
+    assert await views.certificate(yard.fleet, HARBOUR, node.id) != first
 
 
 async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
@@ -381,7 +414,7 @@ async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
     theirs = open_or_create(tmp_path / "theirs", now=NOW).issue(
         node.api_endpoint, now=yard.now
     )
-    await node_commands.renew_certificate(
+    await commands.renew_certificate(
         yard.fleet,
         HARBOUR,
         node.id,
@@ -392,7 +425,7 @@ async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
     )
     await yard.work()
     assert yard.runtime.homes[node.id].tls == theirs
-    shown = await nodes.certificate(yard.fleet, HARBOUR, node.id)
+    shown = await views.certificate(yard.fleet, HARBOUR, node.id)
     assert shown == theirs.chain_pem, "without a root of ours"
 
     yard.now += timedelta(days=360)
@@ -406,31 +439,31 @@ async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
     assert yard.runtime.homes[node.id].tls != theirs, "lnd would sign one itself"
 
 
-async def test_a_certificate_that_ends_raises_an_alarm_in_time(yard: Yard) -> None:
+async def test_a_certificate_that_ends_raises_an_alarm_in_time(
+    yard: Yard, logged: pytest.LogCaptureFixture
+) -> None:
     node = await yard.running()
     stopped = await yard.running(name="pier")
     await yard.ask(stopped, Action.STOP)
     await yard.work()
-    assert await certificates.ending(yard.fleet) == ()
+    assert await certificate_expiry.ending(yard.fleet) == ()
 
     yard.now += timedelta(days=340)
-    (alarm,) = await certificates.ending(yard.fleet)
+    (alarm,) = await certificate_expiry.ending(yard.fleet)
     assert (alarm.what, alarm.standing) == (f"node {node.id}", "expiring")
-    with logs.captured() as lines:
-        said = await certificates.look(yard.fleet)
-        assert await certificates.look(yard.fleet, said) == said
-    (line,) = [each for each in lines if each.level == "warning"]
-    assert line.values["of"] == f"node {node.id}", "and it is said once"
-    ending = figures.gauge("leyden_certificates_ending", "")
-    assert ending.value("expiring") == 1
+    said = await certificate_expiry.look(yard.fleet)
+    assert await certificate_expiry.look(yard.fleet, said) == said
+    (line,) = [each for each in logged.records if each.levelname == "WARNING"]
+    assert vars(line)["of"] == f"node {node.id}", "and it is said once"
+    assert certificates_ending("expiring") == 1
 
     yard.now += timedelta(days=30)
-    (alarm,) = await certificates.ending(yard.fleet)
+    (alarm,) = await certificate_expiry.ending(yard.fleet)
     assert alarm.standing == "expired"
     await yard.ask(node, Action.RESTART)
     await yard.work()
-    await certificates.look(yard.fleet)
-    assert ending.value("expiring") == 0
+    await certificate_expiry.look(yard.fleet)
+    assert certificates_ending("expiring") == 0
 
 
 async def test_nobody_is_told_of_a_node_once_it_is_deleted(yard: Yard) -> None:
@@ -480,3 +513,42 @@ async def test_after_a_reboot_nodes_are_opened_a_few_at_a_time(yard: Yard) -> No
     await yard.settled()
     assert len(yard.runtime.running) == 12
     assert 1 <= most <= 4
+
+
+async def test_a_storm_of_new_nodes_leaves_a_place_for_another_organization(
+    yard: Yard,
+) -> None:
+    yard.runtime.says = None  # each lnd is still about to say its first word
+    storm = [await yard.create(name=f"storm {number}") for number in range(6)]
+    calm = await yard.create(name="calm", organization_id=OTHER_SHORE)
+    steps = asyncio.create_task(yard.step(calm.id))
+    async with asyncio.timeout(20):
+        while len(yard.runtime.running) < 4:
+            await asyncio.sleep(0.001)
+        assert sum(node.id in yard.runtime.running for node in storm) == 3
+        assert calm.id in yard.runtime.running
+        while not steps.done():
+            for node_id in list(yard.runtime.running):
+                yard.runtime.say(node_id, State.NON_EXISTING)
+            await asyncio.sleep(0)
+    await yard.settled()
+    assert len(yard.runtime.running) == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "elsewhere"),
+    [
+        ({"whitelist": ["203.0.113.9"]}, True),
+        ({"rest": False}, True),
+        ({"grpc": False}, True),
+        ({"webhook": "https://hooks.example.org"}, False),
+        ({"alias": "other light"}, False),
+    ],
+)
+async def test_routes_are_brought_anew_where_a_change_leads_elsewhere(
+    yard: Yard, *, given: dict[str, object], elsewhere: bool
+) -> None:
+    node = await yard.running()
+    await yard.set(node, **given)
+    due = await yard.fleet.database.reader.tasks.next_due(ROUTES, now=yard.now)
+    assert (due is not None) is elsewhere

@@ -7,7 +7,7 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
-from leyden.services.checkout import record_payment
+from leyden.services.channels.checkout import record_payment
 from leyden.values import replace
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 

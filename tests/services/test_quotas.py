@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from leyden.api import idempotency
+from leyden.certificates.authority import open_or_create
 from leyden.domain.accounts import Principal, Role
 from leyden.domain.nodes import Action
 from leyden.domain.quotas import MB, Limits, Quota
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
-from leyden.gateway.certificates import open_or_create
-from leyden.services import accounts, backups, quotas, resealing, sign_in, team
+from leyden.services.nodes import backups, resealing, restoring
+from leyden.services.nodes.resealing import Resealed
+from leyden.services.people import accounts, sign_in, team
 from leyden.services.platform import Platform
-from leyden.services.resealing import Resealed
+from leyden.services.shared import quotas
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.keys import ENDED_KEPT
@@ -146,6 +148,29 @@ async def test_who_creates_and_deletes_all_the_time_fills_no_disk(yard: Yard) ->
     await yard.create()
 
 
+async def test_a_restored_node_counts_again(yard: Yard) -> None:
+    limited(yard, 1, Quota.NODES)
+    deleted = await yard.running(name="first")
+    await yard.ask(deleted, Action.DELETE)
+    await yard.work()
+    other = await yard.running(name="second")
+    restored = partial(
+        restoring.restore,
+        yard.fleet,
+        HARBOUR,
+        deleted.id,
+        None,
+        actor="key:7",
+        now=yard.now,
+    )
+    with pytest.raises(OverQuota, match="1 nodes, and 1 are in use"):
+        await restored()
+    assert (await yard.node(deleted.id)).is_gone
+    await yard.ask(other, Action.DELETE)
+    await yard.work()
+    assert (await restored()).status == "stopped"
+
+
 @pytest.fixture
 def till(till: Till) -> Till:
     till.rules = replace(till.rules, quotas=few(3, Quota.UNPAID_ORDERS))
@@ -244,7 +269,7 @@ async def test_who_loses_the_place_meanwhile_is_counted_again(till: Till) -> Non
 async def test_who_orders_and_cancels_all_the_time_has_to_wait(till: Till) -> None:
     for _ in range(12):
         await till.cancel(await till.create())
-    with pytest.raises(TooMany, match="12 orders were cancelled unpaid") as why:
+    with pytest.raises(TooMany, match="12 orders were recently") as why:
         await till.create()
     assert why.value.retry_after_s == 3_600
     assert len(till.payments.requests) == 12
@@ -258,7 +283,13 @@ async def test_fifty_macaroons_at_once(yard: Yard) -> None:
 
     async def keep(number: int) -> None:
         await backups.keep_macaroon(
-            yard.fleet, HARBOUR, node.id, f"{number}", CIPHERTEXT, now=yard.now
+            yard.fleet,
+            HARBOUR,
+            node.id,
+            f"{number}",
+            CIPHERTEXT,
+            actor="test",
+            now=yard.now,
         )
 
     refused = await at_once(keep)
@@ -278,7 +309,9 @@ async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
 ) -> None:
     limited(yard, 0, Quota.REPLACED_BACKUPS_MB)
     node = await yard.create()
-    await backups.keep_seed(yard.fleet, HARBOUR, node.id, CIPHERTEXT, now=yard.now)
+    await backups.keep_seed(
+        yard.fleet, HARBOUR, node.id, CIPHERTEXT, actor="test", now=yard.now
+    )
     anew = Resealed(name=None, replaces=_digest(CIPHERTEXT), value=CIPHERTEXT[::-1])
 
     async def reseal() -> None:

@@ -1,9 +1,11 @@
 """Another lnd in the treasury's place is noticed by its key."""
 
-from leyden import figures, logs
+import pytest
+from prometheus_client import REGISTRY
+
 from leyden.payments.fake import FakePayments
-from leyden.services import recognition
-from leyden.services.verify import verify
+from leyden.services.channels import treasury_identity
+from leyden.services.operators.verify import verify
 from leyden.values import replace
 from tests.services.till import Till
 
@@ -16,33 +18,34 @@ async def test_the_first_one_is_remembered_and_known_again(till: Till) -> None:
     assert known is not None
     assert (known.pubkey, known.stranger) == (OURS, "")
     await till.start_sweeping()
-    assert await recognition.alarm(till.database) == ""
-    assert figure() == 0
+    assert await treasury_identity.alarm(till.database) == ""
+    assert metric() == 0
 
 
-async def test_another_one_is_told_until_the_first_is_back(till: Till) -> None:
+async def test_another_one_is_told_until_the_first_is_back(
+    till: Till, logged: pytest.LogCaptureFixture
+) -> None:
     await till.start_sweeping()
     ours, till.payments = till.payments, FakePayments(pubkey=THEIRS)
-    with logs.captured() as lines:
-        await till.start_sweeping()
-    assert "the treasury is another lnd" in str(lines)
-    assert figure() == 1
-    alarm = await recognition.alarm(till.database)
+    await till.start_sweeping()
+    assert "the treasury is another lnd" in logged.text
+    assert metric() == 1
+    alarm = await treasury_identity.alarm(till.database)
     assert OURS in alarm
     assert THEIRS in alarm
     (broken,) = await verify(till.database, till.payments)
     assert str(broken) == f"I5: the treasury is {THEIRS}, and {OURS} took payments"
     till.payments = ours
     await till.start_sweeping()
-    assert figure() == 0
-    assert await recognition.alarm(till.database) == ""
+    assert metric() == 0
+    assert await treasury_identity.alarm(till.database) == ""
 
 
 async def test_one_that_does_not_answer_is_not_another(till: Till) -> None:
     await till.start_sweeping()
     till.payments.away = True
-    await recognition.recognise(till.shop)
-    assert await recognition.alarm(till.database) == ""
+    await treasury_identity.check_treasury(till.shop)
+    assert await treasury_identity.alarm(till.database) == ""
 
 
 async def test_the_one_that_the_operator_names_is_the_right_one(till: Till) -> None:
@@ -50,10 +53,10 @@ async def test_the_one_that_the_operator_names_is_the_right_one(till: Till) -> N
     till.payments = FakePayments(pubkey=THEIRS)
     await till.start_sweeping()
     shop = till.shop
-    await recognition.recognise(
+    await treasury_identity.check_treasury(
         replace(shop, rules=replace(shop.rules, treasury=THEIRS))
     )
-    assert await recognition.alarm(till.database) == ""
+    assert await treasury_identity.alarm(till.database) == ""
     known = await till.database.reader.treasury.find()
     assert known is not None
     assert (known.pubkey, known.stranger) == (THEIRS, "")
@@ -61,16 +64,15 @@ async def test_the_one_that_the_operator_names_is_the_right_one(till: Till) -> N
 
 async def test_one_that_is_not_the_one_named_is_told_at_first_sight(till: Till) -> None:
     shop = till.shop
-    await recognition.recognise(
+    await treasury_identity.check_treasury(
         replace(shop, rules=replace(shop.rules, treasury=THEIRS))
     )
-    assert OURS in await recognition.alarm(till.database)
-    await recognition.recognise(replace(shop, rules=replace(shop.rules, treasury=OURS)))
-    assert await recognition.alarm(till.database) == ""
+    assert OURS in await treasury_identity.alarm(till.database)
+    await treasury_identity.check_treasury(
+        replace(shop, rules=replace(shop.rules, treasury=OURS))
+    )
+    assert await treasury_identity.alarm(till.database) == ""
 
 
-def figure() -> float:
-    for line in figures.text().decode().splitlines():
-        if line.startswith("leyden_treasury_is_another "):
-            return float(line.split()[1])
-    raise AssertionError("it is not counted")
+def metric() -> float | None:
+    return REGISTRY.get_sample_value("leyden_treasury_is_another")

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from leyden.domain.orders import Order
 from leyden.errors import Conflict, NotAllowed, NotFound, Stale
 from leyden.payments.fake import PaymentFailed
-from leyden.services import corrections, credit
-from leyden.services.corrections import Correction
+from leyden.services.channels import corrections, credit
+from leyden.services.channels.corrections import Correction
 from tests.services.model import Model
 from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till, request_of
 
@@ -102,7 +102,12 @@ class Street:
         while True:
             try:
                 left, _ = await credit.redeem(
-                    self.till.database, who, coupon, now=self.till.now, guesses=1_000
+                    self.till.database,
+                    who,
+                    coupon,
+                    actor="test",
+                    now=self.till.now,
+                    guesses=1_000,
                 )
             except Stale:
                 continue

@@ -10,8 +10,8 @@ from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
 from leyden.payments.fake import PaymentFailed
-from leyden.services.checkout import record_payment, record_payments
-from leyden.services.shop import CLOSING, Rules
+from leyden.services.channels.checkout import record_payment, record_payments
+from leyden.services.channels.shop import CLOSING, ShopSettings
 from tests.services.till import LIGHTHOUSE, PRICE, Till, request_of
 
 
@@ -211,7 +211,7 @@ async def test_an_order_that_is_being_created_cannot_be_cancelled(till: Till) ->
 
 def test_the_rules_have_room_before_any_time_lock() -> None:
     """A held payment's lock is 80 blocks and more: thirteen hours."""
-    assert Rules().ticket_patience < timedelta(hours=2)
+    assert ShopSettings().ticket_patience < timedelta(hours=2)
 
 
 async def test_what_is_told_twice_in_one_breath_is_booked_once(till: Till) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from leyden import values
 from leyden.domain import ledger
 from leyden.domain.orders import TICKETED, Order, Status
 from leyden.domain.payments import InvoiceState
@@ -25,7 +26,7 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.payments.fake import FakePayments, PaymentFailed
-from leyden.services.verify import verify
+from leyden.services.operators.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
@@ -63,6 +64,7 @@ class Life:
             self.match: 3,
             self.cancel: 3,
             self.let_time_pass: 6,
+            self.price_otherwise: 1,
             self.come_and_go: 3,
             self.lose_answers: 3,
             self.miss_the_news: 2,
@@ -144,7 +146,8 @@ class Life:
 
     async def match(self) -> None:
         if ticket := await self.any_ticket(Status.SUBMITTED):
-            self.till.market.match(ticket)
+            left = self.dice.choice([0, 1, 700])
+            self.till.market.match(ticket, unused=left)
             await self.till.follow_tickets()
 
     def any_payable(self) -> Order | None:
@@ -181,6 +184,13 @@ class Life:
 
     async def let_time_pass(self) -> None:
         await self.till.pass_time(minutes=self.dice.choice([1, 5, 20, 61, 1_500]))
+
+    async def price_otherwise(self) -> None:
+        """The operator keeps what the auction leaves of new orders, or does not."""
+        keeps = self.dice.random() < 0.5
+        rules = self.till.rules
+        terms = values.replace(rules.terms, keeps_unused_fee=keeps)
+        self.till.rules = values.replace(rules, terms=terms)
 
     # What goes wrong.
 

@@ -2,27 +2,28 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Unpack
 
 import pytest
 
 from leyden.domain import ledger
-from leyden.domain.orders import Changes, Order, Status
+from leyden.domain.orders import Order, Status
 from leyden.domain.payments import GONE, InvoiceState, Outpoint, Output
 from leyden.domain.pricing import Quote
 from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
 from leyden.errors import SoldOut, Stale
 from leyden.market.simulated import SimulatedMarket
-from leyden.services import corrections, credit
-from leyden.services.book import OrderBook
-from leyden.services.checkout import TicketMaker, record_payment
-from leyden.services.following import ticket_moved
-from leyden.services.shop import TICKET
-from leyden.services.verify import verify
+from leyden.services.channels import corrections, credit
+from leyden.services.channels.book import OrderBook
+from leyden.services.channels.checkout import TicketMaker, record_payment
+from leyden.services.channels.shop import TICKET
+from leyden.services.channels.tickets import ticket_moved
+from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
 from leyden.values import replace
+from tests.metrics import Observed
+from tests.services.test_refunds import rewrite
 from tests.services.till import HARBOUR, PRICE, Till, request_of
 
 
@@ -41,6 +42,19 @@ async def test_a_lightning_payment_buys_a_ticket(till: Till) -> None:
     assert await till.place(ledger.RECEIVED) == -PRICE
     assert await till.place(ledger.HELD_HTLCS) == 0
     assert till.payments.received() == PRICE
+
+
+async def test_the_time_from_payment_to_ticket_is_counted_once(till: Till) -> None:
+    observed = Observed.since_now("leyden_payment_to_ticket_seconds")
+    order = await till.create()
+    till.market.away = True
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    assert observed.new() == (0, 0)
+    till.market.away = False
+    await till.pass_time(minutes=2)
+    assert await till.status(order) is Status.CREATED
+    assert observed.new() == (1, 120)
 
 
 async def test_the_payment_is_taken_only_after_the_ticket_exists(till: Till) -> None:
@@ -176,13 +190,6 @@ async def test_what_is_held_is_settled_even_if_it_was_not_seen_held_before(
     await till.work(TICKET)
     assert await till.status(order) is Status.CREATED
     assert till.payments.received() == PRICE
-
-
-async def rewrite(till: Till, order: Order, **changes: Unpack[Changes]) -> None:
-    """Change an order behind everybody's back."""
-    async with till.database.transaction() as tx:
-        (was,) = await tx.orders.lock_many([order.id])
-        await tx.orders.save([(was, was.but(**changes))])
 
 
 async def test_an_order_that_ended_while_its_ticket_was_made_gets_none(
@@ -425,7 +432,7 @@ async def test_a_ticket_registered_in_vain_gives_the_money_back(till: Till) -> N
     order = await till.create()
     till.payments.pay(request_of(order))
     await till.settle_down()
-    assert till.market.spoil(await till.ticket(order))
+    assert till.market.register_with_refused_bid(await till.ticket(order))
     await till.follow_tickets()
     assert await till.status(order) is Status.CANCELLED
     assert await till.credit() == PRICE
@@ -541,4 +548,4 @@ async def test_the_book_has_what_tickets_outside_the_auction_may_take(
 
 def _changed_by(sats: str) -> Statement:
     sql = f"UPDATE lease SET chain_fee = chain_fee {sats}"  # noqa: S608
-    return Statement(sqlite=sql, postgresql=sql)
+    return Statement(sql)

@@ -7,21 +7,20 @@ import pytest
 import leyden
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
-from leyden.domain.orders import Order, Status
+from leyden.domain.orders import Status
 from leyden.domain.payments import Invoice, InvoiceState
-from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
-from leyden.services.checkout import decide
-from leyden.services.shop import TICKET, Rules
-from leyden.services.unit_of_work import UnitOfWork
-from leyden.services.verify import verify
+from leyden.services.channels.checkout import decide
+from leyden.services.channels.shop import TICKET, ShopSettings
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.tasks import Claim
 from tests.conftest import NOW
+from tests.services.desk import QUOTE, an_order
 
 MANY = 600  # more than one statement takes
-QUOTE = quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms())
 
 
 @pytest.fixture
@@ -34,28 +33,13 @@ async def many(db: Database) -> list[str]:
     return [order.id for order in made]
 
 
-def an_order(number: int) -> Order:
-    return Order(
-        id=f"00000000-0000-4000-8000-{number:012d}FO",
-        organization_id="harbour",
-        status=Status.WAITING_PAYMENT,
-        created=NOW,
-        expires=NOW,
-        quote=QUOTE,
-        onchain_address=f"bcrt1q{number:038d}",
-        lightning_invoice=f"lnbcrt{number:050d}",
-        payment_hash=f"{number:064x}",
-        invoice=InvoiceState.OPEN,
-    )
-
-
 def pay(work: UnitOfWork, order_id: str) -> None:
     paid = Invoice(
         payment_hash=work.order(order_id).payment_hash,
         state=InvoiceState.SETTLED,
         sats=Sats(QUOTE.total_fee + 1),
     )
-    decide(work, order_id, paid, Rules())
+    decide(work, order_id, paid, ShopSettings())
 
 
 async def is_as_it_was(db: Database) -> bool:
@@ -141,4 +125,4 @@ def test_one_place_writes_the_ledger_and_saves_orders() -> None:
         for text in [file.read_text()]
         if ".ledger.post(" in text or ".orders.save(" in text
     }
-    assert writers == {"services/unit_of_work.py"}
+    assert writers == {"services/channels/unit_of_work.py"}

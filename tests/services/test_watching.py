@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import pytest
 
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Status
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.loops import fleet_lanes
-from leyden.services.fleet import EVERYTHING, NODE, ROUTES, WATCH
-from leyden.services.watching import SHARDS, Watching
+from leyden.loops import fleet_queues
+from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
+from leyden.services.nodes.watchers import SHARDS, Watching
 from leyden.storage.database import Database
 from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
@@ -52,7 +52,7 @@ async def take_over(yard: Yard) -> Yard:
     vars(heir).update(vars(yard))
     heir.now = yard.now + 2 * LEASE
     heir.begin_anew()
-    yard.runtime.watch(yard.watching.hear)  # which still hears all
+    yard.runtime.watch(yard.watching.enqueue)  # which still hears all
     await heir.watch()
     return heir
 
@@ -143,7 +143,7 @@ async def test_a_shard_that_is_given_back_gives_no_right_to_its_nodes(
         (shard,) = await tx.tasks.claim_at_home(
             "lamp", hold(), now=yard.now, until=yard.now + MINUTE, most=9
         )
-        await tx.tasks.again(shard, due=yard.now, attempts=0)
+        await tx.tasks.reschedule(shard, due=yard.now, attempts=0)
         how: dict[str, Any] = {"now": yard.now, "until": yard.now + MINUTE, "most": 9}
         assert not await tx.tasks.claim_watched(NODE, hold(), shards, **how)
 
@@ -152,14 +152,14 @@ async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None
     async with db.transaction() as tx:
         await tx.tasks.put(WATCH, "0", due=NOW)
         (claim,) = await tx.tasks.claim(WATCH, now=NOW, until=NOW + MINUTE, most=1)
-        assert await tx.tasks.stand(claim, until=NOW + 2 * MINUTE)
+        assert await tx.tasks.extend_continuous(claim, until=NOW + 2 * MINUTE)
         assert await tx.tasks.next_due(WATCH, now=NOW + MINUTE) is None
         ended = NOW + 2 * MINUTE
         (heir,) = await tx.tasks.claim(WATCH, now=ended, until=ended, most=1)
         assert heir.attempts == 1
-        assert not await tx.tasks.stand(claim, until=ended + MINUTE)
+        assert not await tx.tasks.extend_continuous(claim, until=ended + MINUTE)
         with pytest.raises(Lost):
-            await tx.tasks.check(claim)
+            await tx.tasks.lock(claim)
 
 
 class Works:
@@ -168,13 +168,14 @@ class Works:
     def __init__(self, yard: Yard, holder: str) -> None:
         self.fleet = replace(yard.fleet, clock=utc_now)
         self.watching = Watching(self.fleet)
-        lanes = [
-            lane
-            for lane in fleet_lanes(self.fleet, self.watching)
-            if lane.kind in {NODE, WATCH}
+        self.watching.lease = timedelta(seconds=4)  # what it held is free after that
+        queues = [
+            queue
+            for queue in fleet_queues(self.fleet, self.watching)
+            if queue.kind in {NODE, WATCH}
         ]
         self._worker = Worker(
-            self.fleet.database, lanes, clock=utc_now, hold=hold(holder)
+            self.fleet.database, queues, clock=utc_now, hold=hold(holder)
         )
 
     async def __aenter__(self) -> Self:
@@ -198,7 +199,7 @@ async def holders(db: Database, expected: dict[str, int]) -> None:
         "SELECT holder, count(*) FROM task WHERE kind = 'watch' AND lease > 0 "
         "GROUP BY holder"
     )
-    asked = Statement(sqlite=sql, postgresql=sql)
+    asked = Statement(sql)
     async with asyncio.timeout(30):
         while dict(await db.reader.run(asked)) != expected:
             await asyncio.sleep(0.02)
@@ -244,7 +245,7 @@ class TestShards:
         heir = await take_over(yard)
         for each in heir.watching._held.values():
             each.nodes.clear()  # it was started after they were found
-        yard.runtime.watch(heir.watching.hear)
+        yard.runtime.watch(heir.watching.enqueue)
         await heir.watching.look()
         await heir.settled()
         listened = {
@@ -268,5 +269,5 @@ async def test_routes_brought_by_who_lost_the_task_are_brought_again(
         )
         await tx.tasks.end(new)
     with pytest.raises(Lost):
-        await yard.routes.bring(Work(db, old))
+        await yard.routes.update(Work(db, old))
     assert await db.reader.tasks.next_due(ROUTES, now=yard.now) == yard.now

@@ -11,16 +11,18 @@ from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import ANNOUNCED, BlocksOutOfOrder, UpdateAvailable
 from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
-from leyden.services import webhooks
-from leyden.services.by_hand import ByHand
-from leyden.services.courier import FORGETTING, WEBHOOKS, forget_old
-from leyden.services.verify import verify
+from leyden.services.deliveries.dispatchers import FORGETTING, prune
+from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.deliveries.node_mail import WEBHOOKS
+from leyden.services.nodes import webhooks
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
 from leyden.webhooks.fake import Received
 from tests.domain.nodes import NOON, a_node, some_settings
+from tests.metrics import Observed
 
 from .post import SECRET, URL, Post, said
 
@@ -105,6 +107,35 @@ async def test_a_burst_of_errors_is_told_once_and_the_next_burst_again(
     await post.announce(node, BlocksOutOfOrder(LINE))
     await post.run()
     assert post.told == [LINE, LINE]
+
+
+async def test_a_clock_that_was_set_back_hides_no_error(post: Post) -> None:
+    node = await post.house()
+    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.run()
+    await post.pass_time(days=-3)
+    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.run()
+    assert post.told == [LINE, LINE]
+
+
+async def test_the_time_from_a_fact_to_its_delivery_is_counted_once(
+    post: Post,
+) -> None:
+    observed = Observed.since_now("leyden_webhook_fact_to_delivery_seconds")
+    node = await post.house()
+    post.answers(500)
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    assert observed.new() == (0, 0)
+    post.answers(200)
+    await post.pass_time(seconds=5)
+    (delivery,) = await post.deliveries(node)
+    assert observed.new() == (1, 5)
+    await webhooks.redeliver(
+        post.dispatcher, "harbour", node.id, delivery.event.id, actor="alice"
+    )
+    assert observed.new() == (1, 5), "what is sent once more is no news"
 
 
 async def test_failures_are_tried_again_on_schedule_under_the_same_id(
@@ -239,7 +270,7 @@ async def test_killed_after_the_post_it_is_sent_once_more_under_the_same_id(
     assert await post.states(node) == ["delivered"]
 
 
-async def test_a_courier_that_was_asleep_for_its_lease_writes_nothing(
+async def test_a_dispatcher_that_was_asleep_for_its_lease_writes_nothing(
     post: Post,
 ) -> None:
     node = await post.house()
@@ -309,7 +340,7 @@ async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
     assert post.told == [], "a paused receiver is left in peace"
 
     post.answers(200)
-    tried = await webhooks.test(post.courier, "harbour", node.id)
+    tried = await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
     assert tried.event.state == "delivered"
     await post.run()
     assert post.told == ["stopped", "v0.21.2-beta", "waiting_unlock"]
@@ -327,7 +358,7 @@ async def test_after_a_long_pause_old_news_is_not_told(post: Post) -> None:
     await post.announce(node, "waiting_unlock")
     post.sender.received.clear()
     post.answers(200)
-    await webhooks.test(post.courier, "harbour", node.id)
+    await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
     await post.run()
     assert post.told == ["stopped", "waiting_unlock"]
 
@@ -341,7 +372,7 @@ async def test_another_url_begins_anew(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=other))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await webhooks.readdressed(tx, moved, now=post.now)
+        await webhooks.url_changed(tx, moved, now=post.now)
     await post.run()
     assert [each.url for each in post.sender.received] == [URL, other]
     assert post.told[1:] == ["waiting_unlock"]
@@ -356,7 +387,7 @@ async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=""))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await webhooks.readdressed(tx, moved, now=post.now)
+        await webhooks.url_changed(tx, moved, now=post.now)
     await post.pass_time(days=1)
     assert len(post.told) == 1
     assert await post.states(node) == ["failed", "failed"]
@@ -369,16 +400,22 @@ async def test_any_event_can_be_sent_again_by_hand(post: Post) -> None:
     await post.run()
     (failed,) = await post.deliveries(node)
     post.answers(AWAY)
-    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    again = await webhooks.redeliver(
+        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+    )
     assert again.event.state == "failed"
     post.answers(200)
-    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    again = await webhooks.redeliver(
+        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+    )
     assert again.event.state == "delivered"
     assert [each.answer.status for each in again.attempts] == [410, None, 200]
     ids = {event.headers["webhook-id"] for event in post.sender.received}
     assert ids == {failed.event.id}
     post.answers(500)
-    again = await webhooks.redeliver(post.courier, "harbour", node.id, failed.event.id)
+    again = await webhooks.redeliver(
+        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+    )
     assert again.event.state == "delivered", "what has arrived has arrived"
     await post.pass_time(days=1)
     assert len(post.told) == 4, "a failure by hand is not tried again by itself"
@@ -388,7 +425,7 @@ async def test_a_test_tells_what_is_asked_and_is_not_tried_again(post: Post) -> 
     node = await post.house(a_node(Status.RUNNING))
     post.answers(500)
     tried = await webhooks.test(
-        post.courier, "harbour", node.id, status="waiting_unlock"
+        post.dispatcher, "harbour", node.id, actor="test", status="waiting_unlock"
     )
     assert tried.event.test
     assert tried.event.state == "failed"
@@ -408,10 +445,12 @@ async def test_a_test_never_tells_what_receivers_do_not_know(
     post: Post, status: Status, told: str
 ) -> None:
     node = await post.house(a_node(status))
-    await webhooks.test(post.courier, "harbour", node.id)
+    await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
     assert post.told == [told]
     with pytest.raises(Malformed, match="status: must be one of stopped, wai"):
-        await webhooks.test(post.courier, "harbour", node.id, status="running")
+        await webhooks.test(
+            post.dispatcher, "harbour", node.id, actor="test", status="running"
+        )
     assert post.told == [told]
 
 
@@ -429,16 +468,16 @@ async def test_many_names_of_one_receiver_are_counted_together(post: Post) -> No
         for number in range(31)
     ]
     for node in nodes[:30]:
-        await webhooks.test(post.courier, "harbour", node.id)
+        await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
     with pytest.raises(TooMany, match="try again in 2 s") as refusal:
-        await webhooks.test(post.courier, "harbour", nodes[30].id)
+        await webhooks.test(post.dispatcher, "harbour", nodes[30].id, actor="test")
     assert refusal.value.retry_after_s == 2
     assert await post.deliveries(nodes[30]) == []
     assert len(post.told) == 30
 
 
 def test_two_organizations_are_counted_each_for_itself() -> None:
-    by_hand = ByHand(1)
+    by_hand = ManualLimit(1)
     by_hand.take("harbour", URL, at_s=0)
     by_hand.take("reef", URL, at_s=0)
     for spelled in (URL, URL.replace("hooks", "HOOKS"), URL.replace(".test", ".test.")):
@@ -449,7 +488,7 @@ def test_two_organizations_are_counted_each_for_itself() -> None:
 async def test_who_has_no_webhook_cannot_test_it(post: Post) -> None:
     node = await post.house(url="")
     with pytest.raises(Conflict, match="no webhook"):
-        await webhooks.test(post.courier, "harbour", node.id)
+        await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
 
 
 async def test_events_are_shown_and_resent_to_their_own_organization_alone(
@@ -459,14 +498,18 @@ async def test_events_are_shown_and_resent_to_their_own_organization_alone(
     await post.announce(node, "stopped")
     await post.run()
     (kept,) = await post.deliveries(node)
-    courier = post.courier
+    dispatcher = post.dispatcher
     for attempt in (
-        webhooks.overview(courier, "pier", node.id, before=9, most=9),
-        webhooks.redeliver(courier, "pier", node.id, kept.event.id),
-        webhooks.redeliver(courier, "harbour", other.id, kept.event.id),
-        webhooks.redeliver(courier, "harbour", node.id, "msg_nonesuch"),
-        webhooks.test(courier, "pier", node.id),
-        webhooks.rotate_secret(courier, "pier", node.id, actor="key:charlie"),
+        webhooks.overview(dispatcher, "pier", node.id, before=9, most=9),
+        webhooks.redeliver(dispatcher, "pier", node.id, kept.event.id, actor="test"),
+        webhooks.redeliver(
+            dispatcher, "harbour", other.id, kept.event.id, actor="test"
+        ),
+        webhooks.redeliver(
+            dispatcher, "harbour", node.id, "msg_nonesuch", actor="test"
+        ),
+        webhooks.test(dispatcher, "pier", node.id, actor="test"),
+        webhooks.rotate_secret(dispatcher, "pier", node.id, actor="key:charlie"),
     ):
         with pytest.raises(NotFound):
             await attempt
@@ -477,7 +520,7 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(post: Post) -> None:
     post.now = datetime.now(UTC)
     node = await post.house()
     rotated = await webhooks.rotate_secret(
-        post.courier, "harbour", node.id, actor="key:alice"
+        post.dispatcher, "harbour", node.id, actor="key:alice"
     )
     assert len(bytes.fromhex(rotated.secret)) >= 24
     assert rotated.old_signs_until == post.now + timedelta(days=1)
@@ -500,7 +543,9 @@ async def test_of_two_rotations_at_once_both_secrets_are_good(post: Post) -> Non
     node = await post.house()
     rotations = await asyncio.gather(
         *(
-            webhooks.rotate_secret(post.courier, "harbour", node.id, actor="key:alice")
+            webhooks.rotate_secret(
+                post.dispatcher, "harbour", node.id, actor="key:alice"
+            )
             for _ in range(2)
         )
     )
@@ -533,7 +578,7 @@ async def test_old_events_are_forgotten_with_their_attempts(post: Post) -> None:
         (claim,) = await tx.tasks.claim(
             FORGETTING, now=post.now, until=post.now + timedelta(seconds=30), most=1
         )
-    await forget_old(post.courier, Work(post.database, claim))
+    await prune(post.dispatcher, Work(post.database, claim))
     reader = post.database.reader
     due = await reader.tasks.next_due(FORGETTING, now=post.now)
     assert due == post.now + timedelta(hours=1)

@@ -12,11 +12,12 @@ import pytest
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Node
 from leyden.domain.times import utc_now
-from leyden.services.concurrency import Concurrency
-from leyden.services.courier import WEBHOOKS, Courier, deliver
+from leyden.services.deliveries.concurrency import Concurrency
+from leyden.services.deliveries.dispatchers import Dispatcher, deliver
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Lane, Worker
+from leyden.tasks import Queue, Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import AT_ONCE, Names
@@ -41,7 +42,7 @@ async def delivering(
     post: Post, *, names: Names | None = None, at_once: int = 256
 ) -> AsyncIterator[None]:
     names = names or Names()
-    courier = Courier(
+    dispatcher = Dispatcher(
         database=post.database,
         sealer=post.sealer,
         sender=HttpSender(
@@ -50,9 +51,11 @@ async def delivering(
         clock=utc_now,
         concurrency=Concurrency(at_once),
     )
-    lane = Lane(kind=WEBHOOKS, run=partial(deliver, courier), at_once=at_once)
+    queue = Queue(
+        kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), at_once=at_once
+    )
     working = asyncio.create_task(
-        Worker(post.database, [lane], clock=utc_now).run(), name="worker"
+        Worker(post.database, [queue], clock=utc_now).run(), name="worker"
     )
     try:
         yield

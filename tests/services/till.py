@@ -19,18 +19,17 @@ from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.services import (
+from leyden.services.channels import (
     checkout,
     credit,
     expiry,
-    following,
     orders,
+    payment_sweep,
     refunds,
-    sweep,
+    tickets,
 )
-from leyden.services.checkout import TicketMaker
-from leyden.services.due import Due
-from leyden.services.shop import (
+from leyden.services.channels.checkout import TicketMaker
+from leyden.services.channels.shop import (
     CLOSING,
     EVERYTHING,
     EXPIRY,
@@ -38,10 +37,11 @@ from leyden.services.shop import (
     TICKET,
     TICKETS,
     WITHDRAWAL,
-    Rules,
     Shop,
+    ShopSettings,
 )
-from leyden.services.verify import verify
+from leyden.services.operators.verify import verify
+from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
@@ -52,13 +52,13 @@ HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
 CHANNEL = Channel(capacity=Sats(1_000_000))
 PRICE = 16_163  # of that channel; tests/domain/test_pricing.py works it out by hand
 
-Handler = Callable[[Shop, Due], Awaitable[None]]
+Handler = Callable[[Shop, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
-    EXPIRY: expiry.lapse,
+    EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,
-    TICKETS: following.follow,
-    SWEEP: sweep.sweep,
+    TICKETS: tickets.follow,
+    SWEEP: payment_sweep.sweep,
 }
 
 
@@ -74,7 +74,7 @@ class Till:
     sealer: Sealer
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
-    rules: Rules = field(default_factory=lambda: Rules(quotas=PLENTY))
+    rules: ShopSettings = field(default_factory=lambda: ShopSettings(quotas=PLENTY))
     now: datetime = NOW
     told: list[PaymentUpdate] = field(default_factory=list)
 
@@ -106,7 +106,7 @@ class Till:
         for _ in range(20):
             try:
                 return await orders.create(
-                    self.shop, who, order_id, channel, now=self.now
+                    self.shop, who, order_id, channel, actor="test", now=self.now
                 )
             except Stale:
                 continue
@@ -115,7 +115,9 @@ class Till:
     async def cancel(self, order: Order, who: str = HARBOUR) -> Order:
         for _ in range(20):
             try:
-                return await orders.cancel(self.shop, who, order.id, now=self.now)
+                return await orders.cancel(
+                    self.shop, who, order.id, actor="test", now=self.now
+                )
             except Stale:
                 continue
         raise AssertionError("never settles")
@@ -146,7 +148,7 @@ class Till:
             actor="operator:alice",
             now=self.now,
         )
-        await credit.redeem(self.database, who, coupon.id, now=self.now)
+        await credit.redeem(self.database, who, coupon.id, actor="test", now=self.now)
 
     # What happens by itself, when the test says so.
 
@@ -199,7 +201,7 @@ class Till:
                 except (Away, Stale) as error:
                     pause = timedelta(seconds=0 if isinstance(error, Stale) else 60)
                     async with self.database.transaction() as tx:
-                        await tx.tasks.again(
+                        await tx.tasks.reschedule(
                             claim, due=self.now + pause, attempts=claim.attempts
                         )
         return worked

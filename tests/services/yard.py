@@ -14,19 +14,20 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from leyden.certificates.authority import Authority
+from leyden.domain import peer_ports
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Action, Network, Node, Type
 from leyden.domain.observations import State
-from leyden.gateway.certificates import Authority
 from leyden.gateway.fake import FakeGateway
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
-from leyden.services import creation, node_commands, reconciler
-from leyden.services.creation import Wish
-from leyden.services.fleet import NODE, ROUTES, WATCH, Fleet, Rules
-from leyden.services.routes import Routes
-from leyden.services.starts import Starts
-from leyden.services.uploads import Uploads
-from leyden.services.watching import Watching
+from leyden.services.nodes import commands, creation, reconciler
+from leyden.services.nodes.creation import NodeParameters
+from leyden.services.nodes.fleet import NODE, ROUTES, WATCH, Fleet, FleetSettings
+from leyden.services.nodes.routes import Routes
+from leyden.services.nodes.start_limits import StartLimit
+from leyden.services.nodes.watchers import Watching
+from leyden.services.shared.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
@@ -65,18 +66,29 @@ class Yard:
             gateway=self.gateway,
             authority=authority,
             clock=lambda: self.now,
-            starts=Starts(4),
-            rules=Rules(networks=frozenset(Network), quotas=PLENTY),
+            starts=StartLimit(4),
+            rules=FleetSettings(networks=frozenset(Network), quotas=PLENTY),
             uploads=Uploads(per_minute=10**6),
         )
         self.begin_anew()
 
     def begin_anew(self) -> None:
         """Let the program die and come back; what is in memory only is lost."""
-        self.fleet = replace(self.fleet, starts=Starts(4))
+        self.fleet = replace(self.fleet, starts=StartLimit(4))
         self.watching = Watching(self.fleet)
         self.routes = Routes(self.fleet)
-        self.runtime.watch(self.watching.hear)
+        self.runtime.watch(self.watching.enqueue)
+
+    def offer_peer_ports(self, ports: str, host: str = "198.51.100.1") -> None:
+        """Let the operator choose the ports of peer addresses, and start anew."""
+        rules = self.fleet.rules
+        rules = replace(
+            rules,
+            peer_ports=peer_ports.parse(ports),
+            ports=replace(rules.ports, peer_host=host if ports else ""),
+        )
+        self.fleet = replace(self.fleet, rules=rules)
+        self.begin_anew()
 
     async def found(self) -> None:
         """Make the organizations."""
@@ -104,7 +116,7 @@ class Yard:
         return adopted
 
     async def create(self, name: str = "harbour light", **changes: Any) -> Node:
-        wish = Wish(
+        wish = NodeParameters(
             name=name,
             network=changes.pop("network", Network.TESTNET),
             type=changes.pop("type", Type.STANDARD),
@@ -127,7 +139,7 @@ class Yard:
         return await self.fleet.database.reader.nodes.get(node_id)
 
     async def ask(self, node: Node, action: Action) -> Node:
-        return await node_commands.ask(
+        return await commands.command(
             self.fleet,
             node.organization_id,
             node.id,
@@ -137,7 +149,7 @@ class Yard:
         )
 
     async def set(self, node: Node, **given: object) -> Node:
-        return await node_commands.change_settings(
+        return await commands.change_settings(
             self.fleet,
             node.organization_id,
             node.id,
@@ -158,7 +170,7 @@ class Yard:
         done = 0
         steps: dict[str, Callable[[Work], Awaitable[None]]] = {
             NODE: partial(reconciler.step, self.fleet),
-            ROUTES: self.routes.bring,
+            ROUTES: self.routes.update,
         }
         while True:
             before = done

@@ -70,7 +70,7 @@ async def furnished(db: Database) -> Database:
 async def test_what_cannot_be_is_refused(furnished: Database, sql: str) -> None:
     with pytest.raises(Violated):
         async with furnished.transaction() as tx:
-            await tx.ledger._run(Statement(sqlite=sql, postgresql=sql))
+            await tx.ledger._run(Statement(sql))
 
 
 async def test_what_can_be_is_taken(furnished: Database) -> None:
@@ -80,4 +80,4 @@ async def test_what_can_be_is_taken(furnished: Database) -> None:
         "UPDATE corporate_account SET most_owed = 0",
     ):
         async with furnished.transaction() as tx:
-            await tx.ledger._run(Statement(sqlite=sql, postgresql=sql))
+            await tx.ledger._run(Statement(sql))

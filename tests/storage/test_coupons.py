@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -73,16 +73,36 @@ async def test_the_list_shows_what_was_issued_to_them_or_claimed(db: Database) -
     assert claimed.claimed_at == NOW
 
 
+HOUR = timedelta(hours=1)
+
+
+async def guesses(db: Database, who: str, now: datetime) -> tuple[int, datetime] | None:
+    return await db.reader.coupons.guesses(who, now=now, within=HOUR)
+
+
+async def guess(db: Database, now: datetime) -> None:
+    async with db.transaction() as tx:
+        await tx.coupons.guessed("harbour", now=now, within=HOUR)
+
+
 async def test_guesses_are_counted_from_the_first_one_on(db: Database) -> None:
     for minute in range(3):
-        async with db.transaction() as tx:
-            await tx.coupons.guessed(
-                "harbour", now=NOW + timedelta(minutes=minute), start=NOW
-            )
-    assert await db.reader.coupons.guesses("harbour", start=NOW) == (3, NOW)
-    assert await db.reader.coupons.guesses("lighthouse", start=NOW) is None
-    later = NOW + timedelta(hours=1)
-    assert await db.reader.coupons.guesses("harbour", start=later) is None
-    async with db.transaction() as tx:
-        await tx.coupons.guessed("harbour", now=later, start=later)
-    assert await db.reader.coupons.guesses("harbour", start=later) == (1, later)
+        await guess(db, NOW + timedelta(minutes=minute))
+    assert await guesses(db, "harbour", NOW + HOUR) == (3, NOW)
+    assert await guesses(db, "lighthouse", NOW + HOUR) is None
+    later = NOW + timedelta(minutes=61)
+    assert await guesses(db, "harbour", later) is None
+    await guess(db, later)
+    assert await guesses(db, "harbour", later) == (1, later)
+
+
+async def test_guesses_told_by_a_clock_that_was_set_back_do_not_count_until_then(
+    db: Database,
+) -> None:
+    await guess(db, NOW)
+    a_little = NOW - timedelta(minutes=5)
+    assert await guesses(db, "harbour", a_little) == (1, NOW)
+    far = NOW - timedelta(days=3)
+    assert await guesses(db, "harbour", far) is None
+    await guess(db, far)
+    assert await guesses(db, "harbour", far) == (1, far)

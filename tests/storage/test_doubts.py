@@ -5,13 +5,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from leyden.services.verify import verify
+from leyden.services.operators.verify import verify
 from leyden.storage.database import Database, open_database
-from leyden.storage.sqlite import connect, doubts
+from leyden.storage.sqlite import connect, durability_risks
 
 
 async def test_as_it_is_opened_here_nothing_can_be(db: Database) -> None:
-    assert await db.doubts() == []
+    assert await db.durability_risks() == []
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ async def test_as_it_is_opened_here_nothing_can_be(db: Database) -> None:
 )
 def test_a_weaker_sqlite_is_told(tmp_path: Path, change: str, why: str) -> None:
     connection = connect(tmp_path / "leyden.db")
-    assert doubts(connection) == []
+    assert durability_risks(connection) == []
     connection.execute(change)
-    assert doubts(connection) == [why]
+    assert durability_risks(connection) == [why]
     connection.close()
 
 

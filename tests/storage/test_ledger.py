@@ -4,12 +4,13 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
-from leyden.domain.ledger import Entry, What
+from leyden.domain.ledger import Entry, Reason
 from leyden.domain.units import Sats
 from leyden.errors import Stale, Violated
 from leyden.storage.database import Database
 from leyden.storage.statements import Run, Statement
 from tests.conftest import NOW
+from tests.lock_waits import until_stuck
 
 HARBOUR = "harbour"
 CREDIT = ledger.credit(HARBOUR)
@@ -24,7 +25,7 @@ async def harbour(db: Database) -> None:
 def coupon(number: int, sats: int = 21_000) -> Entry:
     return Entry(
         key=f"coupon:{number}",
-        what=What.COUPON,
+        what=Reason.COUPON,
         source=ledger.PROMO,
         target=CREDIT,
         sats=Sats(sats),
@@ -35,7 +36,7 @@ def coupon(number: int, sats: int = 21_000) -> Entry:
 def spend(sats: int, key: str = "correction:1") -> Entry:
     return Entry(
         key=key,
-        what=What.CORRECTION,
+        what=Reason.CORRECTION,
         source=CREDIT,
         target=ledger.CORRECTIONS,
         sats=Sats(sats),
@@ -75,7 +76,7 @@ async def test_entries_that_belong_together_are_written_together(db: Database) -
     with pytest.raises(Violated):
         await post(db, coupon(1), coupon(2))
     assert await db.reader.ledger.balance(CREDIT) == 21_000
-    assert len(await db.reader.ledger.page(HARBOUR, most=10)) == 1
+    assert len(await db.reader.ledger.customer_page(HARBOUR, most=10)) == 1
 
 
 async def test_credit_cannot_be_spent_twice(db: Database) -> None:
@@ -98,7 +99,7 @@ async def test_a_debt_may_begin_below_zero_and_be_paid(db: Database) -> None:
     owed = ledger.owed(HARBOUR)
     charge = Entry(
         key="charge:1",
-        what=What.CHARGED,
+        what=Reason.CHARGED,
         source=owed,
         target=ledger.held("5b0cFO"),
         sats=Sats(700),
@@ -116,9 +117,48 @@ async def test_a_debt_may_begin_below_zero_and_be_paid(db: Database) -> None:
 def _repayment(owed: str, sats: int) -> Entry:
     return Entry(
         key=f"repaid:{sats}",
-        what=What.CORRECTION,
+        what=Reason.CORRECTION,
         source=ledger.CORRECTIONS,
         target=owed,
+        sats=Sats(sats),
+        organization_id=HARBOUR,
+    )
+
+
+async def test_changes_at_once_wait_in_one_order_whether_they_rise_or_fall(
+    db: Database,
+) -> None:
+    """In a cycle PostgreSQL ends one of them, and its caller finds it stale."""
+    owed = ledger.owed(HARBOUR)
+    await post(db, coupon(1), _moved(owed, ledger.CORRECTIONS, 1_000))
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def hold_credit() -> None:
+        async with db.transaction() as tx:
+            await tx.ledger.post([spend(1)], at=NOW)
+            begun.set()
+            await go.wait()
+
+    holding = asyncio.create_task(hold_credit())
+    await begun.wait()
+    spends = asyncio.create_task(post(db, spend(2, "2"), _moved(owed, "earned", 3)))
+    await until_stuck(db, spends)
+    gives_back = asyncio.create_task(
+        post(db, _moved("auction", owed, 4), _moved("auction", CREDIT, 5))
+    )
+    await until_stuck(db, spends, gives_back)
+    go.set()
+    await asyncio.gather(holding, spends, gives_back)
+    assert await db.reader.ledger.balance(CREDIT) == 21_000 - 1 - 2 + 5
+    assert await db.reader.ledger.balance(owed) == -1_000 - 3 + 4
+
+
+def _moved(source: str, target: str, sats: int) -> Entry:
+    return Entry(
+        key=f"{source} to {target}",
+        what=Reason.CORRECTION,
+        source=source,
+        target=target,
         sats=Sats(sats),
         organization_id=HARBOUR,
     )
@@ -127,12 +167,15 @@ def _repayment(owed: str, sats: int) -> Entry:
 async def test_the_page_is_newest_first_and_goes_on(db: Database) -> None:
     for number in range(5):
         await post(db, coupon(number))
-    newest = await db.reader.ledger.page(HARBOUR, most=2)
-    assert [each.entry.key for each in newest] == ["coupon:4", "coupon:3"]
-    older = await db.reader.ledger.page(HARBOUR, before=newest[-1].number, most=10)
-    assert [each.entry.key for each in older] == ["coupon:2", "coupon:1", "coupon:0"]
-    assert older[-1].entry == coupon(0)
-    assert older[-1].at == NOW
+    found = [await db.reader.ledger.find(f"coupon:{number}") for number in range(5)]
+    written = [each for each in reversed(found) if each is not None]
+    assert (written[-1].entry, written[-1].at) == (coupon(0), NOW)
+    numbers = [each.number for each in written]
+    page = db.reader.ledger.customer_page
+    newest = await page(HARBOUR, most=2)
+    assert [each.number for each in newest] == numbers[:2]
+    older = await page(HARBOUR, before=newest[-1].number, most=10)
+    assert [each.number for each in older] == numbers[2:]
 
 
 _INSERT = "INSERT INTO entry (key, at, what, source, target, sats, actor, note) VALUES "
@@ -155,13 +198,13 @@ async def test_the_database_itself_keeps_the_books(db: Database, sql: str) -> No
     with pytest.raises(Violated):
         async with db.transaction() as tx:
             run: Run = tx.ledger._run
-            await run(Statement(sqlite=sql, postgresql=sql))
+            await run(Statement(sql))
 
 
 async def test_what_was_never_held_is_not_released(db: Database) -> None:
     release = Entry(
         key="cancelled:5b0cFO",
-        what=What.RELEASED,
+        what=Reason.RELEASED,
         source=ledger.held("5b0cFO"),
         target=CREDIT,
         sats=Sats(700),

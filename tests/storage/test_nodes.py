@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from leyden.domain.accounts import Organization
-from leyden.domain.node_moves import command
-from leyden.domain.nodes import Action, Listed, Node, Status, Wanted
+from leyden.domain.node_moves import apply_command
+from leyden.domain.nodes import Action, DesiredState, Listed, Node, Status
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
-from leyden.storage.outfits import SealedOutfit
+from leyden.storage.launch_specs import SealedLaunchSpec
 from leyden.values import replace
 from tests.domain.nodes import NOON, a_node, some_settings
 
@@ -34,7 +34,7 @@ async def test_a_node_comes_back_as_it_was_kept(db: Database) -> None:
         expires=NOON + timedelta(days=30),
         launched_at=NOON,
         process="4711 88 lnd",
-        launched=1,
+        launched_revision=1,
     )
     assert await keep(db, node)
     assert await db.reader.nodes.get(node.id) == node
@@ -75,7 +75,7 @@ async def test_a_name_is_free_again_after_its_node_was_deleted(db: Database) -> 
     node = a_node()
     await keep(db, node)
     async with db.transaction() as tx:
-        await tx.nodes.save(node, command(node, Action.DELETE, now=NOON))
+        await tx.nodes.save(node, apply_command(node, Action.DELETE, now=NOON))
     assert await db.reader.nodes.find_by_name("harbour", node.name) is None
     assert await db.reader.nodes.list_("harbour") == []
     another = a_node(id=OTHER, slot=8, api_endpoint="another.localhost")
@@ -102,7 +102,7 @@ async def test_the_database_itself_keeps_a_slot_for_what_lives(db: Database) -> 
         async with db.transaction() as tx:
             await tx.nodes.vacate(node.id)
     async with db.transaction() as tx:
-        await tx.nodes.save(node, command(node, Action.DELETE, now=NOON))
+        await tx.nodes.save(node, apply_command(node, Action.DELETE, now=NOON))
         await tx.nodes.vacate(node.id)
     assert await db.reader.nodes.is_free(node.slot)
     assert await db.reader.nodes.all_() == []
@@ -111,15 +111,15 @@ async def test_the_database_itself_keeps_a_slot_for_what_lives(db: Database) -> 
 async def test_a_deleted_node_is_in_sight_until_its_lnd_has_ended(
     db: Database,
 ) -> None:
-    node = a_node(Status.RUNNING, process="4711 88 lnd", launched=1)
+    node = a_node(Status.RUNNING, process="4711 88 lnd", launched_revision=1)
     await keep(db, node)
-    going = command(node, Action.DELETE, now=NOON)
+    going = apply_command(node, Action.DELETE, now=NOON)
     async with db.transaction() as tx:
         await tx.nodes.save(node, going)
     (listed,) = await db.reader.nodes.list_("harbour")
     assert listed.status == "deleting"
     assert await db.reader.nodes.editions() == {}
-    assert going.wanted is Wanted.DELETED
+    assert going.wanted is DesiredState.DELETED
 
 
 async def test_the_last_hundred_commands_are_kept_newest_first(db: Database) -> None:
@@ -137,10 +137,10 @@ async def test_the_last_hundred_commands_are_kept_newest_first(db: Database) -> 
     assert [each.action for each in history[:2]] == [Action.STOP, Action.START]
 
 
-async def test_outfits_and_their_certificates(db: Database) -> None:
+async def test_launch_specs_and_their_certificates(db: Database) -> None:
     node = a_node()
     await keep(db, node)
-    outfit = SealedOutfit(
+    launch_spec = SealedLaunchSpec(
         node_id=node.id,
         settings=b"sealed 1",
         webhook_secret=b"sealed 2",
@@ -149,14 +149,16 @@ async def test_outfits_and_their_certificates(db: Database) -> None:
         key=b"sealed 3",
     )
     async with db.transaction() as tx:
-        await tx.outfits.add(outfit)
-    assert await db.reader.outfits.get(node.id) == outfit
+        await tx.launch_specs.add(launch_spec)
+    assert await db.reader.launch_specs.get(node.id) == launch_spec
     later = NOON + timedelta(days=500)
     async with db.transaction() as tx:
-        await tx.outfits.set_settings(node.id, b"sealed 4")
-        await tx.outfits.set_webhook_secret(node.id, b"sealed 5")
-        await tx.outfits.set_certificate(node.id, chain=b"P", until=later, key=b"k")
-    assert await db.reader.outfits.get(node.id) == SealedOutfit(
+        await tx.launch_specs.set_settings(node.id, b"sealed 4")
+        await tx.launch_specs.set_webhook_secret(node.id, b"sealed 5")
+        await tx.launch_specs.set_certificate(
+            node.id, chain=b"P", until=later, key=b"k"
+        )
+    assert await db.reader.launch_specs.get(node.id) == SealedLaunchSpec(
         node_id=node.id,
         settings=b"sealed 4",
         webhook_secret=b"sealed 5",
@@ -164,8 +166,8 @@ async def test_outfits_and_their_certificates(db: Database) -> None:
         certificate_until=later,
         key=b"k",
     )
-    assert await db.reader.outfits.endings(before=later) == {}
-    assert await db.reader.outfits.endings(before=later + timedelta(1)) == {
+    assert await db.reader.launch_specs.endings(before=later) == {}
+    assert await db.reader.launch_specs.endings(before=later + timedelta(1)) == {
         node.id: later
     }
 
@@ -207,3 +209,41 @@ async def test_the_ten_latest_channel_backups_are_kept(db: Database) -> None:
         await tx.backups.forget(node.id)
     with pytest.raises(NotFound):
         await db.reader.backups.latest_channels(node.id)
+
+
+async def test_many_nodes_are_listed_counted_and_found_by_part_of_a_name(
+    db: Database,
+) -> None:
+    """More than are read at a time; some of them made in the same moment."""
+    nodes = [
+        a_node(
+            id=f"00000000-0000-4000-8000-{number:012}N",
+            name=f"Beacon_{number:03}" if number % 2 else f"beacon {number:03}",
+            slot=100 + number,
+            api_endpoint=f"{number}.localhost",
+            created=NOON + timedelta(seconds=number // 3),
+            status=Status.RUNNING if number % 3 else Status.STOPPED,
+        )
+        for number in range(300)
+    ]
+    async with db.transaction() as tx:
+        for node in nodes:
+            await tx.nodes.add(node)
+    listed = [Listed.of(node) for node in nodes]
+    read = db.reader.nodes
+    assert await read.list_("harbour") == listed
+    assert await read.page("harbour", skipped=290, most=100) == listed[290:]
+    assert await read.page("harbour", name="N_29", most=9) == listed[291:300:2]
+    assert await read.count("harbour", name="beacon") == 300
+    assert await read.count("harbour", status="stopped", name="02") == 4
+    assert await read.count("harbour", name="%") == 0
+    assert await read.count("another") == 0
+    before = await read.by_status("harbour")
+    assert [each[:2] for each in before] == [("running", 200), ("stopped", 100)]
+    async with db.transaction() as tx:
+        node = await tx.nodes.lock(nodes[1].id)
+        await tx.nodes.save(node, replace(node, crashes=1))
+    after = await read.by_status("harbour")
+    assert [each[:2] for each in after] == [("running", 200), ("stopped", 100)]
+    assert after != before
+    assert await read.taken("harbour", ["beacon 002", "pier"]) == {"beacon 002"}

@@ -123,6 +123,25 @@ async def test_many_move_or_none_of_them(db: Database) -> None:
     assert await db.reader.orders.all_() == [paid[0], *ticketed[1:]]
 
 
+async def test_one_that_is_locked_is_given_as_it_is_now(db: Database) -> None:
+    await add(db, an_order())
+    now = replace(
+        advance(advance(an_order(), Event.PAID), Event.TICKETED),
+        paid_at=NOW,
+        invoice=InvoiceState.ACCEPTED,
+        htlc_sats=Sats(123),
+        offered=True,
+        ticket_ref="0123456789abcdef",
+        sealed_ticket=b"sealed",
+        order_nonce="aa" * 32,
+        credit_refund=Sats(5),
+    )
+    async with db.transaction() as tx:
+        assert await tx.orders.lock_many([an_order().id]) == [an_order()]
+        await tx.orders.save([(an_order(), now)])
+        assert await tx.orders.lock_many([an_order().id]) == [now]
+
+
 async def test_one_ticket_belongs_to_one_order(db: Database) -> None:
     for number in (1, 2):
         await add(db, an_order(number))
@@ -213,5 +232,5 @@ async def test_who_locks_an_order_waits_for_whoever_has_it(db: Database) -> None
         locked.set()
         done, _ = await asyncio.wait([waiting], timeout=0.3)
         assert not done
-        await tx.orders.save([(order, order.but(htlc_sats=Sats(700)))])
+        await tx.orders.save([(order, order.with_changes(htlc_sats=Sats(700)))])
     assert (await waiting).htlc_sats == 700

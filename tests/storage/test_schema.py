@@ -7,6 +7,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from leyden.domain.orders import Status
 from leyden.errors import SetupError
 from leyden.storage import first_look, schema
 from leyden.storage.every_table import metadata
@@ -18,6 +19,22 @@ INSERT INTO node (id, organization_id, name, network, type, version, api_endpoin
 VALUES ('{id}', 'o', '{id}', 'testnet', 'standard', '1', '{id}', {slot}, 0, 'stopped',
     '{wanted}', 0, '', 0, '', 0, 0, 'paid', 'active', 0, '')
 """
+
+_ORDER = """
+INSERT INTO channel_order (id, organization_id, status, created, expires, capacity,
+    self_chan_balance, lease_duration_blocks, node_tier, rate_bps, rate_fixed,
+    service_fee, pool_fee, self_chan_balance_fee, credit_used, charged, credit_refund,
+    accepted, offered, order_nonce)
+VALUES ('{status}', 'o', '{status}', 0, 0, 100000, 0, 2016, 'best', 50, 2480, 1100,
+    5733, 0, 0, 0, 0, 0, 0, '')
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Each test has its own: tables are changed here."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
 
 
 def test_the_migrations_make_exactly_the_tables(database_url: str) -> None:
@@ -84,3 +101,29 @@ def test_nodes_from_before_have_their_logs_read_from_the_end(
         alembic.command.upgrade(config, ours)
         places = connection.execute(text("SELECT * FROM node_log_place")).all()
     assert [tuple(each) for each in places] == [("there", 0, -1, b"", 0, 1)]
+
+
+def test_orders_filled_before_keep_what_the_auction_left_and_open_ones_do_not(
+    database_url: str,
+) -> None:
+    """Nothing is paid back for what was booked long ago."""
+    ours = "0016_unused_fees"
+    with schema._config() as config, schema.connected(database_url) as connection:
+        before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
+        for statement in (
+            "ALTER TABLE channel_order DROP COLUMN keeps_unused_fee",
+            "ALTER TABLE quote DROP COLUMN keeps_unused_fee",
+            "ALTER TABLE lease DROP COLUMN node",
+            "ALTER TABLE lease DROP COLUMN peer",
+            "ALTER TABLE lease DROP COLUMN height",
+            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+            *(_ORDER.format(status=status) for status in Status),
+        ):
+            connection.execute(text(statement))
+        stamp = text("UPDATE alembic_version SET version_num = :before")
+        connection.execute(stamp, {"before": before})
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, ours)
+        kept = text("SELECT id FROM channel_order WHERE keeps_unused_fee = 1")
+        found = connection.execute(kept).scalars().all()
+    assert found == [Status.FILLED]

@@ -5,8 +5,7 @@ import pytest
 from sqlalchemy import select
 
 from leyden.errors import SetupError
-from leyden.services import rotation
-from leyden.services.fitting_keys import keep_check
+from leyden.services.operators import key_rotation, sealing_keys
 from leyden.storage.every_table import metadata
 from leyden.storage.schema import connected, migrate
 from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
@@ -68,12 +67,12 @@ def test_a_broken_file_of_keys_is_told(tmp_path: Path, text: str) -> None:
 def test_the_keys_of_a_used_database_are_never_made_anew(tmp_path: Path) -> None:
     url, path = f"sqlite:///{tmp_path}/leyden.db", tmp_path / "secrets.json"
     migrate(url)
-    rotation.refuse_lost_keys(url, path)
-    keep_check(url, Keyring.new())
+    sealing_keys.refuse_lost(url, path)
+    sealing_keys.check(url, Keyring.new())
     with pytest.raises(SetupError, match="restore it from your backup"):
-        rotation.refuse_lost_keys(url, path)
+        sealing_keys.refuse_lost(url, path)
     with pytest.raises(SetupError, match="belongs to this database"):
-        keep_check(url, Keyring.new())
+        sealing_keys.check(url, Keyring.new())
 
 
 def test_rotating_seals_everything_anew_and_forgets_the_old_key(
@@ -83,10 +82,10 @@ def test_rotating_seals_everything_anew_and_forgets_the_old_key(
     before = Keyring.new()
     save_keyring(path, before)
     running = Sealer(before, reload=lambda: load_keyring(path))
-    keep_check(database_url, before)
+    sealing_keys.check(database_url, before)
     _keep_answers(database_url, running, count=1201)
 
-    assert rotation.rotate(database_url, path) == 1202
+    assert key_rotation.rotate(database_url, path) == 1202
 
     after = load_keyring(path)
     assert len(after.sealing) == 1

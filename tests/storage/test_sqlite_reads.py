@@ -1,4 +1,4 @@
-"""What is remembered is never older than what anybody has committed."""
+"""What is read is never older than what anybody has committed."""
 
 import asyncio
 import sqlite3
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.storage.database import Database, open_database
+from leyden.storage.database import Database
 from tests.storage.test_transactions import an_organization
 
 RENAME = "UPDATE organization SET name = ?"
@@ -59,7 +59,7 @@ async def test_what_another_process_commits_is_seen_by_the_next_request(
 async def test_what_is_read_together_is_of_one_moment(
     sqlite_db: Database, path: Path
 ) -> None:
-    """Else something new would be kept as made of what is remembered."""
+    """Else an answer could be of before and after a commit at once."""
     of = await added(sqlite_db)
     assert await name_of(sqlite_db, of) == "Harbour Light"
     with sqlite3.connect(path) as elsewhere:
@@ -82,20 +82,3 @@ async def test_a_transaction_that_is_rolled_back_is_never_seen(
             1 / 0  # noqa: B018
     with pytest.raises(Exception, match="not found"):
         await name_of(sqlite_db, organization.id)
-
-
-async def test_nothing_is_read_twice_while_nothing_is_written(
-    sqlite_url: str,
-) -> None:
-    db = await open_database(sqlite_url)
-    of = await added(db)
-    statements: list[str] = []
-    reading: sqlite3.Connection = db._reading  # type: ignore[attr-defined]
-    reading.set_trace_callback(statements.append)
-    for _ in range(5):
-        await asyncio.sleep(0)
-        assert await name_of(db, of) == "Harbour Light"
-    selects = [each for each in statements if "SELECT" in each]
-    assert len(selects) == 1, statements
-    assert statements.count("PRAGMA data_version") == 5
-    await db.close()

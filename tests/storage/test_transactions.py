@@ -6,7 +6,9 @@ import pytest
 from leyden.domain.accounts import Organization, new_id
 from leyden.errors import NotFound, Stale, Taken
 from leyden.storage.database import Database, open_database
+from leyden.storage.statements import Statement
 from tests.conftest import NOW
+from tests.metrics import Observed
 
 
 def an_organization(name: str) -> Organization:
@@ -18,6 +20,15 @@ async def test_what_was_committed_is_there(db: Database) -> None:
     async with db.transaction() as tx:
         await tx.accounts.add(harbour)
     assert await db.reader.accounts.get(harbour.id) == harbour
+
+
+async def test_commits_are_timed(db: Database) -> None:
+    observed = Observed.since_now("leyden_commit_duration_seconds")
+    async with db.transaction() as tx:
+        await tx.accounts.add(an_organization("Harbour Light"))
+    number, seconds = observed.new()
+    assert number == 1
+    assert 0 < seconds < 10
 
 
 async def test_nothing_of_a_failed_block_is_there(db: Database) -> None:
@@ -124,3 +135,15 @@ async def test_a_cancellation_that_comes_with_a_connection_is_heeded(
     assert asking.cancelled() == was_cancelled
     await asyncio.gather(*holders)
     await db.close()
+
+
+async def test_whoever_sleeps_inside_a_transaction_keeps_no_locks(
+    postgres_url: str,
+) -> None:
+    """The server ends the transaction of a process that is frozen in it."""
+    db = await open_database(postgres_url)
+    rows = await db.reader.accounts._run(
+        Statement("SELECT current_setting('idle_in_transaction_session_timeout')")
+    )
+    await db.close()
+    assert rows == [("10s",)]

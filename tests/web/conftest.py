@@ -6,9 +6,10 @@ from functools import cache
 import pytest
 from argon2 import PasswordHasher
 
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.constraints import scope
 from leyden.domain.accounts import Role
-from leyden.gateway.certificates import Authority, open_or_create
-from leyden.services import accounts, sign_in
+from leyden.services.people import accounts, sign_in
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -32,7 +33,8 @@ def db(sqlite_db: Database) -> Database:
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+    names = scope(["nodes.localhost", HOST.partition(":")[0]])
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW, scope=names)
 
 
 @pytest.fixture
@@ -100,8 +102,8 @@ async def person(
 
 @cache
 def _digest() -> str:
-    """Digest the password of everybody, once: it takes half a second."""
-    return PasswordHasher().hash(PASSWORD)
+    """Digest the password of everybody, so that it is quickly checked as well."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The pages that people look at: all that the dashboard has but those named here."""
 
-import re
 from collections.abc import Mapping
 
 from leyden.web.pages import Who
@@ -17,6 +16,7 @@ UNSEEN = frozenset(
         f"{_NODE}/wallet",
         "/app/authority.pem",  # these are files
         f"{_NODE}/certificate",
+        f"{_NODE}/log/download",
         f"{_NODE}/backups/channels",
         f"{_NODE}/wallet/backups/replaced",
         "/app/{organization_id}/credit/ledger.csv",
@@ -28,6 +28,13 @@ UNSEEN = frozenset(
         "/app/{organization_id}/channels/quote",  # a part of a page
     }
 )
+# Of which of many is asked stands in the query of these.
+_QUERIES = {
+    "/app/account/passkeys/remove": "passkey={passkey_id}",
+    "/app/{organization_id}/keys/revoke": "key={key_id}",
+    "/app/{organization_id}/team/remove": "user={user_id}",
+    "/app/{organization_id}/team/withdraw": "invitation={invitation_id}",
+}
 _SEEN = [page for page in PAGES if page.method == "GET" and page.path not in UNSEEN]
 # Seen on the way in, by whoever is not signed in yet.
 DOORS = [page.path for page in _SEEN if page.needs is Who.ANYONE]
@@ -38,5 +45,12 @@ ROOMS = [
 
 
 def addresses(paths: list[str], ids: Mapping[str, str]) -> list[str]:
-    """Fill in whose page it is."""
-    return [re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], path) for path in paths]
+    """Fill in whose page it is, and of what; leave out what there is none of."""
+    found = []
+    for path in paths:
+        query = _QUERIES.get(path)
+        if query is None:
+            found.append(path.format_map(ids))
+        elif any(f"{{{name}}}" in query for name in ids):
+            found.append(f"{path}?{query}".format_map(ids))
+    return found

@@ -6,7 +6,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    async_playwright,
+)
 
 from leyden.api.server import bind, serving
 from leyden.web.site import Site
@@ -16,6 +22,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 MISSING = "no Chromium here; on Debian: apt-get install chromium"
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 _GRAVE = ("serious", "critical")
+_HEAVIEST = 150 * 1024  # of a page with all that it loads, as it is sent
+NARROW: ViewportSize = {"width": 360, "height": 780}  # the narrowest that is common
 
 
 @asynccontextmanager
@@ -66,6 +74,15 @@ class Screen:
         assert answer is not None
         assert answer.status == 200, (path, answer.status)
 
+    async def faults(self) -> list[str]:
+        """Return what keeps somebody out, or makes them scroll sideways, or wait."""
+        found = await self.grave_faults()
+        if await self.is_wider_than_its_window():
+            found.append("it is wider than its window")
+        if (weight := await self.weight()) > _HEAVIEST:
+            found.append(f"it weighs {weight:,} bytes")
+        return found
+
     async def grave_faults(self) -> list[str]:
         """Give what axe finds that would keep somebody out."""
         await self.page.evaluate(_AXE.read_text())
@@ -81,6 +98,15 @@ class Screen:
             "document.documentElement.scrollWidth > window.innerWidth"
         )
         return wide
+
+    async def weight(self) -> int:
+        """Return the bytes of the page and of all that it loads, cached or not."""
+        bytes_: int = await self.page.evaluate(
+            "['navigation', 'resource'].flatMap((kind) => performance"
+            ".getEntriesByType(kind)).reduce((sum, each) => sum"
+            " + each.encodedBodySize, 0)"
+        )
+        return bytes_
 
     def _hear(self, message: Any) -> None:
         if message.type in {"error", "warning"}:

@@ -2,18 +2,21 @@
 
 import base64
 import re
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from leyden.domain.sign_in import totp_code
 from leyden.errors import NotFound
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import Visitor
 
 NEW = "two lamps in the harbour"
+CODES = re.compile(r"\b[0-9a-hj-kmnp-tv-z]{5}-[0-9a-hj-kmnp-tv-z]{5}\b(?=\n)")
 
 
 async def test_a_new_password_ends_every_other_session(
@@ -24,7 +27,7 @@ async def test_a_new_password_ends_every_other_session(
     wrong = await alice.submit(
         "/app/account/password", {"present": "not it at all", "new": NEW}
     )
-    assert (wrong.status, "not your present password" in wrong.text) == (401, True)
+    assert (wrong.status, "Wrong current password" in wrong.text) == (401, True)
     changed = await alice.submit(
         "/app/account/password", {"present": PASSWORD, "new": NEW}
     )
@@ -53,13 +56,22 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
     secret = base64.b32decode(found[1])
-    wrong = await alice.submit("/app/account/authenticator/confirm", {"code": "000000"})
-    assert wrong.status == 401
+    typed = {"code": "000000", "secret": found[1]}
+    wrong = await alice.submit("/app/account/authenticator/confirm", typed)
+    assert (wrong.status, found[0] in wrong.text) == (401, True)
+    assert wrong.text.count('class="qr"') == 1
+    elsewhere = await alice.submit(
+        "/app/account/authenticator/confirm", {**typed, "secret": ""}
+    )
+    assert (elsewhere.status, found[1] in elsewhere.text) == (401, False)
     before = Visitor(alice.site)
     assert (await before.sign_in("alice@example.org", PASSWORD)).location == "/app/"
     code = totp_code(secret, int(yard.now.timestamp()) // 30)
     done = await alice.submit("/app/account/authenticator/confirm", {"code": code})
-    assert done.location == "/app/account?done=authenticator"
+    assert (done.status, len(CODES.findall(done.text))) == (200, 10)
+    twice = await alice.submit("/app/account/authenticator/confirm", {"code": code})
+    assert (twice.status, CODES.findall(twice.text)) == (409, [])
+    assert "If you did not see your recovery codes, create new ones." in twice.text
     after = Visitor(alice.site)
     asked = await after.sign_in("alice@example.org", PASSWORD)
     assert asked.location.startswith("/app/second-factor")
@@ -98,6 +110,76 @@ async def test_whoever_lost_everything_is_let_in_again(
             keep_authenticator=False,
             actor="operator:test",
         )
+
+
+async def enrolled(visitor: Visitor, yard: Yard) -> list[str]:
+    """Add an authenticator; return the recovery codes."""
+    await visitor.get("/app/account")
+    offered = await visitor.submit("/app/account/authenticator", {"present": PASSWORD})
+    found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
+    assert found is not None
+    code = totp_code(base64.b32decode(found[1]), int(yard.now.timestamp()) // 30)
+    done = await visitor.submit("/app/account/authenticator/confirm", {"code": code})
+    codes: list[str] = CODES.findall(done.text)
+    return codes
+
+
+async def test_recovery_codes_are_shown_once_and_sign_in(
+    alice: Visitor, nobody: Visitor, yard: Yard, sqlite_url: str
+) -> None:
+    codes = await enrolled(alice, yard)
+    assert not CODES.findall((await alice.get("/app/account")).text)
+    folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
+    kept = b"".join(each.read_bytes() for each in folder.glob("leyden.db*"))
+    for code in codes:
+        assert code.encode() not in kept
+        assert code.replace("-", "").encode() not in kept
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    wrong = await nobody.submit("/app/second-factor", {"code": "0" * 10, "next": ""})
+    assert (wrong.status, "Use a recovery code" in wrong.text) == (401, True)
+    right = await nobody.submit("/app/second-factor", {"code": codes[3], "next": ""})
+    assert (right.status, right.location) == (303, "/app/")
+    shown = (await nobody.get("/app/account")).text
+    assert "Recovery codes left: <strong>9</strong>" in shown
+
+
+async def test_new_recovery_codes_take_the_password(alice: Visitor, yard: Yard) -> None:
+    codes = await enrolled(alice, yard)
+    await alice.get("/app/account")
+    for present, status, shown in (("not it", 401, 0), (PASSWORD, 200, 10)):
+        answer = await alice.submit("/app/account/recovery-codes", {"present": present})
+        found = CODES.findall(answer.text)
+        assert (answer.status, len(found)) == (status, shown)
+        assert not set(found) & set(codes)
+
+
+async def test_one_session_is_ended_and_no_stranger_s(
+    alice: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    theirs = re.search(
+        r'name="session" value="([^"]+)"', (await alice.get("/app/account")).text
+    )
+    assert theirs is not None
+    await charlie.get("/app/account")
+    refused = await charlie.submit("/app/account/sessions/end", {"session": theirs[1]})
+    assert (refused.status, (await nobody.get("/app/account")).status) == (404, 200)
+    ended = await alice.submit("/app/account/sessions/end", {"session": theirs[1]})
+    assert ended.location == "/app/account?done=session"
+    assert (await nobody.get("/app/account")).status == 303
+    shown = await alice.get("/app/account")
+    assert shown.text.count("This browser") == 1
+    assert 'name="session"' not in shown.text
+
+
+async def test_a_session_that_ended_by_itself_is_not_listed(
+    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+) -> None:
+    await nobody.sign_in("alice@example.org", PASSWORD)
+    yard.now += timedelta(seconds=platform.settings.session_idle_s - 1)
+    await alice.get("/app/account")
+    yard.now += timedelta(seconds=2)
+    assert 'name="session"' not in (await alice.get("/app/account")).text
 
 
 async def test_one_signs_out_everywhere_else(alice: Visitor, nobody: Visitor) -> None:

@@ -81,7 +81,7 @@ async def test_a_node_that_moves_is_told_of(alice: Visitor, yard: Yard) -> None:
         yard.runtime.say(node.id, State.LOCKED)
         await yard.settled()
         await stream.until_changed()
-    assert "Its wallet is locked" in (await alice.get(page)).text
+    assert "The wallet is locked." in (await alice.get(page)).text
 
 
 async def test_what_changed_before_the_stream_began_is_told_too(

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from msgspec.structs import force_setattr
 
+from leyden.domain.pricing import Terms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.values import replace
 from tests.api.flow.conftest import PRICE, World
 from tests.services.yard import Yard
 from tests.web.visitor import Visitor
@@ -62,6 +65,74 @@ async def test_the_price_is_shown_while_one_types(alice: Visitor) -> None:
         assert (shown.status, "must be" in shown.text) == (200, True)
 
 
+async def test_what_may_come_back_is_said_before_anything_is_paid(
+    alice: Visitor, world: World
+) -> None:
+    form = f"{alice.root}/channels/new"
+    page = await ordered(alice)
+    for path in (form, page):
+        text = (await alice.get(path)).text.replace("</strong>", "")
+        assert "not used" in text
+        assert "back to you when your channel is bought" in text
+    terms = replace(Terms(), keeps_unused_fee=True)
+    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
+    kept = await ordered(alice, once=ONCE.replace("7", "8"))
+    for path in (form, kept):
+        assert "that are not used are not refunded" in (await alice.get(path)).text
+    assert "not refunded" not in (await alice.get(page)).text
+
+
+async def test_without_scripts_the_price_is_shown_before_the_order(
+    alice: Visitor, world: World
+) -> None:
+    form = f"{alice.root}/channels/new"
+    assert f"{PRICE:,} sat" in (await alice.get(form)).text
+    asked = {**WISH, "capacity": "4000000", "once": ONCE, "price": "1"}
+    shown = await alice.submit(form, asked)
+    assert (shown.status, "5,000 sat" in shown.text) == (200, True)
+    assert 'value="4,000,000"' in shown.text
+    assert ONCE in shown.text
+    wrong = await alice.submit(form, {**asked, "capacity": "<many>"})
+    assert (wrong.status, "must be a whole number" in wrong.text) == (200, True)
+    assert 'value="&lt;many&gt;"' in wrong.text
+    assert not world.payments.requests
+
+
+async def test_a_filled_order_shows_its_channel_and_what_came_back(
+    alice: Visitor, bob: Visitor, world: World
+) -> None:
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+    text = await until(lambda: _text(alice, page), shows="Register your ticket")
+    ticket = text.split('id="ticket">')[1].split("<")[0]
+    assert world.market.register(ticket)
+    assert world.market.match(ticket, unused=318)
+    await world.follow_tickets()
+    text = await until(lambda: _text(bob, page), shows="Your channel was bought")
+    (lease,) = (
+        await world.shop.database.reader.leases.of_orders([page.rpartition("/")[2]])
+    ).values()
+    for shown in (
+        *(lease.channel_point, lease.node, lease.peer),
+        "block 852,016",
+        '<time datetime="2026-03-15T12:00:00+00:00">',
+        f"{PRICE - 318:,} sat",
+        "The auction did not use 318 sat",
+        f'href="{bob.root}/credit"',
+    ):
+        assert shown in text, shown
+    assert "Pay " not in text
+    account = (await alice.get(f"{alice.root}/credit")).text
+    for shown in ("Payment", "Channel bought", "Unused fee", ">318 sat<"):
+        assert shown in account, shown
+    table = account.partition('aria-label="Transactions"')[2].partition("</table>")[0]
+    sheet = (await alice.get(f"{alice.root}/credit/ledger.csv")).text
+    for theirs in ("auction", "earned", "received", "promised"):
+        assert theirs not in table, theirs
+        assert theirs not in sheet, theirs
+
+
 async def test_an_order_is_paid_and_its_ticket_shown(
     alice: Visitor, world: World
 ) -> None:
@@ -78,7 +149,7 @@ async def test_an_order_is_paid_and_its_ticket_shown(
 
     text = await until(look, shows="Register your ticket")
     assert "pool sidecar register sidecar" in text
-    assert "Ticket made" in text
+    assert "Ticket created" in text
 
 
 async def test_sent_twice_it_is_ordered_once(alice: Visitor, world: World) -> None:
@@ -118,7 +189,7 @@ async def test_a_cancelled_order_says_what_went_to_credit(
         return (await alice.get(page)).text
 
     text = await until(look, shows="Register your ticket")
-    assert f"What was paid, {PRICE:,} sat, becomes credit" in text
+    assert f"The price, {PRICE:,} sat, becomes credit" in text
     assert (await alice.submit(f"{page}/cancel")).location == page
     assert f"{PRICE:,} sat went to your credit" in await look()
     account = (await alice.get(f"{alice.root}/credit")).text
@@ -159,7 +230,7 @@ async def test_a_coupon_is_redeemed_once_and_its_note_is_text(
     coupon = await world.coupon(21_000, alice.organization_id)
     await charlie.get(f"{charlie.root}/credit")
     foreign = await charlie.submit(f"{charlie.root}/credit", {"coupon": coupon})
-    assert (foreign.status, "no such coupon" in foreign.text) == (404, True)
+    assert (foreign.status, "coupon does not exist" in foreign.text) == (404, True)
     await alice.get(f"{alice.root}/credit")
     done = await alice.submit(f"{alice.root}/credit", {"coupon": coupon})
     assert done.status == 303

@@ -6,8 +6,8 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.sign_in import RIGHTS, Right
-from leyden.services import accounts
-from leyden.services.courier import Courier
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web.pages import Page, Who
@@ -42,7 +42,7 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
         clock=shop.clock,
         shop=shop,
         fleet=yard.fleet,
-        courier=Courier(
+        dispatcher=Dispatcher(
             database=shop.database,
             sealer=shop.sealer,
             sender=FakeSender(),

@@ -9,7 +9,7 @@ import pytest
 from leyden.domain.accounts import Role
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.web.conftest import person
@@ -91,7 +91,7 @@ async def test_what_is_wrong_is_said(
 
 
 async def test_whoever_only_looks_makes_none(bob: Visitor) -> None:
-    assert "Make the key" not in (await bob.get(f"{bob.root}/keys")).text
+    assert "Create key" not in (await bob.get(f"{bob.root}/keys")).text
     assert (await make(bob))[0] == 403
 
 
@@ -108,7 +108,7 @@ async def test_a_key_does_not_spend_what_its_maker_may_not(
     of = alice.organization_id
     dora = await person(platform, site, "dora", of, Role.DEVELOPER)
     status, text = await make(dora, scope=["node", "flow"])
-    assert (status, "your role does not" in text) == (403, True)
+    assert (status, "your role may not do" in text) == (403, True)
     assert await platform.database.reader.keys.list_(of) == []
     assert 'value="flow"' not in (await dora.get(f"{dora.root}/keys")).text
     assert (await make(dora))[0] == 200

@@ -71,8 +71,8 @@ async def test_whoever_looks_gets_a_page_of_their_own_as_it_is_now(
     again = await alice.get(nodes)
     assert first.text == again.text
     seen = await bob.get(nodes)
-    assert "New node" in first.text
-    assert "New node" not in seen.text
+    assert "Create node" in first.text
+    assert "Create node" not in seen.text
     assert first.token != seen.token
     assert alice.token not in seen.text
 
@@ -83,12 +83,12 @@ async def test_whoever_looks_gets_a_page_of_their_own_as_it_is_now(
     await alice.get(f"{alice.root}/team")
     fields = {"user": him.id, "role": "developer"}
     assert (await alice.submit(f"{alice.root}/team/role", fields)).status == 303
-    assert "New node" in (await bob.get(nodes)).text
+    assert "Create node" in (await bob.get(nodes)).text
 
 
 def test_a_bar_is_whole_and_says_how_many() -> None:
     assert parts([]) == []
-    found = parts(["running"] * 3 + ["failed"])
+    found = parts([("failed", 1), ("running", 3)])
     assert found == [
         Part(state="running", count=3, begins=0.0, width=75.0),
         Part(state="failed", count=1, begins=75.0, width=25.0),

@@ -5,8 +5,8 @@ from html import unescape
 
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
-from leyden.services.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.housekeeping import Housekeeping
+from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.platform import Platform
 from leyden.tasks import LEASE, Work
 from leyden.web.site import Site
@@ -54,7 +54,8 @@ async def test_a_node_is_made_with_what_was_filled_in(
     assert (node.settings.rest, node.settings.grpc) == (True, False)
     assert (node.settings.wumbo, node.settings.keysend) == (False, True)
     shown = await alice.get(page)
-    assert "It waits for its wallet" in shown.text
+    assert "Create a wallet to finish setup." in shown.text
+    assert f'class="button" href="{page}/wallet/initialise"' in shown.text
     assert f"{node.api_endpoint}:8080" in shown.text
     assert "<svg" in shown.text
 
@@ -127,22 +128,50 @@ async def test_the_whitelist_changes_without_a_restart(
     assert "fe80::1%eth0" in refused.text
 
 
+async def test_a_whitelist_without_ones_own_address_warns(
+    alice: Visitor, bob: Visitor, yard: Yard
+) -> None:
+    page = f"{await made(alice, yard)}/whitelist"
+    warning = "Your own IP address <code>198.51.100.7</code> is not allowed."
+    assert warning not in (await alice.get(page)).text
+    saved = await alice.submit(page, {"whitelist": "203.0.113.9"})
+    assert warning in (await alice.get(saved.location)).text
+    assert warning not in (await bob.get(page)).text  # who could not change it
+    # Another tab adds one meanwhile: it stays.
+    await alice.submit(page, {"whitelist": "203.0.113.9, 192.0.2.0/24"})
+    assert (await alice.submit(f"{page}/mine")).location == f"{page}?done=saved"
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert node.settings.whitelist == ("203.0.113.9", "192.0.2.0/24", "198.51.100.7")
+    assert warning not in (await alice.get(page)).text
+    empty = await alice.submit(page, {"whitelist": ""})
+    shown = (await alice.get(empty.location)).text
+    assert "The list is empty: nobody can reach the node." in shown
+    assert (await bob.submit(f"{page}/mine")).status == 403
+
+
 async def test_commands_are_buttons_where_the_state_allows_them(
     alice: Visitor, yard: Yard
 ) -> None:
     page = await made(alice, yard)
     shown = await alice.get(page)
-    assert f'action="{page}/stop"' in shown.text
+    assert f'href="{page}/stop"' in shown.text
     assert f'action="{page}/start"' not in shown.text
     assert (await alice.submit(f"{page}/start")).status == 409
     assert (await alice.submit(f"{page}/stop")).location == f"{page}?done=stop"
     await yard.work()
     await yard.settled()
-    assert f'action="{page}/start"' in (await alice.get(page)).text
+    stopped = (await alice.get(page)).text
+    assert f'action="{page}/start"' in stopped
+    assert f'href="{page}/stop"' not in stopped
+    assert f'href="{page}/restart"' not in stopped
 
 
 async def test_an_update_says_what_it_takes_away(alice: Visitor, yard: Yard) -> None:
     page = await made(alice, yard)
+    assert "Update to v0.20.2-beta" not in (await alice.get(page)).text  # first things
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
     shown = await alice.get(page)
     assert "Update to v0.20.2-beta" in shown.text
     assert "POST /v1/channels/transactions: pay through" in shown.text
@@ -159,7 +188,7 @@ async def test_a_node_is_deleted_by_typing_its_name(alice: Visitor, yard: Yard) 
     assert refused.status == 400
     assert "Nothing was deleted" in refused.text
     gone = await alice.submit(f"{page}/delete", {"name": "harbour light"})
-    assert gone.location == f"{alice.root}/nodes"
+    assert gone.location == f"{alice.root}/nodes?deleted={page.rpartition('/')[2]}"
 
 
 async def test_the_log_is_shown_as_text(alice: Visitor, yard: Yard) -> None:
@@ -179,7 +208,7 @@ async def test_files_to_take_along(alice: Visitor, yard: Yard) -> None:
     authority = await alice.get("/app/authority.pem")
     assert authority.text.strip() in certificate.text
     assert (await alice.get(f"{page}/backups/channels")).status == 404
-    assert "None is kept" in (await alice.get(f"{page}/backups")).text
+    assert "No seed is stored" in (await alice.get(f"{page}/backups")).text
 
 
 async def test_whoever_only_looks_changes_nothing(
@@ -189,11 +218,12 @@ async def test_whoever_only_looks_changes_nothing(
     shown = await bob.get(page)
     assert shown.status == 200
     assert "<form" not in shown.text.split("<main")[1]
-    assert "type its name" not in shown.text
+    assert "data-dialog" not in shown.text
+    assert "As viewer you can look at this node." in shown.text
     for path in ("/stop", "/restart", "/update", "/delete", "/settings", "/whitelist"):
         refused = await bob.submit(f"{page}{path}", {"name": "harbour light"})
         assert refused.status == 403
-        assert "As viewer you may look" in refused.text
+        assert "Your role, viewer, can look" in refused.text
     assert (await bob.get(f"{bob.root}/nodes/new")).status == 403
     assert "webhook_secret" not in (await bob.get(f"{page}/settings")).text
 
@@ -243,11 +273,11 @@ async def test_a_long_list_comes_in_pages(alice: Visitor, yard: Yard) -> None:
 
 async def test_a_list_shows_what_is_so_now(alice: Visitor, yard: Yard) -> None:
     await made(alice, yard)
-    assert "waiting init" in (await alice.get(f"{alice.root}/nodes")).text
+    assert "Waiting for wallet" in (await alice.get(f"{alice.root}/nodes")).text
     (node,) = await yard.fleet.database.reader.nodes.all_()
     yard.runtime.say(node.id, State.SERVER_ACTIVE)
     await yard.settled()
-    assert "running" in (await alice.get(f"{alice.root}/nodes")).text
+    assert "Running" in (await alice.get(f"{alice.root}/nodes")).text
 
 
 async def test_every_role_may_what_its_name_says(
@@ -291,3 +321,12 @@ async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
     shown = (await alice.get(page)).text
     assert "lnd wrote 2 macaroons to this platform" in shown
     assert "stateless_init" in shown
+
+
+async def test_why_a_node_could_not_be_started_is_on_its_page(
+    alice: Visitor, yard: Yard
+) -> None:
+    yard.runtime.fails_after = "nothing"
+    page = await made(alice, yard)
+    shown = (await alice.get(page)).text
+    assert "This node could not be started.</strong> The disk of the node" in shown

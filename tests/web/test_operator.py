@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from tests.web.visitor import Visitor
 
@@ -92,7 +92,7 @@ async def test_an_operator_who_is_none_any_more_sees_nothing(
 
 async def test_the_books_are_checked(opal: Visitor) -> None:
     shown = await opal.submit("/app/operator/prove")
-    assert "Every rule of the books holds" in shown.text
+    assert "The ledger is correct" in shown.text
 
 
 async def test_an_organization_may_be_given_more(

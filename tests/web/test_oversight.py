@@ -3,8 +3,8 @@
 import pytest
 
 from leyden.domain.orders import Status
-from leyden.services import accounts
-from leyden.services.checkout import open_ticket
+from leyden.services.channels.checkout import open_ticket
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -50,8 +50,8 @@ async def test_nodes_that_need_somebody_are_listed_with_whose_they_are(
     assert "No nodes yet" in shown
     await made(opal, yard)
     shown = (await opal.get("/app/operator/nodes")).text
-    assert "waiting init" in shown
-    assert "Here stand nodes that crash" in shown
+    assert "Waiting for wallet" in shown
+    assert "Nodes that crash" in shown
     assert "v0.20.1-beta</dt>" in shown
 
     (node,) = await yard.fleet.database.reader.nodes.all_()
@@ -94,7 +94,7 @@ async def test_a_ticket_that_nobody_registered_is_outstanding(
         return (await opal.get("/app/operator/money")).text
 
     shown = await until(look, shows=order)
-    assert "They may still take 14,163 sat" in shown
+    assert "These tickets can cost up to 14,163 sat" in shown
 
 
 def test_a_map_of_ten_thousand_is_no_larger_than_one_of_ten() -> None:
@@ -116,12 +116,12 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
         return (await opal.get(page)).text
 
     await until(look, shows="sidecar1")
-    assert "No order needs you" in (await opal.get("/app/operator/orders")).text
-    world.market.lose(next(iter(await tickets(world))))
+    assert "No orders need attention" in (await opal.get("/app/operator/orders")).text
+    world.market.forget(next(iter(await tickets(world))))
     shown = (await opal.get("/app/operator/orders")).text
     assert "the market has lost its ticket" in shown
     assert request.order_id in shown
-    told = "1 orders wait in vain: the market lost their ticket"
+    told = "1 order needs attention: the market has lost its ticket"
     assert told in (await opal.get("/app/operator")).text
     world.market.away = True
     assert told not in (await opal.get("/app/operator")).text
@@ -130,3 +130,12 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
 async def tickets(world: World) -> list[str]:
     orders = await world.shop.database.reader.orders.in_status(Status.CREATED)
     return [open_ticket(world.shop, each) for each in orders]
+
+
+async def test_why_a_node_could_not_be_started_is_told_in_full(
+    opal: Visitor, yard: Yard
+) -> None:
+    yard.runtime.fails_after = "nothing"
+    await made(opal, yard)
+    shown = (await opal.get("/app/operator/nodes")).text
+    assert "[Errno 28] no space left on device" in shown

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from leyden.domain.accounts import Role
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.domain.accounts import Role
-from leyden.services import accounts, team
+from leyden.services.people import accounts, team
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database

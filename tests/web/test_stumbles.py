@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from leyden.domain.nodes import Action
-from leyden.services import node_commands
+from leyden.services.nodes import commands
 from leyden.web.site import Site
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
@@ -59,17 +59,18 @@ async def test_a_session_that_ended_is_told_of_and_the_form_found_again(
         await screen.go(f"{alice.root}/nodes/new")
         await page.fill("#name", "morning light")
         yard.now += timedelta(hours=25)
-        await page.click("button:has-text('Make it')")
+        await page.click("button:has-text('Create node')")
         await page.wait_for_selector("text=Your session has ended")
         assert await names(yard) == []
         await sign_in_again(page)
         await page.wait_for_url("**/nodes/new")
         await page.fill("#name", "morning light")
-        await page.click("button:has-text('Make it')")
+        await page.click("button:has-text('Create node')")
         await page.wait_for_selector("h1:has-text('morning light')")
     assert await names(yard) == ["morning light"]
 
 
+@pytest.mark.long
 async def test_who_signs_out_in_one_window_is_told_in_the_other(
     site: Site, alice: Visitor, yard: Yard
 ) -> None:
@@ -98,11 +99,12 @@ async def test_a_double_click_makes_one_node(
         page = screen.page
         await screen.go(f"{alice.root}/nodes/new")
         await page.fill("#name", "morning light")
-        await page.dblclick("button:has-text('Make it')")
+        await page.dblclick("button:has-text('Create node')")
         await page.wait_for_selector("h1:has-text('morning light')")
     assert await names(yard) == ["morning light"]
 
 
+@pytest.mark.long
 async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
     site: Site, alice: Visitor, yard: Yard
 ) -> None:
@@ -110,7 +112,7 @@ async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
     async with served(site) as url, chromium() as browser:
         first = await opened(browser, url)
         await first.go(node)
-        await first.page.wait_for_selector("#status:has-text('waiting init')")
+        await first.page.wait_for_selector("#status:has-text('Waiting for wallet')")
         for _ in range(MANY):
             await first.page.evaluate("dispatchEvent(new Event('hide'))")
             screen = await Screen.opened(first.page.context, url)
@@ -118,7 +120,7 @@ async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
                 await screen.go(f"{alice.root}/nodes")
             await screen.page.evaluate("dispatchEvent(new Event('hide'))")
         node_id = node.rpartition("/")[2]
-        await node_commands.ask(
+        await commands.command(
             yard.fleet,
             alice.organization_id,
             node_id,
@@ -127,6 +129,6 @@ async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
             now=yard.now,
         )
         await yard.work()
-        assert await first.page.inner_text("#status") == "waiting init"
+        assert await first.page.inner_text("#status") == "Waiting for wallet"
         await first.page.evaluate("dispatchEvent(new Event('show'))")
-        await first.page.wait_for_selector("#status:has-text('stopped')")
+        await first.page.wait_for_selector("#status:has-text('Stopped')")

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from leyden.domain.accounts import Role, new_id
-from leyden.services import team
+from leyden.services.people import team
 from leyden.services.platform import Platform
 from leyden.storage.invitations import Invitation
 from leyden.web.site import Site
@@ -17,7 +17,7 @@ from tests.web.visitor import Visitor
 
 
 async def invite(visitor: Visitor, email: str, role: str = "developer") -> str:
-    """Invite somebody; give the link, or what was said instead."""
+    """Invite a member; give the link, or what was said instead."""
     await visitor.get(f"{visitor.root}/team")
     shown = await visitor.submit(
         f"{visitor.root}/team/invite", {"email": email, "role": role}
@@ -89,7 +89,7 @@ async def test_an_invitation_is_for_one_person_for_a_while(
 async def test_a_withdrawn_invitation_is_none(alice: Visitor) -> None:
     link = await invite(alice, "dora@example.org")
     shown = await alice.get(f"{alice.root}/team")
-    found = re.search(r'name="invitation" value="([^"]+)"', shown.text)
+    found = re.search(r'withdraw\?invitation=([^"]+)"', shown.text)
     assert found is not None
     await alice.submit(f"{alice.root}/team/withdraw", {"invitation": found[1]})
     assert (await Visitor(alice.site).get(link)).status == 404
@@ -145,7 +145,7 @@ async def test_another_teams_members_are_out_of_reach(
 
 
 async def test_a_viewer_invites_nobody(bob: Visitor) -> None:
-    assert "Invite somebody" not in (await bob.get(f"{bob.root}/team")).text
+    assert "Invite a member" not in (await bob.get(f"{bob.root}/team")).text
     refused = await bob.submit(
         f"{bob.root}/team/invite", {"email": "x@example.org", "role": "viewer"}
     )

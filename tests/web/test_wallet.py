@@ -4,15 +4,23 @@ import json
 import os
 from base64 import b64encode
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leyden.gateway.certificates import Authority
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.domain.accounts import Role
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.values import replace
+from leyden.web.app import dashboard
+from tests.conftest import NOW
 from tests.services.yard import SETTINGS, Yard
-from tests.web.visitor import Visitor
+from tests.web.conftest import person
+from tests.web.visitor import HOST, Visitor
 
-PAGES = ("initialise", "restore", "unlock", "password", "channels", "bakery", "vault")
+PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
 WORDS = "abandon " * 23 + "art"
 
 
@@ -167,9 +175,40 @@ async def test_facts_say_whether_the_browser_is_let_in(
     }
 
 
-async def test_the_authority_can_be_had_by_whoever_is_signed_in(
+async def test_the_authority_is_public(
     alice: Visitor, nobody: Visitor, authority: Authority
 ) -> None:
     shown = await alice.get("/app/authority.pem")
     assert shown.text.encode() == authority.root_pem
-    assert (await nobody.get("/app/authority.pem")).status == 303
+    assert (await nobody.get("/app/authority.pem")).text == shown.text
+
+
+async def test_the_page_says_how_to_trust_the_platform_and_what_that_gives_away(
+    alice: Visitor, yard: Yard, authority: Authority
+) -> None:
+    node = await yard.create(organization_id=alice.organization_id)
+    await yard.work()
+    page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
+    said = (await alice.get(page)).text
+    assert "<code>leyden trust</code>" in said
+    assert "<code>leyden trust --from <span data-origin></span></code>" in said
+    assert "Restart your browser" in said
+    assert authority.fingerprint in said
+    assert str(authority.scope) in said
+    assert "any web site" not in said
+
+
+async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
+    platform: Platform, yard: Yard, tmp_path: Path
+) -> None:
+    old = open_or_create(tmp_path / "old", now=NOW)
+    old_home = replace(platform, fleet=replace(yard.fleet, authority=old))
+    site = dashboard(old_home, version="0.1.0", origins=[f"http://{HOST}"])
+    team = await accounts.create_organization(platform, "Harbour Light", actor="test")
+    alice = await person(platform, site, "alice", team.id, Role.OWNER)
+    node = await yard.create(organization_id=team.id)
+    await yard.work()
+    page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
+    said = (await alice.get(page)).text
+    assert "can vouch for any web site" in said
+    assert "leyden authority rotate" in said

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from leyden.domain.deliveries import Answer
-from leyden.services.courier import Courier
+from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -27,14 +27,16 @@ def sender() -> FakeSender:
 def platform(
     db: Database, sealer: Sealer, settings: Settings, yard: Yard, sender: FakeSender
 ) -> Platform:
-    courier = Courier(database=db, sealer=sealer, sender=sender, clock=lambda: yard.now)
+    dispatcher = Dispatcher(
+        database=db, sealer=sealer, sender=sender, clock=lambda: yard.now
+    )
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
         clock=lambda: yard.now,
         fleet=yard.fleet,
-        courier=courier,
+        dispatcher=dispatcher,
     )
 
 

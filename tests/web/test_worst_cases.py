@@ -151,6 +151,19 @@ async def test_a_page_with_a_picture_is_drawn_beside_the_loop(
     await holds("the page of a node, with its picture", 200, request)
 
 
+@pytest.mark.parametrize("way", ["log?find=harbour", "log/download"])
+async def test_a_long_log_is_shown_beside_the_loop(
+    alice: Visitor, yard: Yard, way: str
+) -> None:
+    node = await yard.running(organization_id=alice.organization_id)
+    yard.homes.logs[node.id] = ["É" * 400] * 20_000
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/nodes/{node.id}/{way}")).status
+
+    await holds(f"the log of a node: {way}", 200, request)
+
+
 async def test_what_is_too_long_for_a_picture_has_none() -> None:
     visit = SimpleNamespace(somebody=None)
     assert await pictures.qr(cast("Visit", visit), "a" * 2_001) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leyden.domain.deliveries import RETRIES
-from leyden.domain.webhooks import StatusChanged, body, proof
+from leyden.domain.webhooks import StatusChanged, body, signature_headers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()
 SECRET = "3f" * 32
@@ -25,11 +25,11 @@ def test_the_check_to_copy_takes_ours_and_nothing_else() -> None:
     is_genuine = documented()
     text = body(StatusChanged("waiting_unlock"), api="harbour-light.example.org")
     now = datetime.now(UTC)
-    headers = proof([SECRET], event_id="msg_tide", sent=now, body=text)
+    headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
     assert is_genuine(SECRET, headers, text.encode())
     assert not is_genuine("a7" * 32, headers, text.encode())
     assert not is_genuine(SECRET, headers, text.encode() + b" ")
-    old = proof(
+    old = signature_headers(
         [SECRET], event_id="msg_tide", sent=now - timedelta(minutes=6), body=text
     )
     assert not is_genuine(SECRET, old, text.encode())

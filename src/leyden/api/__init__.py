@@ -1,1 +1,1 @@
-"""What machines call."""
+"""The HTTP API for programs."""

@@ -1,23 +1,24 @@
-"""The API: the table of its endpoints, and the one way all of them are answered."""
+"""The API application: authentication, routing and responses."""
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from leyden import logs
 from leyden.api import idempotency, reading, whole
-from leyden.api.counting import count
-from leyden.api.known import Known, Requests
-from leyden.api.operations import Methods, Operation, Problem, Request, Table
-from leyden.api.reading import ClientLeft, Receive, Scope, Send
-from leyden.api.sheets import Sheet
+from leyden.api.known import Known, KnownRequests
+from leyden.api.operations import Look, Methods, Operation, Problem, Request, Table
+from leyden.api.reading import ClientLeft, Receive, Scope, Send, Wants
+from leyden.api.request_metrics import observe
+from leyden.api.streams import Stream
 from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
-from leyden.domain.addresses import counted_as
+from leyden.domain.addresses import rate_limit_key
 from leyden.domain.keys import hint
 from leyden.errors import (
     Forbidden,
@@ -27,33 +28,46 @@ from leyden.errors import (
     Stale,
     Unauthorized,
 )
-from leyden.services import accounts
-from leyden.services.limits import Failures, RateLimit
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
+from leyden.services.shared.limits import Failures, RateLimit
+from leyden.values import Struct
 
 # Someone else moved it first: looking again settles all but the busiest rows.
 _TRIES = 5
 _JSON: Headers = [(b"content-type", b"application/json")]
 
-log = logs.get()
+log = logging.getLogger(__name__)
+
+
+class _Call(Struct, frozen=True):
+    """A request that was let in, and what it asks for."""
+
+    edition: int | None  # of the database, when the key was looked up
+    principal: Principal
+    operation: Operation
+    parameters: dict[str, str]
+    wants: Wants
+    now: datetime
 
 
 class Api:
-    """Answers every request to the table's paths, and only in JSON."""
+    """ASGI application that serves the endpoint table, in JSON only."""
 
     def __init__(self, platform: Platform, operations: Iterable[Operation]) -> None:
         self.table = Table(operations)
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
-        self._known = Requests()
+        self._known = KnownRequests(platform.database)
         self._uses = Uses(platform.database)
         self._requests = RateLimit(platform.settings.requests_per_minute)
         self._failures = Failures(platform.settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
+        began = time.perf_counter()
         headers = _JSON
-        body: bytes | Sheet
+        body: bytes | Stream
         try:
             status, body, headers = await self._answer(scope, receive)
         except ClientLeft:
@@ -61,104 +75,137 @@ class Api:
         except LeydenError as error:
             status, body, headers = self._refusal(error, scope)
         except Exception:
-            log.exception("an endpoint failed", path=scope["path"])
+            log.exception("an endpoint failed", extra={"path": scope["path"]})
             status = 500
-            body = self._encode(Problem("something went wrong here; it is being noted"))
-        count(scope.get("operation", ""), status)
-        if isinstance(body, Sheet):
+            body = self._encode(Problem("internal error; it has been logged"))
+        took = time.perf_counter() - began
+        observe(scope.get("operation", ""), scope["method"], status, took)
+        if isinstance(body, Stream):
             await body.send(send, head=scope["method"] == "HEAD")
             return
         await whole.answer(scope, send, status, headers, body)
 
     async def _answer(
         self, scope: Scope, receive: Receive
-    ) -> tuple[int, bytes | Sheet, Headers]:
+    ) -> tuple[int, bytes | Stream, Headers]:
         method = scope["method"]
         if method == "OPTIONS" and (methods := self._find(scope)[0]):
             return 204, b"", [(b"allow", _allowed(methods))]
-        key, content_type, repeated, accept = reading.headers_of_interest(scope)
+        wants = reading.wants(scope)
         now = self._platform.clock()
-        known = await self._let_in(scope, key, now=now)
-        operation, principal = known.operation, known.principal
-        if known.answer is not None and not scope["query_string"]:
-            return 200, known.answer, _JSON
+        asked = self._known.asked(scope, wants.key)
+        if asked and (known := self._known.find(asked, now=now)):
+            scope["operation"] = known.operation
+            self._count(known.principal, now=now)
+            return 200, known.body, _JSON
+        edition = self._platform.database.edition()
+        principal = await self._authenticate(scope, wants.key, now=now)
+        operation, parameters = self._route(scope, principal)
+        if not operation.of_rows_alone or scope["query_string"]:
+            call = _Call(edition, principal, operation, parameters, wants, now)
+            return await self._done(call, scope, receive)
+        records = self._platform.records
+        look = Look(principal=principal, path=parameters, records=records)
+        body = self._encode(await operation.run(look))
+        if asked:
+            known = Known(principal, operation.name, body)
+            self._known.keep(asked, known, edition=edition)
+        return 200, body, _JSON
+
+    async def _done(
+        self, call: "_Call", scope: Scope, receive: Receive
+    ) -> tuple[int, bytes | Stream, Headers]:
+        """Do what is asked for, and return what came of it."""
+        operation, principal, now = call.operation, call.principal, call.now
         given: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
             raw, given["body"] = await reading.read(
-                receive, operation, content_type, owner=principal.organization_id
+                receive,
+                operation,
+                call.wants.content_type,
+                owner=principal.organization_id,
             )
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
-            if not known.holds(self._platform.database.edition(), now):
+            if self._may_have_ended(call, now):
                 principal = await accounts.authenticate(
-                    self._platform, key or "", now=now
+                    self._platform, call.wants.key or "", now=now
                 )
         if (query := reading.query(scope, operation)) is not None:
             given["query"] = query
         request = Request(
             platform=self._platform,
             principal=principal,
-            path=known.parameters,
+            path=call.parameters,
+            records=self._platform.records,
             now=now,
-            accept=accept,
+            accept=call.wants.accept,
+            last_event=call.wants.last_event,
+            left=partial(reading.left, receive),
+            confirm=partial(self._confirm, call.wants.key or ""),
             key=idempotency.random_id() if operation.repeatable else idempotency.NO_ID,
         )
-
-        if operation.repeatable and repeated is not None:
-
-            async def run() -> idempotency.Answer:
-                return 200, self._encode(await _run(operation, request, given))
-
-            digest = idempotency.digest_request(f"{method} {scope['path']}", raw)
-            header = idempotency.check(repeated)
-            request.key = idempotency.id_for(principal, header, digest)
-            status, body = await idempotency.answer_once(
-                self._platform, principal, header, digest, now=request.now, run=run
-            )
-        else:
+        if not operation.repeatable or call.wants.repeated is None:
             answer = await _run(operation, request, given)
-            if isinstance(answer, Sheet):
+            if isinstance(answer, Stream):
                 return 200, answer, _JSON
-            status, body = 200, self._encode(answer)
-            known.keep(body)
+            return 200, self._encode(answer), _JSON
+
+        async def run() -> idempotency.Answer:
+            return 200, self._encode(await _run(operation, request, given))
+
+        asked = f"{scope['method']} {scope['path']}"
+        digest = idempotency.digest_request(asked, raw)
+        header = idempotency.check(call.wants.repeated)
+        request.key = idempotency.id_for(principal, header, digest)
+        status, body = await idempotency.answer_once(
+            self._platform, principal, header, digest, now=now, run=run
+        )
         return status, body, _JSON
+
+    async def _confirm(self, key: str) -> Principal:
+        now = self._platform.clock()
+        return await accounts.authenticate(self._platform, key, now=now)
+
+    def _may_have_ended(self, call: "_Call", now: datetime) -> bool:
+        is_as_it_was = (
+            call.edition is not None
+            and call.edition == self._platform.database.edition()
+        )
+        return not is_as_it_was or call.principal.has_ended(now)
 
     def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
         if reading.is_disguised(scope["raw_path"]):
             return {}, {}
         return self.table.find(scope["path"])
 
-    async def _let_in(self, scope: Scope, key: str | None, *, now: datetime) -> Known:
-        """Tell who asks for what; refuse whoever may not, and who asks too often."""
-        at_s = time.monotonic()
-        address = counted_as(scope["client"][0]) if scope.get("client") else ""
-        asked = None
-        edition = self._platform.database.edition() if key else None
-        if key and edition is not None:
-            asked = self._known.asked(edition, scope, key)
-            if (known := self._known.find(asked, now=now)) is not None:
-                scope["operation"] = known.operation.name
-                self._requests.take(known.principal.key_id, at_s=at_s)
-                self._uses.note(known.principal.key_id, now=now, at_s=at_s)
-                return known
+    async def _authenticate(
+        self, scope: Scope, key: str | None, *, now: datetime
+    ) -> Principal:
+        """Return who asks; refuse who may not, and who asks too often."""
         try:
             principal = await accounts.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
             # Only now: a good key is good whatever others at its address have tried.
-            self._failures.take(address, hint(key or ""), at_s=at_s)
+            address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+            self._failures.take(address, hint(key or ""), at_s=time.monotonic())
             raise
+        self._count(principal, now=now)
+        return principal
+
+    def _count(self, principal: Principal, *, now: datetime) -> None:
+        at_s = time.monotonic()
         self._requests.take(principal.key_id, at_s=at_s)
         self._uses.note(principal.key_id, now=now, at_s=at_s)
-        known = Known(edition, *self._what(scope, principal), principal)
-        if asked is not None:
-            self._known.keep(asked, known)
-        return known
 
-    def _what(
+    def _route(
         self, scope: Scope, principal: Principal
     ) -> tuple[Operation, dict[str, str]]:
-        """Tell what somebody asks for; refuse what is not there or not theirs."""
+        """Return the requested operation and its path parameters.
+
+        Reject paths that do not exist or belong to another organization.
+        """
         methods, parameters = self._find(scope)
         if not methods:
             raise NotFound
@@ -179,8 +226,10 @@ class Api:
             headers = [*_JSON, (b"allow", _allowed(methods))]
         status, message = error.status, error.message
         if status == 500:  # noqa: PLR2004  ours to mend, not to show
-            log.error("an endpoint failed", path=scope["path"], why=message)
-            message = "something went wrong here; it is being noted"
+            log.error(
+                "an endpoint failed", extra={"path": scope["path"], "why": message}
+            )
+            message = "internal error; it has been logged"
         return status, self._encode(Problem(message)), headers
 
 

@@ -1,159 +1,45 @@
 """The backup endpoints: ciphertext in, the same ciphertext out."""
 
 import base64
-from typing import Annotated
 
-import msgspec
-from msgspec import Meta
-
-from leyden.api.nodes import fleet_of, which
+from leyden.api.nodes import fleet_of, node_ref
 from leyden.api.operations import Request
 from leyden.domain.times import to_iso
-from leyden.services import backups, housekeeping, resealing
-
-Ciphertext = Annotated[str, Meta(description="Encrypted by you, before it is sent.")]
-
-
-class NewMacaroon(msgspec.Struct, forbid_unknown_fields=True):
-    """An encrypted macaroon, and what to call it."""
-
-    macaroon: Ciphertext
-    name: str
-
-
-class NewSeed(msgspec.Struct, forbid_unknown_fields=True):
-    """The encrypted seed."""
-
-    seed: Ciphertext
-
-
-Digest = Annotated[
-    str,
-    Meta(
-        pattern="^[0-9a-fA-F]{64}$",
-        description="SHA-256, in hex, of the ciphertext whose place it takes.",
-    ),
-]
-
-
-class ResealedSeed(NewSeed, forbid_unknown_fields=True):
-    """The seed, encrypted anew."""
-
-    replaces: Digest
-
-
-class ResealedMacaroon(NewMacaroon, forbid_unknown_fields=True):
-    """A macaroon, encrypted anew."""
-
-    replaces: Digest
-
-
-class NewlySealed(msgspec.Struct, forbid_unknown_fields=True):
-    """Backups under a new password."""
-
-    seed: ResealedSeed | None = None
-    macaroons: list[ResealedMacaroon] = []
-
-    def all(self) -> list[resealing.Resealed]:
-        """Give them as the service takes them."""
-        seeds = [self.seed] if self.seed else []
-        return [
-            *(
-                resealing.Resealed(name=None, replaces=each.replaces, value=each.seed)
-                for each in seeds
-            ),
-            *(
-                resealing.Resealed(
-                    name=each.name, replaces=each.replaces, value=each.macaroon
-                )
-                for each in self.macaroons
-            ),
-        ]
-
-
-class ResealedAnswer(msgspec.Struct):
-    """How many backups were put in the place of others."""
-
-    node_id: str
-    resealed: int
-
-
-class ReplacedItem(msgspec.Struct):
-    """A backup that another took the place of; the seed's `name` is empty."""
-
-    name: str
-    until: str
-    value: str
-
-
-class ReplacedAnswer(msgspec.Struct):
-    """What was replaced in the last thirty days, the latest first."""
-
-    node_id: str
-    replaced: list[ReplacedItem]
-
-
-class MacaroonItem(msgspec.Struct):
-    """A macaroon that is kept."""
-
-    node_id: str
-    name: str
-    created: str
-
-
-class FoundInClear(msgspec.Struct):
-    """Macaroons that lnd wrote to the platform's disk, and that were removed."""
-
-    time: str
-    number: int
-
-
-class MacaroonsAnswer(msgspec.Struct):
-    """The macaroons that are kept, oldest first, and those that lay there in clear."""
-
-    macaroons: list[MacaroonItem]
-    found_in_clear: list[FoundInClear]
-
-
-class MacaroonAnswer(MacaroonItem):
-    """A macaroon as it was sent."""
-
-    macaroon: str
-
-
-class SeedAnswer(msgspec.Struct):
-    """The seed as it was sent."""
-
-    node_id: str
-    node_name: str
-    seed: str
-
-
-class ChannelsAnswer(msgspec.Struct):
-    """lnd's own backup of its channels: base64 of `channel.backup`."""
-
-    node_id: str
-    created: str
-    channel_backup: str
+from leyden.schemas.backups import (
+    ChannelsAnswer,
+    FoundInClear,
+    MacaroonAnswer,
+    MacaroonItem,
+    MacaroonsAnswer,
+    NewlySealed,
+    NewMacaroon,
+    NewSeed,
+    ReplacedAnswer,
+    ReplacedItem,
+    ResealedAnswer,
+    SeedAnswer,
+)
+from leyden.services.nodes import backups, housekeeping, resealing
 
 
 async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:
-    """Keep an encrypted macaroon."""
-    organization_id, node_id = which(request)
+    """Store an encrypted macaroon."""
+    organization_id, node_id = node_ref(request)
     kept = await backups.keep_macaroon(
         fleet_of(request),
         organization_id,
         node_id,
         body.name,
         body.macaroon,
+        actor=request.principal.actor,
         now=request.now,
     )
     return MacaroonItem(node_id=node_id, name=kept.name, created=to_iso(kept.created))
 
 
 async def list_macaroons(request: Request) -> MacaroonsAnswer:
-    """List the macaroons that are kept."""
-    organization_id, node_id = which(request)
+    """List stored macaroons."""
+    organization_id, node_id = node_ref(request)
     kept = await backups.macaroons(fleet_of(request), organization_id, node_id)
     return MacaroonsAnswer(
         macaroons=[
@@ -170,8 +56,8 @@ async def list_macaroons(request: Request) -> MacaroonsAnswer:
 
 
 async def get_macaroon(request: Request) -> MacaroonAnswer:
-    """Give a macaroon back as it was sent."""
-    organization_id, node_id = which(request)
+    """Return a stored macaroon."""
+    organization_id, node_id = node_ref(request)
     kept, macaroon = await backups.macaroon(
         fleet_of(request), organization_id, node_id, request.path["name"]
     )
@@ -184,25 +70,30 @@ async def get_macaroon(request: Request) -> MacaroonAnswer:
 
 
 async def keep_seed(request: Request, body: NewSeed) -> SeedAnswer:
-    """Keep the node's encrypted seed, once and for all."""
-    organization_id, node_id = which(request)
+    """Store the encrypted seed."""
+    organization_id, node_id = node_ref(request)
     node = await backups.keep_seed(
-        fleet_of(request), organization_id, node_id, body.seed, now=request.now
+        fleet_of(request),
+        organization_id,
+        node_id,
+        body.seed,
+        actor=request.principal.actor,
+        now=request.now,
     )
     return SeedAnswer(node_id=node.id, node_name=node.name, seed=body.seed)
 
 
 async def get_seed(request: Request) -> SeedAnswer:
-    """Give the seed back as it was sent."""
-    organization_id, node_id = which(request)
+    """Return the stored seed."""
+    organization_id, node_id = node_ref(request)
     node, seed = await backups.seed(fleet_of(request), organization_id, node_id)
     return SeedAnswer(node_id=node.id, node_name=node.name, seed=seed)
 
 
 async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
-    """Put backups under a new password in the place of those under the old one."""
-    organization_id, node_id = which(request)
-    anew = body.all()
+    """Replace backups after a password change."""
+    organization_id, node_id = node_ref(request)
+    anew = _every(body)
     await resealing.reseal(
         fleet_of(request),
         organization_id,
@@ -215,8 +106,8 @@ async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
 
 
 async def list_replaced(request: Request) -> ReplacedAnswer:
-    """Give back what others took the place of, as it was sent."""
-    organization_id, node_id = which(request)
+    """List replaced backups."""
+    organization_id, node_id = node_ref(request)
     found = await resealing.replaced(
         fleet_of(request), organization_id, node_id, now=request.now
     )
@@ -230,11 +121,27 @@ async def list_replaced(request: Request) -> ReplacedAnswer:
 
 
 async def get_channels(request: Request) -> ChannelsAnswer:
-    """Give the newest of lnd's backups of its channels."""
-    organization_id, node_id = which(request)
+    """Return the channel backup (SCB)."""
+    organization_id, node_id = node_ref(request)
     kept = await backups.channels(fleet_of(request), organization_id, node_id)
     return ChannelsAnswer(
         node_id=node_id,
         created=to_iso(kept.taken),
         channel_backup=base64.b64encode(kept.content).decode(),
     )
+
+
+def _every(sealed: NewlySealed) -> list[resealing.Resealed]:
+    seeds = [sealed.seed] if sealed.seed else []
+    return [
+        *(
+            resealing.Resealed(name=None, replaces=each.replaces, value=each.seed)
+            for each in seeds
+        ),
+        *(
+            resealing.Resealed(
+                name=each.name, replaces=each.replaces, value=each.macaroon
+            )
+            for each in sealed.macaroons
+        ),
+    ]

@@ -1,7 +1,8 @@
-"""Bodies in: JSON as strict as money needs it, before any handler sees it.
+"""Request bodies: strict JSON parsing before any handler runs.
 
-msgspec checks types strictly, but takes a duplicate key's last value; the standard
-library's parser tells us of each pair, number and constant, and costs 4 µs.
+msgspec checks types strictly but takes a duplicate key's last value. The
+standard library's parser reports each pair, number and constant, and costs
+4 µs.
 """
 
 import json
@@ -30,20 +31,20 @@ _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
 
 def parse(raw: bytes, into: type[Body]) -> Body:
-    """Read a body into its type, or say which field is wrong and why.
+    """Parse a body into its type; name the invalid field and the reason.
 
-    What was sent is never repeated in the message: it might be a secret.
+    Error messages never repeat what was sent: it might be a secret.
     """
     return convert(parse_json(raw), into)
 
 
 def convert(value: object, into: type[Body]) -> Body:
-    """Give the value its type."""
+    """Convert a parsed value to the given type."""
     return _converted(value, into, strict=True)
 
 
 def convert_query(given: dict[str, str], into: type[Body]) -> Body:
-    """Give what came in a query its types: "1" is an integer there, "1e2" is none."""
+    """Convert query parameters; "1" is an integer, "1e2" is not."""
     return _converted(
         {
             name: _Fraction() if _FRACTION.fullmatch(text) else text
@@ -58,11 +59,11 @@ def _converted(value: object, into: type[Body], *, strict: bool) -> Body:
     try:
         return msgspec.convert(value, into, strict=strict)
     except msgspec.ValidationError as error:
-        raise Malformed(_in_our_words(str(error))) from None
+        raise Malformed(_rephrase(str(error))) from None
 
 
 def parse_json(raw: bytes) -> object:
-    """Read JSON, and refuse what two parsers might read differently."""
+    """Parse JSON; reject anything two parsers might read differently."""
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -85,14 +86,14 @@ def parse_json(raw: bytes) -> object:
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Malformed("the body has a key twice in one object")
+        raise Malformed("the body has an object with a duplicate key")
     return value
 
 
 class _Fraction:
-    """In place of a number with a point or an exponent.
+    """Placeholder for a number with a decimal point or an exponent.
 
-    No field has this type, so that it is refused by the name of its field.
+    No field has this type, so the error names the field.
     """
 
     def __init__(self, _digits: str = "") -> None:
@@ -100,7 +101,7 @@ class _Fraction:
 
 
 class _Huge:
-    """In place of an integer that is too long to be read."""
+    """Placeholder for an integer that is too long to parse."""
 
 
 def _integer(digits: str) -> "int | _Huge":
@@ -120,25 +121,33 @@ _DECODER = json.JSONDecoder(
 
 
 def _refuse_unstorable(value: object, place: str = "") -> None:
-    """Refuse NUL (no database keeps it) and half a surrogate pair (no UTF-8 has it)."""
+    """Reject text with NUL characters or unpaired surrogates.
+
+    No database stores NUL, and UTF-8 cannot encode half a surrogate pair.
+    """
     match value:
         case str():
             if "\0" in value:
-                raise Malformed(f"{_prefix(place)}a text must not hold a NUL character")
+                raise Malformed(
+                    f"{_prefix(place)}a text must not contain a NUL character"
+                )
             if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
-                problem = "a text must not hold half a surrogate pair"
+                problem = "a text must not contain half a surrogate pair"
                 raise Malformed(f"{_prefix(place)}{problem}")
         case dict():
             for key, each in value.items():
                 _refuse_unstorable(key, place)
-                _refuse_unstorable(each, _below(place, key))
+                _refuse_unstorable(each, _field_path(place, key))
         case list():
             for each in value:
                 _refuse_unstorable(each, place)
 
 
-def _below(place: str, key: str) -> str:
-    """Name the place; what is too long to be told is not written down at each level."""
+def _field_path(place: str, key: str) -> str:
+    """Return the path of a nested field, cut to the longest we report.
+
+    Cutting at each level keeps deeply nested keys from piling up.
+    """
     return f"{place}.{key}"[:_LONGEST_PLACE] if place else key[:_LONGEST_PLACE]
 
 
@@ -146,8 +155,8 @@ def _prefix(place: str) -> str:
     return f"{place}: " if _PLAIN_PLACE.fullmatch(place) else ""
 
 
-def _in_our_words(error: str) -> str:
-    """Turn `Expected `int`, got `str` - at `$.capacity`` into words, without values."""
+def _rephrase(error: str) -> str:
+    """Convert a msgspec error to our wording, without repeating values."""
     match = _AT.fullmatch(error)
     problem, place = match.groups() if match else (error, None)
     place = re.sub(r"\[(?:\.\.\.)?\]", "", place or "")
@@ -161,6 +170,6 @@ def _in_our_words(error: str) -> str:
     if missing := _MISSING_FIELD.fullmatch(problem):
         return f"{prefix}the field {missing[1]} is required"
     if problem.startswith("Invalid enum value"):
-        return f"{prefix}is none of the values that are allowed"
+        return f"{prefix}is not an allowed value"
     problem = problem.replace("`", "")
     return f"{prefix}{problem[:1].lower()}{problem[1:]}"

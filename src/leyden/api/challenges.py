@@ -1,8 +1,8 @@
-"""What an ACME authority looks for at a name, to see that the name is ours.
+"""Responses to ACME HTTP-01 challenges for our names.
 
-The answer is the question with the thumbprint of our account behind it. That is right
-for every order we place, and for none that others place: so nothing has to be kept of
-orders, and every process answers for all.
+The response is the token followed by our account's thumbprint. That is
+correct for every order we place and for none that others place, so no order
+state is stored and every process can respond to all challenges.
 """
 
 import re
@@ -20,13 +20,13 @@ PREFIX: Final = "/.well-known/acme-challenge/"
 
 
 class Challenges:
-    """Answers one address; all others are not found."""
+    """ASGI application for ACME challenges; other paths are 404."""
 
     def __init__(self, thumbprint: str) -> None:
         self._thumbprint = thumbprint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         del receive  # nobody sends anything here
         content_type = b"text/plain"
         try:

@@ -1,7 +1,7 @@
-"""Who may stay connected, and for how long: limits, places, and the clock over them.
+"""Connection limits and timeouts for the HTTP server.
 
-One timer looks over all connections twice a second, and only while there are any; a
-timer for each request would be paid by the honest ones.
+One timer checks all connections twice a second, and only while any are
+open. A timer for each request would charge honest clients for it.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from leyden.values import Struct, field
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one connection, one address and all of them together may take."""
+    """Limits per connection, per client address and in total."""
 
     header_bytes: int = 16 * 1024
     headers: int = 100
@@ -41,31 +41,35 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Connection(Protocol):
-    """What is asked of a connection."""
+    """The methods the connection registry calls on a connection."""
 
     @property
     def address(self) -> str:
-        """Whose it is, in the form that is counted."""
+        """The client address that the limits count by."""
 
     @property
-    def waits(self) -> bool:
-        """Whether nothing is lost with it: no whole request is under way."""
+    def is_idle(self) -> bool:
+        """Whether the connection has no complete request in progress.
 
-    def look(self, now_s: float) -> None:
-        """End what has taken too long."""
+        Nothing is lost by closing such a connection.
+        """
 
-    def make_room(self) -> None:
-        """Leave, so that someone else may come."""
+    def check_timeouts(self, now_s: float) -> None:
+        """Close the connection or fail its request if a timeout has passed."""
+
+    def abort(self) -> None:
+        """Close the connection to free its place for another."""
 
     def shutdown(self) -> None:
-        """Take no further request; leave at once if none is under way."""
+        """Accept no further requests; close at once if none is in progress."""
 
 
 class Connections:
-    """All connections of the listeners that share it.
+    """All open connections of the listeners that share this registry.
 
-    When there is no place left, the oldest connection that is only waiting makes room:
-    whoever holds a thousand silent connections loses them, and nobody else notices.
+    When the limit is reached, the oldest idle connection is closed to admit
+    the new one: a client with a thousand silent connections loses them, and
+    no other client notices.
     """
 
     def __init__(self, limits: Limits, *, wall: Callable[[], float] = time) -> None:
@@ -78,11 +82,11 @@ class Connections:
         self._emptied = asyncio.Event()
 
     def __len__(self) -> int:
-        """Count the open connections."""
+        """Return the number of open connections."""
         return len(self._all)
 
     def admit(self, newcomer: Connection) -> bool:
-        """Give the newcomer a place, taken from one that only waits if need be."""
+        """Admit a connection if a place is free or an idle one can close."""
         siblings = self._by_address.get(newcomer.address, {})
         full = [
             group
@@ -93,11 +97,11 @@ class Connections:
             if len(group) >= most
         ]
         for group in full[:1]:
-            oldest = next((each for each in group if each.waits), None)
+            oldest = next((each for each in group if each.is_idle), None)
             if oldest is None:
                 return False
             self.forget(oldest)
-            oldest.make_room()
+            oldest.abort()
         self._all[newcomer] = None
         self._by_address.setdefault(newcomer.address, {})[newcomer] = None
         self._emptied.clear()
@@ -106,7 +110,7 @@ class Connections:
         return True
 
     def forget(self, leaver: Connection) -> None:
-        """Free the place; the second time changes nothing."""
+        """Unregister a connection; a second call has no effect."""
         if leaver not in self._all:
             return
         del self._all[leaver]
@@ -118,7 +122,7 @@ class Connections:
             self._emptied.set()
 
     async def close(self, *, grace_s: float, last_s: float) -> None:
-        """Let each finish what it has begun, for so long; then end it."""
+        """Wait up to `grace_s` for requests in progress, then close all."""
         until_s = asyncio.get_running_loop().time() + grace_s
         for each in list(self._all):
             each.shutdown()
@@ -128,7 +132,7 @@ class Connections:
             task.cancel()
         await self._wait_for_tasks(last_s)
         for each in list(self._all):
-            each.make_room()
+            each.abort()
         await self._wait_for_all(last_s)
 
     async def _wait_for_all(self, most_s: float) -> None:
@@ -150,5 +154,5 @@ class Connections:
             (b"date", formatdate(self._wall(), usegmt=True).encode())
         ]
         for each in list(self._all):
-            each.look(now_s)
+            each.check_timeouts(now_s)
         loop.call_later(self.limits.look_every_s, self._look)

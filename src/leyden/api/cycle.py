@@ -1,4 +1,4 @@
-"""One request and its answer; an answer that is there at once is written at once."""
+"""One request/response cycle; a complete response is written at once."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,16 +12,17 @@ from leyden.api.whole import NO_STORE, WHOLE
 
 
 class Cycle(RequestResponseCycle):
-    """One request and its answer."""
+    """One request and its response."""
 
     taken = 0  # bytes of the body
     caller_left = False  # as far as one can tell: no more is sent
     _given = False  # all of the body, to the application
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Give the body piece by piece, then wait for the caller to leave.
+        """Return the next part of the body, then wait for a disconnect.
 
-        Whoever sends no more may still be reading, so that answering stays possible.
+        A client that sends no more may still be reading, so responding
+        stays possible.
         """
         message = await super().receive()
         if self.caller_left and self._given:
@@ -30,7 +31,7 @@ class Cycle(RequestResponseCycle):
         return message
 
     async def send(self, message: Any) -> None:
-        """Take the application's answer."""
+        """Send a message from the application to the client."""
         if not self.response_started and self.more_body:
             # Answered before it was read: what is still coming is not awaited.
             self.keep_alive = False
@@ -46,7 +47,7 @@ class Cycle(RequestResponseCycle):
             self._answer(message)
 
     def _answer(self, message: Mapping[str, Any]) -> None:
-        """Write head and body at once: api/whole.py saw to the length."""
+        """Write head and body in one call; api/whole.py set the length."""
         if self.response_started:
             raise RuntimeError("an answer was sent already")
         lines = [STATUS_LINE[message["status"]]]
@@ -62,7 +63,7 @@ class Cycle(RequestResponseCycle):
         self.on_response()
 
     async def send_500_response(self) -> None:
-        """Answer for an application that failed, as the API does: in JSON."""
+        """Send a JSON 500 response for an application that failed."""
         body = msgspec.json.encode({"message": "something went wrong here"})
         await self.send(
             {
@@ -77,7 +78,7 @@ class Cycle(RequestResponseCycle):
         )
         await self.send({"type": "http.response.body", "body": body})
 
-    def break_off(self) -> None:
-        """Tell the application that the rest will never come."""
+    def disconnect(self) -> None:
+        """Notify the application that the rest of the body will not arrive."""
         self.disconnected = True
         self.message_event.set()

@@ -1,10 +1,10 @@
-"""How a connection ends: when it is refused, overdue, stopped, or simply over.
+"""The end of a connection: rejected, timed out, shut down or finished.
 
     BETWEEN ──first byte──> HEAD ──end of headers──> BODY ──last byte──> BETWEEN
          any of them, when it was refused, took too long or was the last ──> LEAVING
 
-Whatever is refused here gets a JSON answer, after the answers that are due before it,
-and the connection ends with it.
+A request rejected here gets a JSON response, after the responses due before
+it, and the connection closes afterwards.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from leyden.api.connections import Connections
 from leyden.api.cycle import Cycle
-from leyden.api.framing import Unread
+from leyden.api.framing import RequestRejected
 from leyden.api.whole import NO_STORE
-from leyden.domain.addresses import counted_as
+from leyden.domain.addresses import rate_limit_key
 
 
 class Part(Enum):
-    """What of a request is being read."""
+    """The part of a request that is being read."""
 
     BETWEEN = auto()
     HEAD = auto()
@@ -35,8 +35,8 @@ class Part(Enum):
     LEAVING = auto()
 
 
-class Way:
-    """The way out of a cycle: like the transport, but one leaves instead of closing."""
+class LingeringTransport:
+    """The transport of a cycle, with `close` replaced by a lingering close."""
 
     __slots__ = ("close", "is_closing", "write")
 
@@ -47,7 +47,7 @@ class Way:
 
 
 class Ending(HttpToolsProtocol):
-    """One connection, as far as its end is concerned; protocol.py reads it."""
+    """The closing half of a connection; protocol.py reads requests."""
 
     def __init__(self, config: Config, connections: Connections) -> None:
         super().__init__(config, connections.state, {})
@@ -62,30 +62,32 @@ class Ending(HttpToolsProtocol):
         self._last = False  # no further request is read
         self._gone = False  # the caller sends no more
         self._answering: RequestResponseCycle | None = None
-        self._unread: Unread | None = None  # to be said when its turn comes
+        self._unread: RequestRejected | None = None  # to be said when its turn comes
         self.address = ""
 
     def connection_made(  # type: ignore[override]
         self, transport: asyncio.Transport
     ) -> None:
-        """Start the clock, if there is a place."""
+        """Start the header timeout; send 503 if no place is free."""
         super().connection_made(transport)
-        self._way = Way(self, transport)
+        self._way = LingeringTransport(self, transport)
         if self.client is not None:
             host, port = self.client
             # On a listener for both families an IPv4 address is written as IPv6.
             self.client = host.removeprefix("::ffff:") if "." in host else host, port
-            self.address = counted_as(self.client[0])
+            self.address = rate_limit_key(self.client[0])
         self._due_s = self.loop.time() + self._limits.header_s
         if not self._places.admit(self):
-            self._say(Unread(503, "too many connections; try again in a moment"))
+            self._say(
+                RequestRejected(503, "too many connections; try again in a moment")
+            )
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the application know that nothing more comes, and nothing arrives."""
+        """Notify the application that the client has disconnected."""
         self._places.forget(self)
         self._part = Part.LEAVING
         if isinstance(self._answering, Cycle) and self._is_answering():
-            self._answering.break_off()
+            self._answering.disconnect()
         super().connection_lost(exc)
 
     def _start_asgi_task(
@@ -100,7 +102,7 @@ class Ending(HttpToolsProtocol):
         return self._answering is not None and not self._answering.response_complete
 
     def on_response_complete(self) -> None:
-        """Go on with what has been read meanwhile, or wait for the next request."""
+        """Start the next pipelined request, or wait for one."""
         self.server_state.total_requests += 1
         if self._part is Part.LEAVING or self.transport.is_closing():
             return
@@ -114,14 +116,14 @@ class Ending(HttpToolsProtocol):
             if self._last:
                 self.leave()
 
-    def _refuse(self, unread: Unread) -> None:
-        """Read no further, and say why when it is this request's turn."""
+    def _refuse(self, unread: RequestRejected) -> None:
+        """Stop reading; send the error after earlier responses are sent."""
         if self._part is Part.LEAVING or self._unread is not None:
             return
         self._last = True
         if self._part is Part.BODY and isinstance(self.cycle, Cycle):
             # The application must not take what has come for the whole.
-            self.cycle.break_off()
+            self.cycle.disconnect()
             if self.cycle.response_started:
                 self.transport.abort()
                 return
@@ -134,7 +136,7 @@ class Ending(HttpToolsProtocol):
         else:
             self._say(unread)
 
-    def _say(self, unread: Unread) -> None:
+    def _say(self, unread: RequestRejected) -> None:
         body = msgspec.json.encode({"message": unread.message})
         headers = [
             *self.server_state.default_headers,
@@ -150,7 +152,7 @@ class Ending(HttpToolsProtocol):
         self.leave()
 
     def leave(self) -> None:
-        """Close, once the caller has had a chance to read what was said."""
+        """Close after giving the client time to read the last response."""
         if self._part is Part.LEAVING:
             return
         reading = self._part is not Part.BETWEEN
@@ -166,29 +168,29 @@ class Ending(HttpToolsProtocol):
             self.transport.write_eof()
 
     def shutdown(self) -> None:
-        """Take no further request; leave at once if none is under way."""
+        """Accept no further requests; close at once if none is in progress."""
         self._last = True
         if self._is_answering() or self._part is Part.BODY:
             self.cycle.keep_alive = False
         elif self._part is Part.BETWEEN:
             self.leave()
 
-    def make_room(self) -> None:
-        """Leave, so that someone else may come."""
+    def abort(self) -> None:
+        """Close the connection to free its place for another."""
         self.transport.abort()
 
     @property
-    def waits(self) -> bool:
-        """Whether nothing is lost with it: no whole request is under way."""
+    def is_idle(self) -> bool:
+        """Whether the connection has no complete request in progress."""
         return self._part is not Part.BODY and not self._is_answering()
 
     def pause_writing(self) -> None:
-        """Note since when the caller does not read."""
+        """Record when the client stopped reading."""
         self._blocked_s = self.loop.time()
         super().pause_writing()
 
-    def look(self, now_s: float) -> None:
-        """End what has taken too long; whoever has asked for something is told."""
+    def check_timeouts(self, now_s: float) -> None:
+        """Close if a timeout has passed; send 408 if a request is unfinished."""
         if self.flow.write_paused and now_s > self._blocked_s + self._limits.send_s:
             self.transport.abort()
             return
@@ -201,11 +203,15 @@ class Ending(HttpToolsProtocol):
             case Part.BETWEEN if not self._is_answering():
                 self.leave()
             case Part.HEAD if not self.flow.read_paused:
-                self._refuse(Unread(408, "the request's headers took too long"))
+                self._refuse(
+                    RequestRejected(408, "the request's headers took too long")
+                )
             case Part.BODY if not self.flow.read_paused and isinstance(
                 self.cycle, Cycle
             ):
                 if late_s * self._limits.body_rate > self.cycle.taken:
-                    self._refuse(Unread(408, "the request's body took too long"))
+                    self._refuse(
+                        RequestRejected(408, "the request's body took too long")
+                    )
             case _:
                 pass

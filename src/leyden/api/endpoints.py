@@ -1,23 +1,35 @@
-"""Every endpoint, on one screen."""
+"""The table of all endpoints."""
 
-from leyden.api import backups, flow, keys, nodes, quotas, webhooks
+from leyden.api import (
+    backups,
+    events,
+    flow,
+    keys,
+    nodes,
+    quotas,
+    subscriptions,
+    webhooks,
+)
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Scope
-from leyden.errors import Conflict, OverLimit
+from leyden.errors import Conflict, Expired, OverLimit
 
 _NODE, _FLOW = Scope.NODE, Scope.FLOW
 _NODES = "/organizations/{organization_id}/nodes"
 _ONE = f"{_NODES}/{{node_id}}"
 _WEBHOOKS = f"{_ONE}/webhooks"
+_SUBSCRIPTION = "/subscriptions/{subscription_id}"
 _NOT_NOW = (Conflict,)
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/key", keys.show, None),
     Operation("GET", "/organizations/{organization_id}/quotas", quotas.show, None),
-    Operation("GET", _NODES, nodes.list_, _NODE, is_steady=True),
+    Operation("GET", _NODES, nodes.list_, _NODE),
     Operation("POST", _NODES, nodes.create, _NODE, _NOT_NOW, repeatable=True),
-    Operation("GET", _ONE, nodes.get, _NODE, is_steady=True),
+    Operation("GET", f"{_NODES}/deleted", nodes.list_deleted, _NODE),
+    Operation("GET", _ONE, nodes.get, _NODE),
     Operation("DELETE", _ONE, nodes.delete, _NODE, _NOT_NOW),
+    Operation("POST", f"{_ONE}/restore", nodes.restore, _NODE, _NOT_NOW),
     Operation("POST", f"{_ONE}/start", nodes.start, _NODE, _NOT_NOW),
     Operation("POST", f"{_ONE}/stop", nodes.stop, _NODE, _NOT_NOW),
     Operation("POST", f"{_ONE}/restart", nodes.restart, _NODE, _NOT_NOW),
@@ -64,4 +76,26 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/flow/orders", flow.list_, _FLOW),
     Operation("GET", "/flow/balance", flow.balance, _FLOW),
     Operation("GET", "/flow/ledger", flow.ledger, _FLOW),
+    Operation("GET", "/events", events.list_, None, (Expired,)),
+    Operation("GET", "/subscriptions", subscriptions.list_, None),
+    Operation(
+        "POST", "/subscriptions", subscriptions.create, None, _NOT_NOW, repeatable=True
+    ),
+    Operation("GET", _SUBSCRIPTION, subscriptions.get, None),
+    Operation("POST", _SUBSCRIPTION, subscriptions.change, None),
+    Operation("DELETE", _SUBSCRIPTION, subscriptions.delete, None),
+    Operation("POST", f"{_SUBSCRIPTION}/test", subscriptions.test, None),
+    Operation(
+        "POST", f"{_SUBSCRIPTION}/resend", subscriptions.resend, None, (Expired,)
+    ),
+    Operation(
+        "POST", f"{_SUBSCRIPTION}/rotate-secret", subscriptions.rotate_secret, None
+    ),
+    Operation("GET", f"{_SUBSCRIPTION}/deliveries", subscriptions.deliveries, None),
+    Operation(
+        "POST",
+        f"{_SUBSCRIPTION}/deliveries/{{delivery_id}}/redeliver",
+        subscriptions.redeliver,
+        None,
+    ),
 )

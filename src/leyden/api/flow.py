@@ -1,19 +1,31 @@
-"""The ordering endpoints: each one translates, asks a service, and translates back."""
+"""The ordering endpoints: thin handlers around the services."""
 
 import base64
 import binascii
 import re
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
-from typing import cast
+from datetime import datetime
 
 import msgspec
 
 from leyden.api import sheets
 from leyden.api.flow_schemas import (
+    ChannelWish,
+    cancelled,
+    coupon,
+    entry,
+    ordered,
+    quoted,
+)
+from leyden.api.operations import Request
+from leyden.api.sheets import Cells, Sheet
+from leyden.domain.customer_ledger import CustomerEntry
+from leyden.domain.orders import Order
+from leyden.domain.times import from_us, to_us
+from leyden.errors import Malformed, TreasuryAway
+from leyden.schemas.flow import (
     BalanceAnswer,
     CancelledOrder,
-    ChannelWish,
     CouponReference,
     CouponsAnswer,
     LedgerAnswer,
@@ -25,48 +37,32 @@ from leyden.api.flow_schemas import (
     OrdersQuery,
     QuoteAnswer,
     Redeemed,
-    cancelled,
-    coupon,
-    entry,
-    ordered,
-    quoted,
 )
-from leyden.api.operations import Request
-from leyden.api.sheets import Cells, Sheet
-from leyden.domain.orders import Order
-from leyden.domain.times import from_us, to_us
-from leyden.errors import Malformed, TreasuryAway
-from leyden.services import checkout, credit, orders
-from leyden.services.shop import Shop
-from leyden.storage.ledger import Written
+from leyden.services.channels import checkout, credit, leased, orders
+from leyden.services.channels.shop import Shop
 
 _USUAL_PAGE = 100
 _LARGEST_PAGE = 500
 # Held to what is given out: a NUL in an id, say, is more than PostgreSQL takes.
 _PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
-_NO_QUOTE = msgspec.Raw(), datetime.min.replace(tzinfo=UTC)
 
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
-    """Price a channel; the price holds for ten minutes."""
-    shop, of = _shop(request), request.principal.organization_id
-    # All that the price and the credit follow from, beside the rules of the house.
-    made_of = shop.database.edition(), of, body, await shop.market.terms()
-    answer, until = request.platform.quoted.find(made_of) or _NO_QUOTE
-    if request.now >= until:
-        offer = await orders.quote(shop, of, body.channel(), now=request.now)
-        answer = msgspec.Raw(
-            msgspec.json.encode(quoted(offer.quote, offer.credit_used))
-        )
-        if made_of[0] is not None:
-            request.platform.quoted.keep(made_of, (answer, offer.fresh_until))
-    return cast("QuoteAnswer", answer)
+    """Return a quote."""
+    offer = await orders.quote(
+        _shop(request),
+        request.principal.organization_id,
+        body.channel(),
+        now=request.now,
+    )
+    return quoted(offer.quote, offer.credit_used)
 
 
 async def create(request: Request, body: ChannelWish) -> OrderAnswer:
-    """Order a channel, and learn how to pay for it.
+    """Create an order.
 
-    Where credit or the account covers it all, the answer carries the ticket.
+    If credit or the corporate account covers the full price, the response
+    includes the ticket.
     """
     shop = _shop(request)
     order = await orders.create(
@@ -74,31 +70,39 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         request.principal.organization_id,
         f"{request.key}{orders.SUFFIX}",
         body.channel(),
+        actor=request.principal.actor,
         now=request.now,
     )
     if order.paid:
         order = await checkout.ticketed(shop, order)
-    return _ordered(shop, order)
+    return await _ordered(shop, order)
 
 
 async def status(request: Request, body: OrderReference) -> OrderAnswer:
-    """Tell how an order stands."""
+    """Return an order."""
     shop = _shop(request)
     organization_id = request.principal.organization_id
-    return _ordered(shop, await orders.get(shop, organization_id, body.order_id))
+    return await _ordered(shop, await orders.get(shop, organization_id, body.order_id))
 
 
 async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
-    """Give an order up; what was paid becomes credit. Twice is the same as once."""
+    """Cancel an order.
+
+    What was paid becomes credit. A second call has no further effect.
+    """
     shop = _shop(request)
     order = await orders.cancel(
-        shop, request.principal.organization_id, body.order_id, now=request.now
+        shop,
+        request.principal.organization_id,
+        body.order_id,
+        actor=request.principal.actor,
+        now=request.now,
     )
     return cancelled(order, checkout.open_ticket(shop, order))
 
 
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
-    """List the orders, newest first."""
+    """List orders."""
     shop = _shop(request)
     found = await orders.list_(
         shop,
@@ -107,14 +111,18 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
         most=query.limit + 1,
     )
     shown = found[: query.limit]
+    channels = await leased.find(shop.database.reader, shown)
     return OrdersAnswer(
-        orders=[_ordered(shop, order) for order in shown],
+        orders=[
+            ordered(each, checkout.open_ticket(shop, each), channels.get(each.id))
+            for each in shown
+        ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
     )
 
 
 async def coupons(request: Request) -> CouponsAnswer:
-    """List the coupons, used and unused."""
+    """List coupons."""
     found = await credit.coupons(
         request.platform.database, request.principal.organization_id
     )
@@ -122,18 +130,19 @@ async def coupons(request: Request) -> CouponsAnswer:
 
 
 async def redeem(request: Request, body: CouponReference) -> Redeemed:
-    """Turn a coupon into credit."""
+    """Redeem a coupon."""
     available, worth = await credit.redeem(
         request.platform.database,
         request.principal.organization_id,
         body.coupon,
+        actor=request.principal.actor,
         now=request.now,
     )
     return Redeemed(coupon=body.coupon, credit=available, coupon_amount=worth)
 
 
 async def balance(request: Request) -> BalanceAnswer:
-    """Tell what the account comes to."""
+    """Return the balance."""
     has = await credit.balance(
         request.platform.database, request.principal.organization_id
     )
@@ -141,10 +150,10 @@ async def balance(request: Request) -> BalanceAnswer:
 
 
 async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
-    """List every movement of the account's money, newest first; as CSV if you like."""
+    """List ledger entries."""
     most = None if query.limit is msgspec.UNSET else query.limit
     is_sheet = query.format == "csv" or (
-        query.format is msgspec.UNSET and sheets.is_asked_for(request.accept)
+        query.format is msgspec.UNSET and sheets.wants_csv(request.accept)
     )
     if is_sheet:
         return await _sheet(request, before=query.cursor or None, most=most)
@@ -158,7 +167,7 @@ async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
 
 
 async def _sheet(request: Request, *, before: int | None, most: int | None) -> Sheet:
-    """Give the lines from there on, as many as are wanted, or all there are."""
+    """Return ledger rows from the cursor on, at most `most`, as CSV."""
     first = await _history(request, before, most or _LARGEST_PAGE)
 
     async def rest() -> AsyncIterator[list[Cells]]:
@@ -170,11 +179,13 @@ async def _sheet(request: Request, *, before: int | None, most: int | None) -> S
     return Sheet("ledger", LedgerEntry.__struct_fields__, _cells(first), rest())
 
 
-def _cells(page: Sequence[Written]) -> list[Cells]:
+def _cells(page: Sequence[CustomerEntry]) -> list[Cells]:
     return [msgspec.structs.astuple(entry(each)) for each in page]
 
 
-async def _history(request: Request, before: int | None, most: int) -> list[Written]:
+async def _history(
+    request: Request, before: int | None, most: int
+) -> list[CustomerEntry]:
     return await credit.history(
         request.platform.database,
         request.principal.organization_id,
@@ -185,12 +196,13 @@ async def _history(request: Request, before: int | None, most: int) -> list[Writ
 
 def _shop(request: Request) -> Shop:
     if (shop := request.platform.shop) is None:
-        raise TreasuryAway("no channels are sold here", retry_after_s=3600)
+        raise TreasuryAway("this platform sells no channels", retry_after_s=3600)
     return shop
 
 
-def _ordered(shop: Shop, order: Order) -> OrderAnswer:
-    return ordered(order, checkout.open_ticket(shop, order))
+async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
+    channels = await leased.find(shop.database.reader, [order])
+    return ordered(order, checkout.open_ticket(shop, order), channels.get(order.id))
 
 
 def _cursor(order: Order) -> str:
@@ -208,4 +220,4 @@ def _place(cursor: str) -> tuple[datetime, str] | None:
             return from_us(int(place[1])), place[2].decode()
     except (binascii.Error, ValueError, OverflowError):
         pass
-    raise Malformed("cursor: is none that was given out")
+    raise Malformed("cursor: is not the cursor of an earlier page")

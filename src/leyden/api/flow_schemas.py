@@ -1,4 +1,4 @@
-"""What the ordering endpoints take and give, in the contract's own words."""
+"""Channels as they are wished for; orders, coupons and money as the API shows them."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,36 +6,48 @@ import msgspec
 from msgspec import Meta
 
 from leyden.domain.coupons import Coupon
+from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
 from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
 from leyden.domain.times import to_iso
 from leyden.domain.units import EVERY_SAT, Sats
-from leyden.storage.ledger import Written
+from leyden.schemas.flow import (
+    CancelledOrder,
+    CouponAnswer,
+    LedgerEntry,
+    OrderAnswer,
+    QuoteAnswer,
+)
+from leyden.services.channels.leased import LeasedChannel
 
 Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
-Id = Annotated[str, Meta(max_length=100)]
 
 
 class ChannelWish(
     msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True
 ):
-    """The channel to price or to order."""
+    """The channel to price or order."""
 
-    capacity: Annotated[Amount, Meta(description="Its size, in satoshis.")]
+    capacity: Annotated[
+        Amount, Meta(description="The size of the channel, in satoshis.")
+    ]
     self_chan_balance: Annotated[
-        Amount, Meta(description="What is on your own side from the start.")
+        Amount, Meta(description="Your starting balance, in satoshis.")
     ] = 0
     lease_duration_blocks: Annotated[
-        Amount, Meta(description="How long it stays open, at least.")
+        Amount, Meta(description="The minimum lifetime, in blocks.")
     ] = USUAL_LEASE
-    node_tier: Literal["best", "any"] = "best"
+    node_tier: Annotated[
+        Literal["best", "any"],
+        Meta(description="Which sellers to accept: the best, or any."),
+    ] = "best"
     bps: Annotated[
         Amount | msgspec.UnsetType,
-        Meta(description="Your own rate for the whole lease, in 1/100 of a percent."),
+        Meta(description="Maximum premium for the lease, in 1/100 of a percent."),
     ] = msgspec.UNSET
 
     def channel(self) -> Channel:
-        """Give it in our own words."""
+        """Convert the request to a domain channel."""
         return Channel(
             capacity=Sats(self.capacity),
             self_chan_balance=Sats(self.self_chan_balance),
@@ -45,150 +57,8 @@ class ChannelWish(
         )
 
 
-class OrderReference(msgspec.Struct, forbid_unknown_fields=True):
-    """Which order."""
-
-    order_id: Id
-
-
-class CouponReference(msgspec.Struct, forbid_unknown_fields=True):
-    """Which coupon."""
-
-    coupon: Id
-
-
-class OrdersQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which part of the orders."""
-
-    limit: Annotated[int, Meta(ge=1, le=100)] = 50
-    cursor: Annotated[
-        str, Meta(max_length=100, description="next_cursor of the page before.")
-    ] = ""
-
-
-class LedgerQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """Which part of the ledger, and how it is written."""
-
-    limit: Annotated[
-        Annotated[int, Meta(ge=1, le=500)] | msgspec.UnsetType,
-        Meta(description="How many; else 100, and as CSV all there are."),
-    ] = msgspec.UNSET
-    cursor: Annotated[
-        int, Meta(ge=0, le=2**63 - 1, description="next_cursor of the page before.")
-    ] = 0
-    format: Annotated[
-        Literal["json", "csv"] | msgspec.UnsetType,
-        Meta(description="Else what the header Accept names, else json."),
-    ] = msgspec.UNSET
-
-
-class QuoteAnswer(msgspec.Struct):
-    """What a channel costs."""
-
-    service_fee: int
-    pool_fee: int
-    self_chan_balance_fee: int
-    total_fee: int
-    amount_due: int
-    capacity: int
-    self_chan_balance: int
-    lease_duration_blocks: int
-    rate_fixed: int
-    rate_bps: int
-    credit_used: int
-
-
-class _OrderFields(msgspec.Struct):
-    order_id: str
-    creation_date: str
-    status: str
-    paid: bool
-    order_nonce: str
-    capacity: int
-    self_chan_balance: int
-    lease_duration_blocks: int
-    node_tier: str
-    rate_fixed: int
-    sidecar_ticket: str
-    onchain_address: str
-    lightning_invoice: str
-    service_fee: int
-    pool_fee: int
-    self_chan_balance_fee: int
-    total_fee: int
-    amount_due: int
-
-
-class OrderAnswer(_OrderFields):
-    """An order."""
-
-    credit_used: int
-
-
-class CancelledOrder(_OrderFields):
-    """An order that was given up."""
-
-    credit_refund: int
-
-
-class OrdersAnswer(msgspec.Struct):
-    """Orders, newest first."""
-
-    orders: list[OrderAnswer]
-    next_cursor: str
-
-
-class CouponAnswer(msgspec.Struct):
-    """A coupon."""
-
-    amount: int
-    order_id: str
-    claimed: bool
-
-
-class CouponsAnswer(msgspec.Struct):
-    """All coupons, used and unused."""
-
-    coupons: list[CouponAnswer]
-
-
-class Redeemed(msgspec.Struct):
-    """A coupon that became credit."""
-
-    coupon: str
-    credit: int
-    coupon_amount: int
-
-
-class BalanceAnswer(msgspec.Struct):
-    """What the account comes to."""
-
-    balance: Annotated[int, Meta(description="Credit less what is owed.")]
-    credit: int
-
-
-class LedgerEntry(msgspec.Struct):
-    """One movement of money."""
-
-    id: int
-    time: str
-    what: str
-    source: str
-    target: str
-    amount: int
-    order_id: str
-    note: str
-
-
-class LedgerAnswer(msgspec.Struct):
-    """Movements of money, newest first."""
-
-    entries: list[LedgerEntry]
-    next_cursor: int
-
-
 def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
-    """Show a quote."""
+    """Convert a quote to its response."""
     channel = quote.channel
     return QuoteAnswer(
         service_fee=quote.service_fee,
@@ -202,36 +72,47 @@ def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
         rate_fixed=quote.rate_fixed,
         rate_bps=quote.rate_bps,
         credit_used=credit_used,
+        unused_pool_fee="kept" if quote.keeps_unused_fee else msgspec.UNSET,
     )
 
 
-def ordered(order: Order, ticket: str) -> OrderAnswer:
-    """Show an order to its organization."""
-    return OrderAnswer(**_fields(order, ticket), credit_used=order.credit_used)
+def ordered(order: Order, ticket: str, channel: LeasedChannel | None) -> OrderAnswer:
+    """Convert an order to its response for the organization."""
+    fields = _fields(order, ticket) | {"credit_used": order.credit_used}
+    if channel is None:
+        return OrderAnswer(**fields)
+    return OrderAnswer(
+        **fields,
+        channel_point=channel.point,
+        node=channel.node or msgspec.UNSET,
+        peer=channel.peer or msgspec.UNSET,
+        lease_ends=to_iso(channel.ends),
+        lease_ends_block=channel.ends_at or msgspec.UNSET,
+        unused_fee=channel.unused_fee,
+    )
 
 
 def cancelled(order: Order, ticket: str) -> CancelledOrder:
-    """Show an order that was given up."""
+    """Convert a cancelled order to its response."""
     return CancelledOrder(**_fields(order, ticket), credit_refund=order.credit_refund)
 
 
 def coupon(shown: Coupon) -> CouponAnswer:
-    """Show a coupon."""
+    """Convert a coupon to its response."""
     return CouponAnswer(amount=shown.sats, order_id=shown.id, claimed=shown.claimed)
 
 
-def entry(written: Written) -> LedgerEntry:
-    """Show an entry to its organization: places by their kind, no names of people."""
-    of = written.entry
+def entry(shown: CustomerEntry) -> LedgerEntry:
+    """Convert a ledger entry to its response for the organization."""
     return LedgerEntry(
-        id=written.number,
-        time=to_iso(written.at),
-        what=of.what,
-        source=of.source.partition(":")[0],
-        target=of.target.partition(":")[0],
-        amount=of.sats,
-        order_id=of.order_id or "",
-        note=of.note,
+        id=shown.number,
+        time=to_iso(shown.at),
+        what=shown.kind,
+        source=shown.source,
+        target=shown.target,
+        amount=shown.sats,
+        order_id=shown.order_id,
+        note=shown.note,
     )
 
 

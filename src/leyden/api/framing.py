@@ -1,7 +1,8 @@
-"""What the head of a request must be, beyond what the parser itself insists on.
+"""Checks of a request's head beyond those of the parser.
 
-Two readers must never disagree on where a request ends or whom it is for: a proxy that
-believes one length and we another lets one caller speak in another's name.
+Two readers must never disagree on where a request ends or whom it is for.
+If a proxy believes one length and we another, one client can send requests
+in another's name.
 """
 
 import re
@@ -15,8 +16,11 @@ _ONCE = frozenset(
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 
-class Unread(Exception):
-    """This request is read no further; the caller is told why, and has to leave."""
+class RequestRejected(Exception):
+    """The request is rejected without reading the rest of it.
+
+    The client gets the reason, and the connection closes.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -25,42 +29,45 @@ class Unread(Exception):
 
 
 def check_headers(headers: Iterable[tuple[bytes, bytes]], version: str) -> int:
-    """Give the declared length of the body, 0 when none is; refuse what is ambiguous.
+    """Return the body's declared length, or 0; reject ambiguous headers.
 
-    Names come in lower case, and lengths as digits: the parser has seen to that.
+    The parser has already lowercased names and checked that lengths are
+    digits.
     """
     if version not in _VERSIONS:
-        raise Unread(400, "only HTTP/1.1 is spoken here")
+        raise RequestRejected(400, "only HTTP/1.1 is supported")
     once: dict[bytes, bytes] = {}
     length = 0
     for name, value in headers:
         if name in _ONCE:
             if name in once:
-                raise Unread(400, f"the header {name.decode()} was sent twice")
+                raise RequestRejected(400, f"the header {name.decode()} was sent twice")
             once[name] = value
         elif name == b"content-length":
             length = int(value)
         elif name == b"upgrade" and value.lower() == b"websocket":
-            raise Unread(400, "WebSocket is not spoken here")
+            raise RequestRejected(400, "WebSocket is not supported")
     _check_host(once.get(b"host"), version)
     coding = once.get(b"transfer-encoding")
     if coding is not None and (version != "1.1" or coding.lower() != b"chunked"):
-        raise Unread(400, "transfer-encoding: only chunked is taken, in HTTP/1.1")
+        raise RequestRejected(
+            400, "transfer-encoding: only chunked is supported, in HTTP/1.1"
+        )
     if once.get(b"expect", b"100-continue").lower() != b"100-continue":
-        raise Unread(417, "expect: only 100-continue can be met")
+        raise RequestRejected(417, "expect: only 100-continue is supported")
     return length
 
 
 def _check_host(host: bytes | None, version: str) -> None:
     if host is None:
         if version == "1.1":
-            raise Unread(400, "the header host is required")
+            raise RequestRejected(400, "the header host is required")
     elif not _HOST.fullmatch(host):
-        raise Unread(400, "the header host is not a name and a port")
+        raise RequestRejected(400, "the header host is not a name and a port")
 
 
 def framing_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Give the header that says where the body ends, as a line; none where none is."""
+    """Return the header line that frames the body, or b"" without one."""
     for name, value in headers:
         if name == b"transfer-encoding" or (name == b"content-length" and int(value)):
             return b"%b: %b\r\n" % (name, value)
@@ -68,12 +75,13 @@ def framing_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def check_target(target: bytes, method: str) -> bytes:
-    """Give the target; refuse one that names a host, or none of our paths.
+    """Return the request target; reject absolute URLs and fragments.
 
-    A proxy may route by the host in the target and we by the Host header.
+    A proxy may route by the host in the target while we use the Host
+    header.
     """
     if target[:1] != b"/" and not (target == b"*" and method == "OPTIONS"):
-        raise Unread(400, "the request's target must begin with a slash")
+        raise RequestRejected(400, "the request's target must begin with a slash")
     if b"#" in target:
-        raise Unread(400, "the request's target must not have a fragment")
+        raise RequestRejected(400, "the request's target must not have a fragment")
     return target

@@ -1,34 +1,35 @@
-"""What gateways of other machines ask for: `POST /v3/discovery:listeners`.
+"""Route discovery for remote gateways: `POST /v3/discovery:listeners`.
 
-An Envoy asks which listeners to have, and is answered when that has changed: so a
-whitelist travels at once. It shows a token instead of an API key, in the body, for it
-cannot be told a header.
+An Envoy requests its listeners and gets a response when they change, so a
+whitelist change takes effect at once. The Envoy authenticates with a token
+in the body instead of an API key, because it cannot be configured with a
+header.
 """
 
+import logging
 import time
 from typing import Final
 
 import msgspec
 
-from leyden import logs
-from leyden.api.counting import count
 from leyden.api.operations import Problem
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
-from leyden.domain.addresses import counted_as
+from leyden.domain.addresses import rate_limit_key
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
-from leyden.services.limits import RateLimit
+from leyden.services.shared.limits import RateLimit
 
-_NOTED: Final = "something went wrong here; it is being noted"
+_NOTED: Final = "internal error; it has been logged"
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.
 PATIENCE_S: Final = 25.0
-log = logs.get()
+log = logging.getLogger(__name__)
 
 
 class Gateways:
-    """Answers Envoys that know the token, and nobody else."""
+    """ASGI application for Envoys that present the gateway token."""
 
     def __init__(
         self,
@@ -42,11 +43,11 @@ class Gateways:
         self._patience_s = patience_s
 
     def close(self) -> None:
-        """Answer those that wait: they ask again, whoever is there then."""
+        """Respond to all waiting Envoys, which then retry by themselves."""
         self._gateway.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request: 304 is that there is nothing new."""
+        """Handle one request; 304 means that nothing has changed."""
         headers = [(b"content-type", b"application/json"), NO_STORE]
         try:
             answer = await self._answer(scope, receive)
@@ -72,7 +73,7 @@ class Gateways:
     async def _answer(self, scope: Scope, receive: Receive) -> bytes | None:
         if scope["method"] != "POST":
             raise MethodNotAllowed
-        address = counted_as(scope["client"][0]) if scope.get("client") else ""
+        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
         self._failures.check(address, at_s=time.monotonic())
         body = await read_body(receive)
         try:

@@ -1,9 +1,10 @@
-"""One answer for each Idempotency-Key, however often and whenever it is asked for.
+"""Idempotency: one response per Idempotency-Key.
 
-The key is claimed before the handler runs and the answer saved after it; the claim is
-renewed every second in between. Should the program die, the claim runs out within
-seconds, and the next request with that key runs the handler once more, with the same
-`Request.key`: whatever it makes has the same id and is made once.
+The key is claimed before the handler runs, and the response is saved after
+it. The claim is renewed every second in between. If the process dies, the
+claim expires within seconds, and the next request with that key runs the
+handler again with the same `Request.key`: whatever it creates has the same
+id and is created once.
 """
 
 import asyncio
@@ -16,14 +17,14 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
+from leyden.domain.times import is_recent
 from leyden.errors import Away, Conflict, LeydenError, Malformed, Stale
-from leyden.services import quotas
 from leyden.services.platform import Platform
-from leyden.storage.answers import Saved
-from leyden.storage.nouns import Nouns
+from leyden.services.shared import quotas
+from leyden.storage.answers import PURPOSE, Saved
+from leyden.storage.stores import Stores
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
-_PURPOSE = "saved answer"
 # Whoever is silent for so long has died, however long its handler may take.
 ABANDONED = timedelta(seconds=5)
 _RENEWED_EVERY_S = 1.0
@@ -40,7 +41,7 @@ Answer = tuple[int, bytes]
 
 
 def check(header: bytes) -> bytes:
-    """Give the header's value, or say what is wrong with it."""
+    """Return the header's value; raise Malformed if it is not valid."""
     if not _KEY.fullmatch(header):
         raise Malformed(
             "Idempotency-Key: must be 1 to 255 printable characters without spaces"
@@ -49,12 +50,12 @@ def check(header: bytes) -> bytes:
 
 
 def random_id() -> uuid.UUID:
-    """Give an id that nobody has had before."""
+    """Return a new random id."""
     return uuid.uuid4()
 
 
 def id_for(principal: Principal, key: bytes, request: bytes) -> uuid.UUID:
-    """Give the id of what is made under this key: the same each time."""
+    """Compute the id of what is created under this key; always the same."""
     digest = hashlib.sha256(
         b"\0".join((principal.organization_id.encode(), key, request))
     )
@@ -62,7 +63,7 @@ def id_for(principal: Principal, key: bytes, request: bytes) -> uuid.UUID:
 
 
 def digest_request(operation: str, body: bytes) -> bytes:
-    """Tell one request from another."""
+    """Compute a digest that identifies a request."""
     return hashlib.sha256(operation.encode() + b"\0" + body).digest()
 
 
@@ -76,13 +77,13 @@ async def answer_once(
     run: Callable[[], Awaitable[Answer]],
     renewed_every_s: float = _RENEWED_EVERY_S,
 ) -> Answer:
-    """Give the saved answer, or run and save.
+    """Return the saved response, or run the handler and save its response.
 
-    A request that is refused, or that fails, leaves nothing behind: its key may be
-    used again.
+    A request that is rejected or fails leaves nothing behind: its key can
+    be used again.
     """
     organization_id = principal.organization_id
-    under = platform.sealer.digest(key, purpose=_PURPOSE)
+    under = platform.sealer.digest(key, purpose=PURPOSE)
     mine = organization_id, under
     claimed = 0
     try:
@@ -105,9 +106,9 @@ async def answer_once(
 
 
 async def _claim(
-    platform: Platform, tx: Nouns, mine: _Key, request: bytes, *, now: datetime
+    platform: Platform, tx: Stores, mine: _Key, request: bytes, *, now: datetime
 ) -> Answer | None:
-    """Claim the key, or return the answer that is saved under it."""
+    """Claim the key, or return the response saved under it."""
     saved = await tx.answers.claim(
         *mine,
         request=request,
@@ -122,26 +123,32 @@ async def _claim(
     if saved.request != request:
         raise Malformed("Idempotency-Key: was used before with another request")
     if saved.status is not None and saved.body is not None:
-        body = platform.sealer.open(saved.body, purpose=f"{_PURPOSE} of {mine[0]}")
+        body = platform.sealer.open(saved.body, purpose=f"{PURPOSE} of {mine[0]}")
         return saved.status, body
-    if _is_under_way(platform, mine, saved, now) or (
+    if _is_in_progress(platform, mine, saved, now) or (
         not await tx.answers.take_over(
             *mine, now=now, before=saved.holder, holder=HOLDER
         )
     ):
-        raise Conflict("the first request with this Idempotency-Key is still under way")
+        raise Conflict(
+            "the first request with this Idempotency-Key is still in progress"
+        )
     return None
 
 
-def _is_under_way(platform: Platform, mine: _Key, saved: Saved, now: datetime) -> bool:
-    """Tell whether the request that claimed the key may still be answered.
+def _is_in_progress(
+    platform: Platform, mine: _Key, saved: Saved, now: datetime
+) -> bool:
+    """Return whether the request that claimed the key may still complete.
 
-    Of our own we know; another process has died when it no longer renews its claim, or
-    when there can be no other.
+    We know about our own requests. Another process is dead when it no
+    longer renews its claim, or when no other process can exist.
     """
     if saved.holder == HOLDER:
         return mine in _running
-    return not platform.database.is_alone and saved.started > now - ABANDONED
+    return not platform.database.is_alone and is_recent(
+        saved.started, now=now, within=ABANDONED
+    )
 
 
 async def _answer(
@@ -153,14 +160,14 @@ async def _answer(
         async with platform.database.transaction() as tx:
             await tx.answers.drop(*mine, holder=HOLDER)
         raise
-    sealed = platform.sealer.seal(body, purpose=f"{_PURPOSE} of {mine[0]}")
+    sealed = platform.sealer.seal(body, purpose=f"{PURPOSE} of {mine[0]}")
     async with platform.database.transaction() as tx:
         await tx.answers.save(*mine, holder=HOLDER, status=status, body=sealed)
     return status, body
 
 
 async def _renew(platform: Platform, mine: _Key, *, every_s: float) -> None:
-    """Say that the request is still under way, until cancelled or taken for dead."""
+    """Renew the claim until cancelled or until another process took it."""
     is_ours = True
     while is_ours:
         await asyncio.sleep(every_s)

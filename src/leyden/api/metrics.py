@@ -1,15 +1,23 @@
-"""What the operator's monitoring reads: counters in the Prometheus text format."""
+"""What the operator's monitoring reads: metrics in the Prometheus text format."""
 
-from leyden import figures
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    disable_created_metrics,
+    generate_latest,
+)
+
 from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import NO_STORE
 
+# A series for each series, which tells when it began: nobody has asked for them.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
 
 async def metrics(scope: Scope, _: Receive, send: Send) -> None:
-    """Answer GET /metrics; on a listener of its own that only loopback reaches."""
+    """Serve GET /metrics, on a listener that only loopback reaches."""
     found = scope["path"] == "/metrics" and scope["method"] in {"GET", "HEAD"}
-    body = figures.text() if found else b'{"message":"not found"}'
-    kind = figures.TYPE if found else b"application/json"
+    body = generate_latest() if found else b'{"message":"not found"}'
+    kind = CONTENT_TYPE_PLAIN_0_0_4.encode() if found else b"application/json"
     await send(
         {
             "type": "http.response.start",

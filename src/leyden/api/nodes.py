@@ -1,16 +1,21 @@
-"""The node endpoints: each one translates, asks a service, and translates back."""
+"""The node endpoints: thin handlers around the services."""
 
+import asyncio
 import base64
 from functools import lru_cache
-from typing import cast
-
-import msgspec
+from typing import Final
 
 from leyden.api import node_schemas as schemas
-from leyden.api.node_schemas import (
+from leyden.api.operations import Look, Request
+from leyden.domain import versions
+from leyden.domain.nodes import Action, Listed, Network, Node, Type
+from leyden.domain.versions import Catalogue, Version
+from leyden.errors import NodeAway
+from leyden.schemas.nodes import (
     CertificateAnswer,
     ConnectAnswer,
     CreatedNode,
+    DeletedNodesAnswer,
     LogAnswer,
     LogQuery,
     MetricsAnswer,
@@ -20,45 +25,40 @@ from leyden.api.node_schemas import (
     NodeAnswer,
     NodeItem,
     NodesAnswer,
-    SettingsChange,
+    Restore,
     Update,
     UpdatedNode,
     VersionItem,
     VersionsAnswer,
     WhitelistAnswer,
 )
-from leyden.api.operations import Request
-from leyden.domain import versions
-from leyden.domain.nodes import Action, Listed, Network, Node, Type
-from leyden.domain.versions import Catalogue, Version
-from leyden.errors import NodeAway
-from leyden.services import connecting, creation, node_commands, nodes
-from leyden.services.creation import Wish
-from leyden.services.fleet import Fleet
+from leyden.schemas.settings_sent import SettingsChange
+from leyden.services.nodes import commands, connecting, creation, restoring, views
+from leyden.services.nodes.creation import NodeParameters
+from leyden.services.nodes.fleet import Fleet, FleetSettings
+
+# Nobody else waits for longer than these take: 2 ms.
+_AT_A_TIME: Final = 500
 
 
-async def list_(request: Request) -> NodesAnswer:
-    """List the organization's nodes, oldest first."""
-    fleet, rendered = fleet_of(request), request.platform.rendered
-    organization_id = request.principal.organization_id
-    items = [
-        rendered.find(("item", stamp))
-        for stamp in await nodes.stamps(fleet, organization_id)
-    ]
-    if None in items:
-        items = [
-            rendered.keep(("item", each.stamp), _encode(_item(fleet, each)))
-            for each in await nodes.list_(fleet, organization_id)
-        ]
-    return NodesAnswer(nodes=cast("list[NodeItem]", items))
+async def list_(look: Look) -> NodesAnswer:
+    """List nodes."""
+    rules = _rules_of(look)
+    listed = await views.list_(look.records, look.principal.organization_id)
+    items: list[NodeItem] = []
+    for begun in range(0, len(listed), _AT_A_TIME):
+        if begun:
+            await asyncio.sleep(0)
+        items += (_item(rules, each) for each in listed[begun : begun + _AT_A_TIME])
+    return NodesAnswer(nodes=items)
 
 
 async def create(request: Request, body: NewNode) -> CreatedNode:
-    """Make a node; it is there as soon as lnd has started."""
+    """Create a node."""
     made = await creation.create(
         fleet_of(request),
         request.principal.organization_id,
-        Wish(
+        NodeParameters(
             name=body.name,
             network=Network(body.network),
             type=Type(body.type),
@@ -72,43 +72,65 @@ async def create(request: Request, body: NewNode) -> CreatedNode:
     return schemas.created(made)
 
 
-async def get(request: Request) -> NodeAnswer:
-    """Show a node with its settings and what was asked of it."""
-    fleet, rendered = fleet_of(request), request.platform.rendered
-    stamp = await nodes.stamp(fleet, *which(request))
-    if (whole := rendered.find(stamp)) is None:
-        view = await nodes.view(fleet, *which(request))
-        shown = schemas.single(view, _item(fleet, Listed.of(view.node)))
-        whole = rendered.keep(stamp, _encode(shown))
-    return cast("NodeAnswer", whole)
+async def get(look: Look) -> NodeAnswer:
+    """Return a node."""
+    rules = _rules_of(look)
+    shown = await views.show(look.records, *node_ref(look))
+    return schemas.single(shown, _item(rules, shown.listed))
 
 
 async def start(request: Request) -> NodeItem:
-    """Start a node that is stopped or failed."""
+    """Start a node."""
     return await _ask(request, Action.START)
 
 
 async def stop(request: Request) -> NodeItem:
-    """Stop a node gracefully, and keep it stopped."""
+    """Stop a node."""
     return await _ask(request, Action.STOP)
 
 
 async def restart(request: Request) -> NodeItem:
-    """Stop a node gracefully and start it again; its wallet is locked then."""
+    """Restart a node."""
     return await _ask(request, Action.RESTART)
 
 
 async def delete(request: Request) -> NodeItem:
-    """Delete a node: its name and way in are gone at once, its data in seven days."""
+    """Delete a node.
+
+    Its name and its routes are removed at once, its data in seven days.
+    """
     return await _ask(request, Action.DELETE)
 
 
-async def update(request: Request, body: Update) -> UpdatedNode:
-    """Bring a node to a newer lnd; there is no way back."""
+async def list_deleted(look: Look) -> DeletedNodesAnswer:
+    """List deleted nodes."""
+    _rules_of(look)
+    found = await restoring.list_(look.records, look.principal.organization_id)
+    return DeletedNodesAnswer(nodes=[schemas.deleted(each) for each in found])
+
+
+async def restore(request: Request, body: Restore) -> NodeItem:
+    """Restore a deleted node.
+
+    It comes back stopped, with its wallet and its backups.
+    """
     fleet = fleet_of(request)
-    node = await node_commands.update(
+    node = await restoring.restore(
         fleet,
-        *which(request),
+        *node_ref(request),
+        body.name if isinstance(body.name, str) else None,
+        actor=request.principal.actor,
+        now=request.now,
+    )
+    return _item(fleet.rules, Listed.of(node))
+
+
+async def update(request: Request, body: Update) -> UpdatedNode:
+    """Update lnd."""
+    fleet = fleet_of(request)
+    node = await commands.update(
+        fleet,
+        *node_ref(request),
         body.version if isinstance(body.version, str) else None,
         actor=request.principal.actor,
         now=request.now,
@@ -121,29 +143,35 @@ async def update(request: Request, body: Update) -> UpdatedNode:
 
 
 async def change_settings(request: Request, body: SettingsChange) -> NodeAnswer:
-    """Change some settings; lnd is restarted only where one of them needs it."""
+    """Change settings."""
     await _change(request, body.sent())
     return await get(request)
 
 
 async def replace_whitelist(request: Request, body: NewWhitelist) -> WhitelistAnswer:
-    """Say who may reach the node; who no longer may is cut off within a second."""
+    """Replace the allowed IP addresses.
+
+    Connections from removed addresses are closed within a second.
+    """
     node = await _change(request, {"whitelist": body.whitelist})
     return WhitelistAnswer(node_id=node.id, whitelist=list(node.settings.whitelist))
 
 
 async def certificate(request: Request) -> CertificateAnswer:
-    """Show what a client needs to trust the node."""
+    """Return the certificate."""
     return await _certificate(request)
 
 
 async def renew_certificate(
     request: Request, body: NewCertificate
 ) -> CertificateAnswer:
-    """Give a node a new certificate, or the one handed in; restart it to serve it."""
-    await node_commands.renew_certificate(
+    """Install a new certificate.
+
+    The certificate is the one sent, or a new one if the body is {}.
+    """
+    await commands.renew_certificate(
         fleet_of(request),
-        *which(request),
+        *node_ref(request),
         actor=request.principal.actor,
         now=request.now,
         certificate=body.certificate,
@@ -153,17 +181,17 @@ async def renew_certificate(
 
 
 async def log(request: Request, query: LogQuery) -> LogAnswer:
-    """Show the end of lnd's log."""
+    """Return the log."""
     fleet = fleet_of(request)
-    node = await nodes.get(fleet, *which(request))
+    node = await views.get(fleet, *node_ref(request))
     lines = await fleet.homes.log(node, query.lines)
     return LogAnswer(node_id=node.id, lines=lines)
 
 
 async def connect(request: Request) -> ConnectAnswer:
-    """Show how to reach the node."""
+    """Return connection details."""
     fleet = fleet_of(request)
-    way = await connecting.connect(fleet, *which(request))
+    way = await connecting.connect(fleet, *node_ref(request))
     return ConnectAnswer(
         node_id=way.node.id,
         api_endpoint=way.node.api_endpoint,
@@ -172,13 +200,14 @@ async def connect(request: Request) -> ConnectAnswer:
         tls_cert=base64.b64encode(way.certificate).decode(),
         lndconnect=way.lndconnect,
         hosts_line=way.hosts_line,
+        peer_address=way.peer_address,
     )
 
 
 async def metrics(request: Request) -> MetricsAnswer:
-    """Show what the node takes, and what went to and from it."""
+    """Return usage and traffic."""
     fleet = fleet_of(request)
-    node = await nodes.get(fleet, *which(request))
+    node = await views.get(fleet, *node_ref(request))
     usage = await fleet.homes.usage(node)
     traffic = (await fleet.gateway.traffic()).get(node.id)
     up = request.now - node.launched_at if node.launched_at else None
@@ -197,7 +226,7 @@ async def metrics(request: Request) -> MetricsAnswer:
 
 
 async def list_versions(request: Request) -> VersionsAnswer:
-    """List the versions of lnd that can be had, oldest first."""
+    """List lnd versions."""
     rules = fleet_of(request).rules
     return VersionsAnswer(
         service_version=rules.service_version,
@@ -215,20 +244,20 @@ async def list_versions(request: Request) -> VersionsAnswer:
 
 async def _ask(request: Request, action: Action) -> NodeItem:
     fleet = fleet_of(request)
-    node = await node_commands.ask(
+    node = await commands.command(
         fleet,
-        *which(request),
+        *node_ref(request),
         action,
         actor=request.principal.actor,
         now=request.now,
     )
-    return _item(fleet, Listed.of(node))
+    return _item(fleet.rules, Listed.of(node))
 
 
 async def _change(request: Request, given: dict[str, object]) -> Node:
-    return await node_commands.change_settings(
+    return await commands.change_settings(
         fleet_of(request),
-        *which(request),
+        *node_ref(request),
         given,
         actor=request.principal.actor,
         now=request.now,
@@ -236,23 +265,18 @@ async def _change(request: Request, given: dict[str, object]) -> Node:
 
 
 async def _certificate(request: Request) -> CertificateAnswer:
-    organization_id, node_id = which(request)
-    chain = await nodes.certificate(fleet_of(request), organization_id, node_id)
+    organization_id, node_id = node_ref(request)
+    chain = await views.certificate(fleet_of(request), organization_id, node_id)
     return CertificateAnswer(node_id=node_id, tls_cert=base64.b64encode(chain).decode())
 
 
-def _item(fleet: Fleet, listed: Listed) -> NodeItem:
-    rules = fleet.rules
+def _item(rules: FleetSettings, listed: Listed) -> NodeItem:
     return schemas.item(
         listed,
         service_version=rules.service_version,
         update_available=_is_old(listed.version, rules.catalogue),
+        peer_address=rules.peer_address(listed.peer_port),
     )
-
-
-def _encode(shown: NodeItem) -> msgspec.Raw:
-    """Render it once; where its type is expected, it is then sent as it is."""
-    return msgspec.Raw(msgspec.json.encode(shown))
 
 
 @lru_cache
@@ -260,13 +284,23 @@ def _is_old(version: str, catalogue: Catalogue) -> bool:
     return versions.update_available(Version.of(version), catalogue)
 
 
-def which(request: Request) -> tuple[str, str]:
-    """Say which node of whom a request is about."""
-    return request.principal.organization_id, request.path["node_id"]
+def node_ref(look: Look) -> tuple[str, str]:
+    """Return the request's organization id and node id."""
+    return look.principal.organization_id, look.path["node_id"]
 
 
 def fleet_of(request: Request) -> Fleet:
-    """Give the fleet, where nodes are run at all."""
+    """Return the fleet; raise NodeAway if this platform runs no nodes."""
     if (fleet := request.platform.fleet) is None:
-        raise NodeAway("no nodes are run here", retry_after_s=3600)
+        raise _nowhere()
     return fleet
+
+
+def _rules_of(look: Look) -> FleetSettings:
+    if (rules := look.records.rules) is None:
+        raise _nowhere()
+    return rules
+
+
+def _nowhere() -> NodeAway:
+    return NodeAway("this platform runs no nodes", retry_after_s=3600)

@@ -1,11 +1,13 @@
-"""The OpenAPI 3.1 document, drawn from the table of operations itself."""
+"""The OpenAPI 3.1 document, generated from the table of operations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
-from leyden.api import sheets
+from leyden.api import descriptions, event_streams, sheets
+from leyden.api.examples import Example, examples
 from leyden.api.operations import Operation, Problem, Table
 from leyden.errors import (
     Away,
@@ -31,22 +33,23 @@ _ALWAYS: tuple[type[LeydenError], ...] = (
 )
 _WITH_BODY: tuple[type[Refused], ...] = (TooLarge, NotJson)
 _REPEATABLE: tuple[type[Refused], ...] = (Conflict,)
-_IN_WORDS = {
-    400: "A field is wrong; the message says which and why.",
-    401: "There is no live API key in X-SERVICE-AUTH.",
-    402: "The account has reached its limit.",
-    403: "The key lacks the scope.",
-    404: "It does not exist, or is not yours.",
-    409: "Not in this state; the message says why.",
-    413: "The body is too large.",
-    415: "The body is not JSON.",
-    429: "Too many requests; Retry-After says when to go on.",
-    503: "Something this depends on is away; Retry-After says when to go on.",
+_PATH = {
+    "organization_id": "Your organization's id: `GET /key` returns it.",
+    "node_id": "The node's id.",
+    "delivery_id": "The delivery's id.",
+    "subscription_id": "The subscription's id.",
+    "name": "The macaroon's name.",
 }
 
 
-def document(table: Table, *, version: str) -> dict[str, Any]:
-    """Describe every operation, every answer and every refusal."""
+def document(
+    table: Table, *, version: str, servers: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Build the document with every operation, response and error.
+
+    `servers` are the URLs of this installation; without any the document is
+    relative to the URL that it is read from.
+    """
     types = {
         kind: None
         for operation in table.operations
@@ -57,6 +60,13 @@ def document(table: Table, *, version: str) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
     )
+    for schema in components.values():
+        if not _is_sent_to_us(schema):
+            _promise_all_of(schema)
+    if "SettingsAnswer" in components:
+        descriptions.describe_settings(components)
+    if "LoggedEvent" in components:
+        descriptions.describe_events(components)
     schema_of = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in table.operations:
@@ -68,51 +78,84 @@ def document(table: Table, *, version: str) -> dict[str, Any]:
         "info": {
             "title": "Leyden",
             "version": version,
-            "description": "Hosted Lightning nodes and inbound channels. HTTP/1.1.",
+            "description": descriptions.ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "externalDocs": {"description": "Guides and reference", "url": "/docs"},
+        "servers": [{"url": url} for url in servers] or [{"url": "/"}],
+        "tags": [
+            {"name": each.name, "description": each.description}
+            for each in descriptions.tags()
+        ],
         "security": [{"key": []}],
         "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "key": {"type": "apiKey", "in": "header", "name": "X-SERVICE-AUTH"}
+                "key": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-SERVICE-AUTH",
+                    "description": "An API key of your organization.",
+                }
             },
         },
     }
 
 
+def _is_sent_to_us(schema: Mapping[str, Any]) -> bool:
+    """Return whether a shape is a request body: these refuse unknown fields."""
+    return schema.get("additionalProperties") is False
+
+
+def _promise_all_of(schema: dict[str, Any]) -> None:
+    """Promise the fields of an answer: defaults are for clients of older platforms.
+
+    A field that has no default and is not required is left out of some answers.
+    """
+    schema["required"] = [
+        name
+        for name, each in schema["properties"].items()
+        if name in schema["required"] or each.pop("default", UNSET) is not UNSET
+    ]
+
+
 def refusals(operation: Operation) -> dict[int, str]:
-    """Give every status this operation may refuse with, in words."""
+    """Return the error statuses of an operation with descriptions."""
     kinds: list[type[LeydenError]] = [*_ALWAYS, *operation.refuses]
     if operation.body is not None:
         kinds += _WITH_BODY
     if operation.repeatable:
         kinds += _REPEATABLE
-    return {status: _IN_WORDS[status] for status in sorted({k.status for k in kinds})}
+    return {kind.status: kind.words for kind in sorted(kinds, key=lambda k: k.status)}
 
 
 def _describe(
     operation: Operation, schema_of: Mapping[type[Any], dict[str, Any]]
 ) -> dict[str, Any]:
-    summary, _, rest = operation.promise.partition("\n\n")
+    example = examples().get(operation.name, Example(answer=UNSET))
     described: dict[str, Any] = {
         "operationId": operation.name,
-        "summary": summary,
-        "description": rest,
-        "tags": [operation.scope.value if operation.scope else "key"],
+        "summary": descriptions.summary(operation),
+        "description": descriptions.details(operation),
+        "tags": [descriptions.tag(operation).name],
         "parameters": [
             {
                 "name": name,
                 "in": "path",
                 "required": True,
+                "description": _PATH[name],
                 "schema": {"type": "string"},
+                **_example(example.path.get(name, UNSET)),
             }
             for name in operation.parameters
         ],
         "responses": {
             "200": {
-                "description": "Done.",
-                "content": _answers(operation, schema_of[operation.answer]),
+                "description": "Success.",
+                "content": _answers(
+                    operation, schema_of[operation.answer], example.answer
+                ),
             },
             **{
                 str(status): {
@@ -141,7 +184,7 @@ def _describe(
     if operation.body is not None:
         described["requestBody"] = {
             "required": not operation.body_is_optional,
-            "content": _json(schema_of[operation.body]),
+            "content": _json(schema_of[operation.body], example.body),
         }
     return described
 
@@ -160,17 +203,27 @@ def _query_parameters(
             "name": field,
             "in": "query",
             "required": field in schema.get("required", ()),
-            "schema": of,
+            "description": of.get("description", ""),
+            "schema": {key: what for key, what in of.items() if key != "description"},
         }
         for field, of in schema["properties"].items()
     ]
 
 
-def _answers(operation: Operation, schema: dict[str, Any]) -> dict[str, Any]:
-    if not operation.as_sheet:
-        return _json(schema)
-    return {**_json(schema), sheets.TYPE: {"schema": {"type": "string"}}}
+def _answers(
+    operation: Operation, schema: dict[str, Any], example: object
+) -> dict[str, Any]:
+    found = _json(schema, example)
+    if operation.as_sheet:
+        found[sheets.TYPE] = {"schema": {"type": "string"}}
+    if operation.as_events:
+        found[event_streams.TYPE] = {"schema": {"type": "string"}}
+    return found
 
 
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+def _json(schema: dict[str, Any], example: object = UNSET) -> dict[str, Any]:
+    return {"application/json": {"schema": schema, **_example(example)}}
+
+
+def _example(value: object) -> dict[str, Any]:
+    return {} if value is UNSET else {"example": value}

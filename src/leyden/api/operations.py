@@ -1,9 +1,9 @@
-"""What an endpoint is: a line in a table, checked once and answered the same way.
+"""Endpoint definitions: one line in a table each.
 
     Operation("GET", "/organizations/{organization_id}/nodes", nodes.list_, Scope.NODE)
 
-The body's and the answer's types are read from the handler's own signature, so the
-table, the checks and the OpenAPI document cannot disagree.
+The types of body and response are read from the handler's own signature, so
+the table, the checks and the OpenAPI document cannot disagree.
 """
 
 import inspect
@@ -12,14 +12,16 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec.structs import force_setattr
 
+from leyden.api.event_streams import EventStream
 from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
+from leyden.services.nodes.records import Records
 from leyden.services.platform import Platform
 from leyden.values import Struct
 
@@ -27,21 +29,30 @@ Method = Literal["GET", "POST", "DELETE"]
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-class Request(Struct, kw_only=True):
-    """One call, authenticated: who asks for what, and when."""
+class Look(Struct, kw_only=True):
+    """One call that rows alone answer: who asks for what. Such answers are kept."""
 
-    platform: Platform
     principal: Principal
     path: Mapping[str, str]
+    records: Records
+
+
+class Request(Look, kw_only=True):
+    """Any other call: who asks for what, and when."""
+
+    platform: Platform
     now: datetime
     accept: bytes  # what the caller can read, in its own words
+    last_event: str  # the cursor of a stream that goes on; "" is none
+    left: Callable[[], Awaitable[None]]  # returns once the caller has left
+    confirm: Callable[[], Awaitable[object]]  # raises once the key is not live any more
     key: uuid.UUID
     """The id of whatever this request makes; the same one when it is repeated under
     one Idempotency-Key, so that making it twice makes it once."""
 
 
 class Operation(Struct, frozen=True):
-    """One endpoint; what it is made of comes first, what is read from it after."""
+    """One endpoint: declared fields first, derived ones after."""
 
     method: Method
     path: str
@@ -49,12 +60,13 @@ class Operation(Struct, frozen=True):
     scope: Scope | None  # None: any live key will do
     refuses: tuple[type[Refused], ...] = ()
     repeatable: bool = False  # takes an Idempotency-Key
-    is_steady: bool = False  # its answer changes with what is committed, and only so
     body: type[Any] | None = None
     query: type[Any] | None = None
     body_is_optional: bool = False  # {} says all that has to be said
     answer: type[Any] = object
     as_sheet: bool = False  # can be had as CSV too
+    as_events: bool = False  # can be had as server-sent events too
+    of_rows_alone: bool = False  # its handler is given a Look, and no more
     name: str = ""  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
@@ -66,18 +78,20 @@ class Operation(Struct, frozen=True):
         answers = get_args(hints["return"]) or (hints["return"],)
         force_setattr(self, "answer", answers[0])
         force_setattr(self, "as_sheet", Sheet in answers)
+        force_setattr(self, "as_events", EventStream in answers)
+        force_setattr(self, "of_rows_alone", Look in hints.values())
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
         force_setattr(self, "name", name)
 
     @property
-    def promise(self) -> str:
-        """Say what it does: the handler's docstring."""
+    def description(self) -> str:
+        """The operation's description: the handler's docstring."""
         return inspect.getdoc(self.run) or ""
 
     @property
     def parameters(self) -> list[str]:
-        """Name what stands in the path."""
+        """The names of the path parameters."""
         return _PARAMETER.findall(self.path)
 
 
@@ -91,12 +105,12 @@ Methods = dict[str, Operation]
 
 
 class Table:
-    """All operations, found by path and method."""
+    """All operations, indexed by path and method."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self.operations = tuple(operations)
         self._fixed: dict[str, Methods] = {}
-        self._forms: dict[int, list[_Form]] = {}  # by the number of words
+        self._forms: dict[int, list[_PathPattern]] = {}  # by the number of words
         for operation in self.operations:
             if not operation.parameters:
                 methods = self._fixed.setdefault(operation.path, {})
@@ -105,7 +119,7 @@ class Table:
             methods[operation.method] = operation
 
     def find(self, path: str) -> tuple[Methods, dict[str, str]]:
-        """Give the operations at this path by method, and what stands in the path."""
+        """Return a path's operations by method, and its path parameters."""
         if (fixed := self._fixed.get(path)) is not None:
             return fixed, {}
         words = path.split("/")
@@ -115,19 +129,22 @@ class Table:
                 return methods, form.read(words)
         return {}, {}
 
-    def _form_of(self, path: str) -> "_Form":
+    def _form_of(self, path: str) -> "_PathPattern":
         words = path.split("/")
         places = {i: w[1:-1] for i, w in enumerate(words) if _PARAMETER.fullmatch(w)}
         forms = self._forms.setdefault(len(words), [])
         for form in forms:
             if form.places == places:
                 return form
-        forms.append(_Form(places, len(words)))
+        forms.append(_PathPattern(places, len(words)))
         return forms[-1]
 
 
-class _Form:
-    """Paths with parameters in the same places; their other words tell them apart."""
+class _PathPattern:
+    """Paths with parameters in the same positions.
+
+    Their fixed segments distinguish them.
+    """
 
     def __init__(self, places: dict[int, str], length: int) -> None:
         self.places = places
@@ -137,19 +154,21 @@ class _Form:
         self._methods: dict[Any, Methods] = {}
 
     def methods_at(self, path: str) -> Methods:
-        """Give the methods of a path of this form, to be filled in."""
+        """Return the path's methods, a new empty mapping at first."""
         return self._methods.setdefault(self._fixed_words(path.split("/")), {})
 
     def find(self, words: list[str]) -> Methods | None:
-        """Give the methods of the path with these words, if there is one."""
+        """Return the methods for these path segments, or None."""
         return self._methods.get(self._fixed_words(words))
 
     def read(self, words: list[str]) -> dict[str, str]:
-        """Give what stands in the places of parameters."""
+        """Return the path parameters from these segments."""
         return {name: words[place] for place, name in self.places.items()}
 
 
 class Problem(msgspec.Struct):
-    """What is wrong, in a sentence."""
+    """An error message: one sentence."""
 
-    message: str
+    message: Annotated[
+        str, msgspec.Meta(description="What is wrong, and with which field.")
+    ]

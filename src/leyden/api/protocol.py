@@ -1,7 +1,8 @@
-"""How a connection is read: HTTP/1.1, strictly framed, with a limit on everything.
+"""Strict HTTP/1.1 parsing, with a limit on everything.
 
-The parser (llhttp) refuses bare line feeds, folding and two lengths; framing.py what it
-lets pass; this what is too large or too many. ending.py tells what happens then.
+The parser (llhttp) rejects bare line feeds, folding and two lengths.
+framing.py rejects what the parser accepts, and this module what is too
+large or too many. ending.py describes what happens then.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from leyden.api.cycle import Cycle
 from leyden.api.ending import Ending, Part
-from leyden.api.framing import Unread, check_headers, check_target, framing_of
+from leyden.api.framing import RequestRejected, check_headers, check_target, framing_of
 from leyden.api.whole import TAKEN
 
 # The parser is fed in slices, so that no limit is passed by more than one of them.
@@ -20,20 +21,20 @@ _SLICE = 16 * 1024
 # A chunk of one byte costs six; a body of nothing but such is not meant as a body.
 _WIRE_PER_BYTE = 4
 _LINE_FEED = 10
-_NO_TRAILERS = "trailers are not taken"
+_NO_TRAILERS = "trailers are not supported"
 
 
-def _why(error: httptools.HttpParserError) -> Unread:
-    """Say why the parser stopped; raise what is not the caller's doing."""
+def _rejection(error: httptools.HttpParserError) -> RequestRejected:
+    """Return why the parser stopped; re-raise errors that are ours."""
     if not isinstance(error, httptools.HttpParserCallbackError):
-        return Unread(400, f"the request is not valid HTTP/1.1: {error}")
-    if not isinstance(error.__context__, Unread):
+        return RequestRejected(400, f"the request is not valid HTTP/1.1: {error}")
+    if not isinstance(error.__context__, RequestRejected):
         raise error
     return error.__context__
 
 
 class _Rest:
-    """Reads the body of a request whose head another parser has read."""
+    """Parser callbacks for a body whose head another parser has read."""
 
     def __init__(self, connection: "StrictProtocol") -> None:
         self.on_body = connection.on_body
@@ -41,13 +42,13 @@ class _Rest:
         self._begun = False
 
     def on_headers_complete(self) -> None:
-        """Note that no header may come any more."""
+        """Note that the head is complete: later headers are trailers."""
         self._begun = True
 
     def on_header(self, _name: bytes, _value: bytes) -> None:
-        """Refuse headers after the body."""
+        """Reject headers that come after the body."""
         if self._begun:
-            raise Unread(400, _NO_TRAILERS)
+            raise RequestRejected(400, _NO_TRAILERS)
 
 
 class StrictProtocol(Ending):
@@ -56,7 +57,7 @@ class StrictProtocol(Ending):
     _framing = b""  # of a body that its parser took for another protocol
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Read received data in slices."""
         if len(data) <= _SLICE:
             self._read(data)
             return
@@ -71,7 +72,9 @@ class StrictProtocol(Ending):
             if self._last:
                 return
             if data[0] == _LINE_FEED:
-                self._refuse(Unread(400, "a request cannot begin with a line feed"))
+                self._refuse(
+                    RequestRejected(400, "a request cannot begin with a line feed")
+                )
                 return
         self._slice = len(data)
         rest: bytes | memoryview = b""
@@ -82,7 +85,7 @@ class StrictProtocol(Ending):
             self._last = True
             rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
-            self._refuse(_why(error))
+            self._refuse(_rejection(error))
         else:
             self._wire += self._slice
             self._check_wire()
@@ -90,10 +93,10 @@ class StrictProtocol(Ending):
             self._read_on(rest)
 
     def _read_on(self, data: bytes | memoryview) -> None:
-        """Read a body in HTTP/1.1, although the caller would rather speak h2c.
+        """Read a body as HTTP/1.1 although the client offered h2c.
 
-        Java's client asks for that in each request over plain HTTP, and the parser has
-        stopped at the end of its head.
+        Java's client offers an upgrade in each request over plain HTTP, and
+        the parser has stopped at the end of the head.
         """
         head = b"POST / HTTP/1.1\r\nconnection: close\r\n%b\r\n" % self._framing
         self._framing = b""
@@ -104,39 +107,43 @@ class StrictProtocol(Ending):
 
     def _check_wire(self) -> None:
         if self._part is Part.HEAD and self._wire > self._limits.header_bytes:
-            self._refuse(Unread(431, "the request's headers are too large"))
+            self._refuse(RequestRejected(431, "the request's headers are too large"))
         elif self._part is Part.BODY and self._wire > (
             self._limits.body_bytes * _WIRE_PER_BYTE
         ):
-            self._refuse(Unread(413, "the body comes in too many small chunks"))
+            self._refuse(
+                RequestRejected(413, "the body comes in too many small chunks")
+            )
 
     def on_message_begin(self) -> None:
-        """Begin to read a request."""
+        """Start reading a request."""
         if len(self.pipeline) >= self._limits.pipelined:
-            raise Unread(400, "too many requests were sent ahead of their answers")
+            raise RequestRejected(
+                400, "too many requests were sent ahead of their answers"
+            )
         super().on_message_begin()
         self._enter(Part.HEAD, self._limits.header_s)
         self._size = 0
 
     def on_url(self, url: bytes) -> None:
-        """Take a piece of the target."""
+        """Add a part of the request target."""
         self.url += url
         if len(self.url) > self._limits.target_bytes:
-            raise Unread(414, "the request's target is too long")
+            raise RequestRejected(414, "the request's target is too long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; refuse one too many, and any that comes after the body."""
+        """Add a header; reject one too many, and any that follows the body."""
         if self._part is not Part.HEAD:
-            raise Unread(400, _NO_TRAILERS)
+            raise RequestRejected(400, _NO_TRAILERS)
         self._size += len(name) + len(value) + 4
         if self._size + len(self.url) > self._limits.header_bytes:
-            raise Unread(431, "the request's headers are too large")
+            raise RequestRejected(431, "the request's headers are too large")
         if len(self.headers) >= self._limits.headers:
-            raise Unread(431, "the request has too many headers")
+            raise RequestRejected(431, "the request has too many headers")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Check what the headers say together, then let the application begin."""
+        """Check the headers together, then start the application."""
         version = self.parser.get_http_version()
         method = self.parser.get_method().decode("ascii")
         if check_headers(self.headers, version) > self._limits.body_bytes:
@@ -166,7 +173,7 @@ class StrictProtocol(Ending):
             self._start_asgi_task(self.cycle, self.app)
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Add a part of the body."""
         cycle = self.cycle
         if cycle.response_complete or not isinstance(cycle, Cycle):
             return
@@ -179,7 +186,7 @@ class StrictProtocol(Ending):
         cycle.message_event.set()
 
     def on_message_complete(self) -> None:
-        """Let the application have the rest."""
+        """Mark the body as complete for the application."""
         if self._framing:
             return  # the body is still to come, to another parser
         self._part = Part.BETWEEN
@@ -191,9 +198,9 @@ class StrictProtocol(Ending):
         self._due_s = self.loop.time() + most_s
         self._wire = -self._slice  # which makes it 0 at the end of this slice
 
-    def _too_large(self) -> Unread:
+    def _too_large(self) -> RequestRejected:
         most = self._limits.body_bytes // 1024
-        return Unread(413, f"the body is larger than {most} KiB")
+        return RequestRejected(413, f"the body is larger than {most} KiB")
 
     def _new_cycle(self) -> Cycle:
         return Cycle(
@@ -211,9 +218,9 @@ class StrictProtocol(Ending):
         )
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """Answer what was asked whole, although the caller will send no more."""
+        """Finish responding to complete requests; the client sends no more."""
         if self._part in {Part.HEAD, Part.BODY}:
-            self._refuse(Unread(400, "the request breaks off"))
+            self._refuse(RequestRejected(400, "the request is incomplete"))
         self._last = self._gone = True
         if self.scheme == "https" or not self._is_answering():
             return None

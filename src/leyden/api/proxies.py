@@ -1,8 +1,9 @@
-"""Whose address counts behind a reverse proxy: that of the caller, as it tells us.
+"""Client addresses behind a reverse proxy.
 
-Anybody can write `X-Forwarded-For` or `Forwarded`, so neither means anything unless the
-peer is a proxy that the settings name. Each proxy adds on the right whom it saw: what
-is read is the rightmost one that is no proxy of ours, and nothing to the left of it.
+Any client can send `X-Forwarded-For` or `Forwarded`, so both are ignored
+unless the peer is a proxy named in the settings. Each proxy appends the
+address of its peer on the right: the client is the rightmost address that
+is not one of our proxies, and everything left of that is ignored.
 """
 
 import ipaddress
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from leyden.domain.addresses import Address, Network, plain
+from leyden.domain.addresses import Address, Network, unmap
 
 _HIDDEN = "unknown"
 _LIST = b"x-forwarded-for"
@@ -19,7 +20,7 @@ _WITH_PORT = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::\d{1,5})?")
 
 
 class Proxies:
-    """The proxies that are believed; ValueError for what names none."""
+    """The trusted proxies; raises ValueError for an invalid network."""
 
     def __init__(self, named: Iterable[str] = ()) -> None:
         self._networks = tuple(_network(each) for each in named)
@@ -27,16 +28,16 @@ class Proxies:
     def __bool__(self) -> bool:
         return bool(self._networks)
 
-    def seen(self, scope: Any) -> None:
-        """Put the caller's address in the place of the proxy's, if there is one."""
+    def rewrite_scope(self, scope: Any) -> None:
+        """Replace the proxy's address in the scope with the client's."""
         if peer := scope.get("client"):
             scope["client"] = (self.caller(peer[0], scope["headers"]), peer[1])
 
     def caller(self, peer: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
-        """Tell on whose behalf this peer asks: the peer's own unless it is a proxy.
+        """Return the client's address: the peer's own unless it is a proxy.
 
-        Two headers that tell of two callers are believed neither: one of them our
-        proxy let through as somebody sent it.
+        If both headers are present and name different clients, both are
+        ignored: our proxy passed one of them on as somebody sent it.
         """
         if not self._is_ours(_address(peer)):
             return peer
@@ -48,7 +49,7 @@ class Proxies:
         return told.pop() if len(told) == 1 else peer
 
     def _rightmost(self, peer: str, hops: Sequence[str]) -> str:
-        """Walk towards the caller for as long as each hop is one of our proxies."""
+        """Return the first address, from the right, that is not our proxy."""
         for hop in reversed(hops):
             address = _address(hop)
             if address is None:  # hidden or nonsense: no further than this is known
@@ -80,7 +81,7 @@ def _address(text: str) -> Address | None:
     except ValueError:
         return None
     has_zone = isinstance(address, ipaddress.IPv6Address) and address.scope_id
-    return None if has_zone else plain(address)
+    return None if has_zone else unmap(address)
 
 
 def _joined(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> str:
@@ -98,18 +99,18 @@ def _elements(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
         return []
     if told.count('"') % 2:  # somebody's quote would swallow what our proxy added
         return [_HIDDEN]
-    return [_for(each) for each in _apart(told, ",")]
+    return [_for(each) for each in _split_unquoted(told, ",")]
 
 
 def _for(element: str) -> str:
-    """Give the one `for` of an element of `Forwarded`."""
-    pairs = [each.strip().partition("=") for each in _apart(element, ";")]
+    """Return the only `for` of an element of `Forwarded`."""
+    pairs = [each.strip().partition("=") for each in _split_unquoted(element, ";")]
     named = [value for name, _, value in pairs if name.lower() == "for"]
     return named[0].strip('"') if len(named) == 1 else _HIDDEN
 
 
-def _apart(text: str, mark: str) -> list[str]:
-    """Split at each mark that is not in a quoted string."""
+def _split_unquoted(text: str, mark: str) -> list[str]:
+    """Split at each separator that is outside a quoted string."""
     found, inside = [""], False
     for character in text:
         inside ^= character == '"'

@@ -1,6 +1,6 @@
-"""What may be asked without a key: health, the OpenAPI document, the page about it."""
+"""Endpoints without an API key: health and OpenAPI."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from leyden.api.app import Api
 from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
+from leyden.api.openapi import document as openapi
 from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import answer
 from leyden.errors import Away
@@ -15,16 +16,15 @@ from leyden.services.platform import Platform
 
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"
-_HTML = b"text/html; charset=utf-8"
 _SECURITY = [
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),
+    (b"content-security-policy", b"default-src 'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
 
 
 class Public:
-    """Answers the paths that need no key, and hands the rest to the API."""
+    """ASGI application for public paths; passes the others to the API."""
 
     def __init__(
         self,
@@ -34,36 +34,30 @@ class Public:
         version: str,
         gateways: Gateways | None = None,
         challenges: Challenges | None = None,
+        servers: Iterable[str] = (),
     ) -> None:
         self._platform = platform
         self._challenges = challenges
         self._gateways = gateways
         self._api = api
         self._version = version
+        self._servers = tuple(servers)
         self._pages: dict[str, Callable[[], Awaitable[Answer]]] = {
             "/health/live": self._live,
             "/health/ready": self._ready,
             "/openapi.json": self._openapi,
-            "/docs": self._docs,
         }
 
     @cached_property
     def document(self) -> bytes:
-        """The OpenAPI document; writing it takes longer than a start should."""
-        from leyden.api.openapi import document  # noqa: PLC0415  the same
-
-        described = document(self._api.table, version=self._version)
+        """The OpenAPI document, built on first use to keep the start fast."""
+        described = openapi(
+            self._api.table, version=self._version, servers=self._servers
+        )
         return msgspec.json.format(msgspec.json.encode(described), indent=2)
 
-    @cached_property
-    def page(self) -> bytes:
-        """The same for people."""
-        from leyden.api.manual import manual  # noqa: PLC0415  the same
-
-        return manual(self._api.table.operations)
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if self._gateways is not None and scope["path"] == PATH:
             await self._gateways(scope, receive, send)
             return
@@ -90,6 +84,3 @@ class Public:
 
     async def _openapi(self) -> Answer:
         return 200, _JSON, self.document
-
-    async def _docs(self) -> Answer:
-        return 200, _HTML, self.page

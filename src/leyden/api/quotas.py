@@ -1,26 +1,12 @@
-"""The endpoint about quotas: what an organization may have, and how much it has."""
-
-import msgspec
+"""The quota endpoint: the organization's limits and their usage."""
 
 from leyden.api.operations import Request
-from leyden.services import quotas
-
-
-class QuotaUsage(msgspec.Struct):
-    """One quota."""
-
-    used: int
-    limit: int
-
-
-class QuotasAnswer(msgspec.Struct):
-    """All quotas of the organization, by name."""
-
-    quotas: dict[str, QuotaUsage]
+from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
+from leyden.services.shared import quotas
 
 
 async def show(request: Request) -> QuotasAnswer:
-    """Return what the organization may have, and how much of it is in use."""
+    """Return quotas and usage."""
     platform = request.platform
     found = await quotas.usage(
         platform.database,

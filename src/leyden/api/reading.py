@@ -1,14 +1,14 @@
-"""What the API reads of a request, and what it refuses to read."""
+"""Reading and checking the parts of a request."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from leyden.api import bodies
 from leyden.api.operations import Operation
 from leyden.errors import Malformed, NotJson, TooLarge, Unauthorized
-from leyden.services.fair_pool import UPLOADS
+from leyden.services.shared.fair_pool import UPLOADS
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -19,19 +19,27 @@ _LARGE = 8 * 1024
 
 
 class ClientLeft(Exception):
-    """The caller went away before the request was whole; nobody is there to answer."""
+    """The client disconnected before the request was complete."""
 
 
 def is_disguised(raw_path: bytes) -> bool:
-    """Tell whether anything but a space is written as a percent sign and digits."""
+    """Return whether the path percent-encodes anything but a space."""
     return b"%" in raw_path and b"%" in raw_path.replace(b"%20", b"")
 
 
-def headers_of_interest(
-    scope: Scope,
-) -> tuple[str | None, bytes, bytes | None, bytes]:
-    """Pick out the key, the content type, the Idempotency-Key and what to answer in."""
-    key = content_type = repeated = accept = None
+class Wants(NamedTuple):
+    """What the headers of a request say that matters."""
+
+    key: str | None
+    content_type: bytes
+    repeated: bytes | None  # the Idempotency-Key
+    accept: bytes  # what to answer in
+    last_event: str  # the Last-Event-ID
+
+
+def wants(scope: Scope) -> Wants:
+    """Pick out what matters."""
+    key = content_type = repeated = accept = last_event = None
     for name, value in scope["headers"]:
         if name == b"x-service-auth":
             if key is not None:
@@ -41,23 +49,36 @@ def headers_of_interest(
             content_type = value
         elif name == b"accept":
             accept = value if accept is None else b"%b,%b" % (accept, value)
+        elif name == b"last-event-id":
+            last_event = value
         elif name == b"content-encoding" and value.lower() != b"identity":
             raise NotJson("the body must not be compressed")
         elif name == b"idempotency-key":
             if repeated is not None:
                 raise Malformed("Idempotency-Key: was sent twice")
             repeated = value
-    return (
+    return Wants(
         # The spaces around a value are none of it, says HTTP; the parser leaves some.
         key.decode("latin-1").strip(" \t") if key is not None else None,
         content_type or b"",
         repeated,
         accept or b"",
+        last_event.decode("latin-1") if last_event is not None else "",
     )
 
 
+async def left(receive: Receive) -> None:
+    """Return once the caller has left; its body, if any, was read before."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
-    """Read the whole body; TooLarge as soon as it is, ClientLeft when it breaks off."""
+    """Read the whole body.
+
+    Raise TooLarge as soon as the limit is passed, and ClientLeft if the
+    client disconnects.
+    """
     parts = []
     size = 0
     while True:
@@ -76,10 +97,10 @@ async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
 async def read(
     receive: Receive, operation: Operation, content_type: bytes, *, owner: str
 ) -> tuple[bytes, Any]:
-    """Read the body; none at all is as good as {} where nothing has to be said.
+    """Read the body; an empty one counts as {} if no field is required.
 
-    A large one is read beside the event loop, when its owner's turn comes: 256 KiB of
-    brackets take up to 70 ms.
+    A large body is parsed outside the event loop, in its owner's turn: 256
+    KiB of brackets take up to 70 ms.
     """
     assert operation.body is not None  # noqa: S101  the caller looked
     if not operation.body_is_optional:
@@ -101,7 +122,7 @@ def _check_json(content_type: bytes) -> None:
 
 
 def query(scope: Scope, operation: Operation) -> Any:
-    """Read what follows the question mark; None where nothing may."""
+    """Parse the query string; return None if the endpoint takes none."""
     raw = scope["query_string"]
     if operation.query is None:
         if raw:
@@ -110,8 +131,8 @@ def query(scope: Scope, operation: Operation) -> Any:
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
     except (UnicodeDecodeError, ValueError):
-        raise Malformed("the query is not well formed") from None
+        raise Malformed("the query is malformed") from None
     given = dict(pairs)
     if len(given) != len(pairs):
-        raise Malformed("the query has a name twice")
+        raise Malformed("the query has a duplicate parameter")
     return bodies.convert_query(given, operation.query)

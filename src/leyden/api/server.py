@@ -1,4 +1,4 @@
-"""The HTTP server: listens in the process's own event loop, and stops without haste."""
+"""The HTTP server: runs in this event loop and shuts down gracefully."""
 
 import asyncio
 import errno
@@ -23,9 +23,10 @@ _LAST_S = 1.0
 
 
 def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.socket]:
-    """Take the port on each of the host's addresses; 0 takes any one that is free.
+    """Bind the port on each of the host's addresses; 0 picks a free one.
 
-    Done before anything else starts, so that a port in use is one clear line.
+    Called before anything else starts, so that a port in use is one clear
+    error line.
     """
     try:
         found = socket.getaddrinfo(
@@ -52,7 +53,7 @@ def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.sock
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """Read the chain and its key from their files."""
+    """Create a TLS context from certificate chain and key files."""
     context = bare_tls()
     try:
         context.load_cert_chain(certificate, key)
@@ -65,7 +66,7 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
 
 
 def bare_tls() -> ssl.SSLContext:
-    """Give what TLS is spoken in, still without a certificate: 1.2 or newer."""
+    """Create a TLS context for 1.2 or newer, still without a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -81,10 +82,10 @@ async def serving(
     tls: ssl.SSLContext | None = None,
     grace_s: float = 20,
 ) -> AsyncIterator[Connections]:
-    """Answer on the sockets while inside; on the way out finish what was begun.
+    """Open an HTTP server for the block; yield its connections.
 
-    Leaving, no new connection is taken, silent ones are closed, and requests have the
-    grace to finish. What is then left is cancelled.
+    At the end no new connections are accepted, idle ones are closed, and
+    requests in progress have `grace_s` to finish. The rest is cancelled.
     """
     limits = limits or Limits()
     connections = Connections(limits)

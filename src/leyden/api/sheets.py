@@ -1,7 +1,7 @@
-"""Answers as CSV: lines for a spreadsheet, sent page by page as they are read.
+"""Responses as CSV, streamed page by page as rows are read.
 
-Nothing a cell says is run as a formula: what a spreadsheet would take for one is
-written behind an apostrophe.
+No cell is run as a formula: a cell that a spreadsheet would take for one is
+prefixed with an apostrophe.
 """
 
 import csv
@@ -9,8 +9,9 @@ import io
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from leyden.api.streams import Stream
 from leyden.api.whole import NO_STORE
-from leyden.domain.spreadsheets import harmless
+from leyden.domain.spreadsheets import escape_formula
 
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
 Cells = Sequence[int | str]
@@ -18,8 +19,8 @@ Cells = Sequence[int | str]
 TYPE = "text/csv"
 
 
-class Sheet:
-    """Lines under a headline; the first page is read already, the rest is not."""
+class Sheet(Stream):
+    """CSV rows under a header; the first page is loaded, the rest streams."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class Sheet:
         self._rest = rest
 
     async def send(self, send: _Send, *, head: bool) -> None:
-        """Send it, in chunks: one that breaks off is seen to be no whole one."""
+        """Send the rows in chunks, so that a truncated response is noticed."""
         filename = f'attachment; filename="{self._name}.csv"'.encode()
         await send(
             {
@@ -54,8 +55,8 @@ class Sheet:
         await send(_part(b"", more=False))
 
 
-def is_asked_for(accept: bytes) -> bool:
-    """Tell whether a caller names CSV, and JSON not as well."""
+def wants_csv(accept: bytes) -> bool:
+    """Return whether the Accept header names CSV and does not name JSON."""
     named = {each.partition(b";")[0].strip() for each in accept.lower().split(b",")}
     return TYPE.encode() in named and b"application/json" not in named
 
@@ -65,7 +66,7 @@ def _lines(page: Sequence[Cells]) -> bytes:
     writer = csv.writer(written)  # commas, quotes and CRLF as RFC 4180 has them
     for cells in page:
         writer.writerow(
-            [harmless(each) if isinstance(each, str) else each for each in cells]
+            [escape_formula(each) if isinstance(each, str) else each for each in cells]
         )
     return written.getvalue().encode()
 

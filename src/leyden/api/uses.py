@@ -1,14 +1,15 @@
-"""When each key was last used: noted at every request, written down once a minute.
+"""API keys' last use: noted at each request, written once a minute.
 
-A write for each request would make every caller wait for the disk. A use is written a
-second after it, and the key's others of the same minute are not: the time that people
-see is right to the minute, and a key that was never used says so.
+A write for each request would make every client wait for the disk. A use is
+written one second later, and the key's other uses in that minute are
+skipped: the shown time is accurate to a minute, and a key that was never
+used is shown as such.
 """
 
 import asyncio
+import logging
 from datetime import datetime
 
-from leyden import logs
 from leyden.errors import LeydenError
 from leyden.storage.database import Database
 
@@ -16,11 +17,11 @@ _A_MINUTE_S = 60.0
 _SOON_S = 1.0
 _MOST = 10_000
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 
 class Uses:
-    """The uses of keys that are not written down yet."""
+    """Uses of API keys that are not written to the database yet."""
 
     def __init__(self, database: Database, *, soon_s: float = _SOON_S) -> None:
         self._database = database
@@ -30,7 +31,7 @@ class Uses:
         self._writing: set[asyncio.Task[None]] = set()
 
     def note(self, key_id: str, *, now: datetime, at_s: float) -> None:
-        """Take down that this key is used now."""
+        """Record a use of the key, at most once a minute."""
         noted_s = self._noted_s.get(key_id)
         if noted_s is not None and at_s - noted_s < _A_MINUTE_S:
             return
@@ -52,4 +53,6 @@ class Uses:
             async with self._database.transaction() as tx:
                 await tx.keys.used(used)
         except LeydenError as error:  # the next minute tells it as well
-            log.warning("uses of keys were not written down", why=error.message)
+            log.warning(
+                "uses of keys were not written down", extra={"why": error.message}
+            )

@@ -1,29 +1,27 @@
-"""The webhook endpoints: what was told to a node's receiver, and trying it out."""
+"""The webhook endpoints: deliveries, test events and secrets."""
 
-from leyden.api.nodes import which
+from leyden.api.nodes import node_ref
 from leyden.api.operations import Request
-from leyden.api.webhook_schemas import (
+from leyden.api.webhook_schemas import delivery, listed, rotated
+from leyden.errors import NodeAway
+from leyden.schemas.webhooks import (
     DeliveriesAnswer,
     DeliveriesQuery,
     DeliveryItem,
     SecretAnswer,
     TestEvent,
-    delivery,
-    listed,
-    rotated,
 )
-from leyden.errors import NodeAway
-from leyden.services import webhooks
-from leyden.services.courier import Courier
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.nodes import webhooks
 
 _NEWEST = (1 << 63) - 1
 
 
 async def deliveries(request: Request, query: DeliveriesQuery) -> DeliveriesAnswer:
-    """List what was told to the node's webhook, newest first, with every attempt."""
+    """List deliveries."""
     overview = await webhooks.overview(
-        _courier(request),
-        *which(request),
+        _dispatcher(request),
+        *node_ref(request),
         before=query.cursor or _NEWEST,
         most=query.limit,
     )
@@ -31,31 +29,41 @@ async def deliveries(request: Request, query: DeliveriesQuery) -> DeliveriesAnsw
 
 
 async def redeliver(request: Request) -> DeliveryItem:
-    """Send an event once more, now, under its old id; show all attempts at it."""
+    """Redeliver an event."""
     event_id = request.path["delivery_id"]
     return delivery(
-        await webhooks.redeliver(_courier(request), *which(request), event_id)
+        await webhooks.redeliver(
+            _dispatcher(request),
+            *node_ref(request),
+            event_id,
+            actor=request.principal.actor,
+        )
     )
 
 
 async def test(request: Request, body: TestEvent) -> DeliveryItem:
-    """Send the webhook a status, now; resume it if it was paused."""
+    """Send a test event."""
     status = body.status if isinstance(body.status, str) else None
     return delivery(
-        await webhooks.test(_courier(request), *which(request), status=status)
+        await webhooks.test(
+            _dispatcher(request),
+            *node_ref(request),
+            actor=request.principal.actor,
+            status=status,
+        )
     )
 
 
 async def rotate_secret(request: Request) -> SecretAnswer:
-    """Make a new webhook secret; the old one signs beside it for a day."""
-    organization_id, node_id = which(request)
+    """Rotate the webhook secret."""
+    organization_id, node_id = node_ref(request)
     new = await webhooks.rotate_secret(
-        _courier(request), organization_id, node_id, actor=request.principal.actor
+        _dispatcher(request), organization_id, node_id, actor=request.principal.actor
     )
     return rotated(node_id, new)
 
 
-def _courier(request: Request) -> Courier:
-    if (courier := request.platform.courier) is None:
-        raise NodeAway("no nodes are run here", retry_after_s=3600)
-    return courier
+def _dispatcher(request: Request) -> Dispatcher:
+    if (dispatcher := request.platform.dispatcher) is None:
+        raise NodeAway("this platform runs no nodes", retry_after_s=3600)
+    return dispatcher

@@ -1,7 +1,7 @@
-"""Answering in one piece: one write to the socket where ASGI's two messages take two.
+"""Complete responses in one socket write instead of ASGI's two messages.
 
-Our server says in the scope that it takes such a message; on any other the answer goes
-out in ASGI's own words.
+Our server announces support in the scope; on any other server the response
+is sent as standard ASGI messages.
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -24,7 +24,7 @@ async def answer(
     headers: Headers,
     body: bytes,
 ) -> None:
-    """Send an answer that is all there; to HEAD its length alone."""
+    """Send a complete response; for HEAD without its body."""
     headers = [*headers, NO_STORE, (b"content-length", b"%d" % len(body))]
     if scope["method"] == "HEAD":
         body = b""

@@ -1,15 +1,4 @@
-"""The composition root: settings go in, one wired installation comes out.
+"""The composition root: builds an installation from its settings.
 
-The only room that knows every implementation.
+The only package that imports every implementation.
 """
-
-from leyden.app.home import holder, only_one
-from leyden.app.installation import migrate, opened, running
-
-__all__ = [
-    "holder",
-    "migrate",
-    "only_one",
-    "opened",
-    "running",
-]

@@ -1,8 +1,8 @@
-"""Moving local nodes to this home: what an operator says, and what is done then.
+"""Moving local nodes to this home with `leyden home adopt`.
 
-1. Refuse while any process runs on the home that has the nodes.
-2. Remember this home. Whoever held a task of nodes has lost it.
-3. Nodes whose wallets are not here begin without one, if that was said.
+1. Refuse while any process runs on the home that owns the nodes.
+2. Record this home. Claims on node tasks held by others end.
+3. If requested, start nodes whose wallets are missing here without one.
 """
 
 import asyncio
@@ -11,20 +11,22 @@ from collections.abc import Sequence
 from leyden.app import identity
 from leyden.app.identity import Here
 from leyden.app.ownership import Silence, as_home, refuse_another_authority
-from leyden.domain.nodes import Node, Wanted
+from leyden.domain.nodes import DesiredState, Node
 from leyden.domain.observations import Observation, observe
+from leyden.errors import SetupError
 from leyden.loops import OF_THE_HOME
-from leyden.services.changes import change
+from leyden.runtimes import layout
+from leyden.services.nodes.changes import change
 from leyden.services.platform import Platform
 from leyden.storage.homes import Home
-from leyden.storage.nouns import Nouns
+from leyden.storage.stores import Stores
 from leyden.values import Struct, replace
 
 _LOOK_EVERY_S = 0.5
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """How a home stands to the database's nodes."""
+class HomeComparison(Struct, frozen=True, kw_only=True):
+    """This home compared with the home that owns the nodes."""
 
     known: Home | None  # the one that the database remembers
     ours: Home
@@ -32,11 +34,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     without_wallet: Sequence[Node]  # which have one that is not here
 
 
-async def standing(platform: Platform) -> Standing:
-    """Look at this home, and at the one that the database remembers."""
-    here = identity.read(platform.settings.home_path)
+async def standing(platform: Platform) -> HomeComparison:
+    """Compare this home with the home recorded in the database."""
+    here = _home(platform)
     nodes = await platform.database.reader.nodes.all_()
-    return Standing(
+    return HomeComparison(
         known=await platform.database.reader.homes.find(),
         ours=as_home(here, platform.settings),
         nodes=len(nodes),
@@ -46,9 +48,9 @@ async def standing(platform: Platform) -> Standing:
 
 async def adopt(
     platform: Platform, *, new_authority: bool, start_empty: bool, actor: str
-) -> Standing:
-    """Let this home have the nodes from now on; give how it stands to them then."""
-    here = identity.read(platform.settings.home_path)
+) -> HomeComparison:
+    """Assign the nodes to this home; return how it stands to them then."""
+    here = _home(platform)
     ours = as_home(here, platform.settings)
     silence = Silence()
     while True:
@@ -56,7 +58,7 @@ async def adopt(
             known = await tx.homes.lock()
             if known is not None and not new_authority:
                 refuse_another_authority(known, ours, here)
-            if not await silence.left(tx, await tx.homes.processes()):
+            if not await silence.possibly_alive(tx, await tx.homes.processes()):
                 await tx.homes.add(ours)
                 await tx.homes.take(ours, kinds=OF_THE_HOME)
                 await tx.audit.add(
@@ -75,6 +77,16 @@ async def adopt(
     return await standing(platform)
 
 
+def _home(platform: Platform) -> Here:
+    given = platform.settings
+    if given.runtime != "local":
+        raise SetupError(
+            f'runtime: with "{given.runtime}" nodes are not in a home on this machine; '
+            "there is nothing to adopt"
+        )
+    return identity.read(given.home_path)
+
+
 async def _start_empty(platform: Platform, here: Here) -> None:
     for found in await platform.database.reader.nodes.all_():
         if _has_lost_its_wallet(here, found):
@@ -82,20 +94,20 @@ async def _start_empty(platform: Platform, here: Here) -> None:
                 await _forget_wallet(tx, found, platform)
 
 
-async def _forget_wallet(tx: Nouns, found: Node, platform: Platform) -> None:
+async def _forget_wallet(tx: Stores, found: Node, platform: Platform) -> None:
     now = platform.clock()
     before = await tx.nodes.lock(found.id)
     after = replace(before, has_wallet=False)
     if before.has_process:
         gone = Observation(process=before.process, alive=False)
         after = observe(after, gone, now)
-    if after.wanted is Wanted.RUNNING:
+    if after.wanted is DesiredState.RUNNING:
         after = replace(after, crashes=0, due=now)
     await change(tx, before, after, now=now)
 
 
 def _has_lost_its_wallet(here: Here, node: Node) -> bool:
-    folder = here.folder / "nodes" / node.id
-    if node.has_process and not folder.is_dir():
+    root = layout.root(here.folder)
+    if node.has_process and not layout.is_here(root, node):
         return True
-    return node.has_wallet and not any(folder.glob("lnd/data/chain/*/*/wallet.db"))
+    return node.has_wallet and not layout.has_wallet(root, node)

@@ -1,6 +1,7 @@
-"""Wiring certificates from elsewhere: who issues them, and the API's own."""
+"""Certificates from an ACME issuer: the issuer, and the API's own."""
 
 import asyncio
+import logging
 import os
 import re
 import socket
@@ -9,25 +10,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from leyden import logs
 from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
+from leyden.certificates import jws
+from leyden.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.certificates.authority import Authority
+from leyden.certificates.signing_requests import load_key
 from leyden.errors import Away, SetupError
-from leyden.gateway.certificates import Authority
 from leyden.lnd.home import Tls
-from leyden.services import issuance
-from leyden.services.issuance import Issuance
+from leyden.services.nodes import issuance
+from leyden.services.nodes.issuance import Issuance
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]{22,512}")
 _LOOK_EVERY_S: Final = 5.0
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 
 def bind_challenges(given: Settings) -> list[socket.socket]:
-    """Take the port on which an authority looks for answers, where there is one."""
+    """Bind the port for ACME challenges, if one is configured."""
     if not given.acme_directory or not given.acme_port:
         return []
     return bind(given.gateway_host, given.acme_port, setting="acme_port")
@@ -35,20 +38,17 @@ def bind_challenges(given: Settings) -> list[socket.socket]:
 
 @asynccontextmanager
 async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
-    """Give what has certificates issued, if the settings ask for it."""
+    """Return what has certificates issued, if the settings ask for it."""
     given = platform.settings
     if not given.acme_directory:
         yield None
         return
-    # Imported only where it is used: its HTTP client takes a twelfth of a second.
-    from leyden.gateway.acme import Account, AcmeIssuer  # noqa: PLC0415
-    from leyden.gateway.requests import opened_key  # noqa: PLC0415
 
     secret = given.acme_binding_secret
     if secret and not _BASE64URL.fullmatch(secret):
         raise SetupError("acme_binding_secret: must be base64url")
-    account = Account(
-        key=opened_key(await _account_key(platform)),
+    account = AcmeAccount(
+        key=load_key(await _account_key(platform)),
         email=given.acme_email,
         binding_id=given.acme_binding_id,
         binding_secret=secret,
@@ -70,27 +70,26 @@ async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
 
 
 async def challenges(platform: Platform) -> Challenges | None:
-    """Give what answers the authority, if there is one."""
+    """Return what answers the authority, if there is one."""
     if platform.issuance is None:
         return None
-    from leyden.gateway import jws  # noqa: PLC0415  a tenth of a start
-    from leyden.gateway.requests import opened_key  # noqa: PLC0415
 
-    key = opened_key(await _account_key(platform))
+    key = load_key(await _account_key(platform))
     return Challenges(jws.thumbprint(key))
 
 
 @asynccontextmanager
-async def own_name(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
-    """Serve the API's name: by a certificate of ours until there is the other one.
+async def api_tls(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
+    """Yield the API's TLS context, following its newest certificate.
 
-    A newer one is for those who connect from then on; nobody is cut off.
+    The API serves a certificate of our own authority until one is issued.
+    New connections use a renewed certificate; open ones are not closed.
     """
     name = platform.settings.acme_api_name
     authority = Authority(platform.settings.home_path / "authority")
     served = await _issued(platform, name)
     context = bare_tls()
-    _take(context, served or authority.issue(name, now=platform.clock()))
+    load_tls(context, served or authority.issue(name, now=platform.clock()))
     following = asyncio.create_task(
         _follow(platform, name, context, served), name="the API's certificate"
     )
@@ -109,12 +108,14 @@ async def _follow(
         try:
             newest = await _issued(platform, name)
         except Away as error:
-            log.info("the API's certificate was not looked at", why=error.message)
+            log.info(
+                "the API's certificate was not looked at", extra={"why": error.message}
+            )
             continue
         if newest is not None and newest != served:
-            _take(context, newest)
+            load_tls(context, newest)
             served = newest
-            log.info("the API has a new certificate", name=name)
+            log.info("the API has a new certificate", extra={"host": name})
 
 
 async def _issued(platform: Platform, name: str) -> Tls | None:
@@ -123,8 +124,8 @@ async def _issued(platform: Platform, name: str) -> Tls | None:
     )
 
 
-def _take(context: ssl.SSLContext, tls: Tls) -> None:
-    """Have the context show this certificate; its key touches no disk on the way."""
+def load_tls(context: ssl.SSLContext, tls: Tls) -> None:
+    """Load this certificate into the context; its key touches no disk on the way."""
     file = os.memfd_create("certificate")
     try:
         os.write(file, tls.chain_pem + tls.key_pem)

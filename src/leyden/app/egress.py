@@ -1,8 +1,9 @@
-"""When nodes must be held by the egress policy, and what stands in the way.
+"""When the egress policy is required, and what prevents it.
 
-An owner has their lnd call whom they like. Without the policy it reaches the API, the
-treasury, other nodes and a cloud's metadata service. Where strangers are served, or
-real money is at stake, nothing starts without it unless the operator says so in words.
+An owner's lnd connects wherever its owner wants. Without the policy it
+reaches the API, the treasury, other nodes and a cloud's metadata service.
+Where outside customers are served, or real money is at stake, nothing
+starts without the policy unless the operator turned it off explicitly.
 """
 
 import asyncio
@@ -14,10 +15,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from leyden.domain.addresses import plain
+from leyden.domain.addresses import unmap
 from leyden.errors import Away
 from leyden.runtimes import nftables
-from leyden.runtimes.seats import can_be_reached, may_give_users
+from leyden.runtimes.placement import can_be_reached, may_give_users
 from leyden.settings import Settings
 
 HOW: Final = (
@@ -29,9 +30,9 @@ _WITHOUT: Final = (
 )
 
 
-def demand(given: Settings) -> str:
-    """Return why nodes must be held by the policy; "" when they need not be."""
-    if given.nodes_fence == "off":
+def required_because(given: Settings) -> str:
+    """Return why the policy is required, or "" if it is not."""
+    if given.nodes_fence == "off" or given.runtime != "local":
         return ""
     if given.mainnet_backend:
         return "nodes on mainnet hold real money (mainnet_backend is set)"
@@ -43,17 +44,18 @@ def demand(given: Settings) -> str:
 
 
 def demanded(given: Settings) -> Settings:
-    """Return the settings as those have to take them who serve others."""
-    return replace(given, nodes_fence="required") if demand(given) else given
+    """Return the settings, with the policy set to required if demanded."""
+    return replace(given, nodes_fence="required") if required_because(given) else given
 
 
 def is_public(host: str) -> bool:
-    """Tell whether other machines may reach a listener at this host.
+    """Return whether other machines may reach a listener on this host.
 
-    All addresses at once are public; so is a name that nobody can look up.
+    The wildcard address counts as public, and so does a name that does not
+    resolve.
     """
     try:
-        return not plain(ip_address(host.strip("[]"))).is_loopback
+        return not unmap(ip_address(host.strip("[]"))).is_loopback
     except ValueError:
         pass
     if host.rstrip(".").lower() == "localhost":
@@ -62,12 +64,12 @@ def is_public(host: str) -> bool:
         found = socket.getaddrinfo(host or None, 0, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         return True
-    addresses = {plain(ip_address(str(each[4][0]))) for each in found}
+    addresses = {unmap(ip_address(str(each[4][0]))) for each in found}
     return not all(each.is_loopback for each in addresses)
 
 
-def hindrance(given: Settings) -> str:
-    """Return what keeps the policy from being put in place here; "" is nothing."""
+def unavailable_because(given: Settings) -> str:
+    """Return what prevents the policy on this machine, or ""."""
     if given.nodes_fence == "off":
         return 'the setting nodes_fence is "off"'
     if not given.nodes_first_uid:
@@ -80,13 +82,13 @@ def hindrance(given: Settings) -> str:
                 f"other users may not pass through {above} to the home folder, so "
                 "nodes have no users of their own (chmod o+x each folder above it)"
             )
-    return nftables.trouble()
+    return nftables.unavailable_reason()
 
 
-def refusal(given: Settings, why: str | None = None) -> str:
-    """Return what a start says that is refused for want of the policy; "" is none."""
-    why = hindrance(given) if why is None else why
-    if not why or not (because := demand(given)):
+def startup_error(given: Settings, why: str | None = None) -> str:
+    """Return the startup error for a missing required policy, or ""."""
+    why = unavailable_because(given) if why is None else why
+    if not why or not (because := required_because(given)):
         return ""
     return (
         f"nodes_fence: the egress policy of nodes is required, but {why}. It is "
@@ -95,7 +97,7 @@ def refusal(given: Settings, why: str | None = None) -> str:
 
 
 class Gate:
-    """Lets a node start only while the policy is in place."""
+    """Admission check: a node starts only while the policy is in place."""
 
     def __init__(self, in_place: Callable[[], bool], *, fresh_s: float = 0.25) -> None:
         self._in_place = in_place
@@ -104,9 +106,9 @@ class Gate:
         self._turn = asyncio.Lock()
 
     async def passed(self) -> None:
-        """Return once the policy was seen in place; raise Away where it is not.
+        """Return once the policy is in place; raise Away if it is not.
 
-        The node keeps its status, and its start is tried again.
+        The node keeps its status, and its start is retried.
         """
         async with self._turn:
             if self._seen is not None and time.monotonic() - self._seen < self._fresh_s:

@@ -1,40 +1,80 @@
-"""One listener for everybody: pages for people, the API for machines."""
+"""One listener for the dashboard, the documentation and the API."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from leyden import __version__
+from leyden.api.app import Api
+from leyden.api.challenges import Challenges
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.gateways import Gateways
 from leyden.api.proxies import Proxies
-from leyden.app.courier import words
+from leyden.api.public import Public
+from leyden.app import gateways
+from leyden.app.dispatcher import words
 from leyden.errors import SetupError
+from leyden.manual.site import Manual, is_manual
+from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.web.addresses import is_page
+from leyden.web.site import Site
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Front:
-    """Hands each request to whoever answers its address."""
+    """ASGI application that routes each path to who answers there."""
 
     def __init__(
         self,
         *,
         pages: Application,
-        is_page: Callable[[str], bool],
+        manual: Application,
         api: Application,
         proxies: Proxies,
     ) -> None:
-        self._pages, self._is_page, self._api = pages, is_page, api
+        self._pages, self._manual, self._api = pages, manual, api
         self._proxies = proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if self._proxies:
-            self._proxies.seen(scope)
-        answering = self._pages if self._is_page(scope["path"]) else self._api
+            self._proxies.rewrite_scope(scope)
+        path = scope["path"]
+        if is_page(path):
+            answering = self._pages
+        elif is_manual(path):
+            answering = self._manual
+        else:
+            answering = self._api
         await answering(scope, receive, send)
 
 
+def front_of(
+    platform: Platform,
+    pages: Site,
+    *,
+    far: Gateways | None,
+    challenges: Challenges | None,
+) -> Front:
+    """Return everything that an installation answers, behind one listener."""
+    settings = platform.settings
+    origins = gateways.origins(settings)
+    api = Api(platform, OPERATIONS)
+    public = Public(
+        platform,
+        api,
+        version=__version__,
+        gateways=far,
+        challenges=challenges,
+        servers=origins,
+    )
+    manual = Manual(api.table, settings, version=__version__, origins=origins)
+    return Front(pages=pages, manual=manual, api=public, proxies=proxies(settings))
+
+
 def proxies(given: Settings) -> Proxies:
-    """Give the proxies that the settings name."""
+    """Return the proxies that the settings name."""
     try:
         return Proxies(words(given.api_proxies))
     except ValueError as error:

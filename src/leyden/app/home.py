@@ -1,4 +1,4 @@
-"""One process per home: who holds it, and that nobody else can."""
+"""The lock that allows one process per home."""
 
 import fcntl
 import os
@@ -8,15 +8,17 @@ from pathlib import Path
 
 from leyden.errors import SetupError
 from leyden.settings import Settings
+from leyden.storage.urls import is_sqlite, sqlite_path
 
 LOCK = "leyden.lock"
 
 
 @contextmanager
 def only_one(settings: Settings) -> Iterator[None]:
-    """Hold the home, and a SQLite file, for this process; refuse a second one.
+    """Hold the locks of the home, and of a SQLite file, for the block.
 
-    The locks belong to the process, so that a kill -9 leaves nothing to clean up.
+    Raise SetupError if another process holds them. The locks belong to the
+    process, so a kill -9 leaves nothing to clean up.
     """
     home = settings.home_path
     home.mkdir(parents=True, exist_ok=True)
@@ -24,15 +26,15 @@ def only_one(settings: Settings) -> Iterator[None]:
     home.chmod(0o711 if os.geteuid() == 0 else 0o700)
     with ExitStack() as stack:
         stack.enter_context(_locked(home / LOCK, what=str(home)))
-        if (file := settings.database).startswith("sqlite:///"):
-            path = Path(file.removeprefix("sqlite:///"))
+        if is_sqlite(settings.database):
+            path = sqlite_path(settings.database)
             lock = path.with_name(f"{path.name}.lock")
             stack.enter_context(_locked(lock, what=str(path)))
         yield
 
 
 def holder(settings: Settings) -> int | None:
-    """Give the process that holds the home, if one does."""
+    """Return the process that holds the home, if one does."""
     try:
         with (settings.home_path / LOCK).open("r+") as file:
             try:

@@ -1,11 +1,12 @@
-"""Which home this is, and which copy of it: the identity that nodes belong to.
+"""The identity of a home and of its copies: the owner of local nodes.
 
-HOME/identity     random, made once by `leyden migrate`
+HOME/identity     random, created once by `leyden migrate`
 
-A copy of a home has the same identity in another place: on another machine, or in
-another file of this one. The place is the machine's id and the file's inode, which stay
-as they are when the folder is renamed, or the machine started anew. The session is the
-boot and the container that a process runs in: nodes of one are not seen from another.
+A copy of a home has the same identity in another place: on another machine,
+or in another file on this one. The place is the machine's id and the file's
+inode, which survive a rename of the folder and a reboot. The session is the
+boot and the container of a process: nodes of one session cannot be seen
+from another.
 """
 
 import re
@@ -25,26 +26,44 @@ _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """A home as this process sees it."""
+    """A home as this process sees it: a folder, and where nodes run."""
 
     folder: Path
+    cluster: str = ""  # the namespace that nodes are in, in words; "": they are here
     identity: str
     place: str
     session: str
     host: str
 
 
-def ensure(home: Path) -> None:
-    """Make the identity of a new home; the second call changes nothing.
+def in_cluster(home: Path, *, namespace_uid: str, shown: str) -> Here:
+    """Return the identity of a home whose nodes are in a namespace of a cluster.
 
-    Call it with the home's lock held: two would else make two.
+    Whoever may see the namespace sees its nodes, so there are no sessions. The place
+    is decided by whoever is the first.
+    """
+    return Here(
+        folder=home,
+        cluster=shown,
+        identity=namespace_uid,
+        place=secrets.token_hex(16),
+        session="cluster",
+        host=shown,
+    )
+
+
+def ensure(home: Path) -> None:
+    """Create the identity of a new home; a second call has no effect.
+
+    The caller holds the home's lock: two callers would create two
+    identities.
     """
     if not (home / FILE).exists():
         write_private(home / FILE, f"{secrets.token_hex(16)}\n")
 
 
 def read(home: Path) -> Here:
-    """Return which home this is; SetupError when that was never written."""
+    """Return this home's identity; raise SetupError if it has none."""
     path = home / FILE
     try:
         identity, inode = path.read_text().strip(), path.stat().st_ino
@@ -66,7 +85,7 @@ def read(home: Path) -> Here:
 
 
 def _machine() -> str:
-    """Return the machine's id; nothing in containers that have none."""
+    """Return the machine id, or "" in containers that have none."""
     for path in _MACHINE_IDS:
         try:
             if found := path.read_text().strip():

@@ -1,36 +1,29 @@
-"""Nodes that run with other origins than are set now: lnd reads them at its start."""
+"""Nodes running with outdated CORS origins: lnd reads them at start."""
 
 import asyncio
+import logging
 from collections.abc import Iterable
-from typing import Final
 
-from leyden import logs
 from leyden.domain.nodes import Node
-from leyden.lnd import home
-from leyden.runtimes.layout import Layout
-from leyden.services.fleet import Fleet
+from leyden.runtimes.base import Runtime
+from leyden.services.nodes.fleet import Fleet
 
-log: Final = logs.get()
+log = logging.getLogger(__name__)
 
 
-async def warn(fleet: Fleet, layout: Layout, origins: tuple[str, ...]) -> None:
-    """Say how many nodes keep out the dashboard's pages until they are restarted."""
+async def warn(fleet: Fleet, origins: tuple[str, ...]) -> None:
+    """Log how many nodes keep out the dashboard's pages until they are restarted."""
     nodes = await fleet.database.reader.nodes.all_()
     # In a thread: a thousand files take a tenth of a second to read.
-    found = await asyncio.to_thread(behind, layout, nodes, origins)
+    found = await asyncio.to_thread(outdated, fleet.runtime, nodes)
     if found:
         log.warning(
             "dashboard_origins reaches nodes at their next start; until then the "
             "dashboard's wallet pages cannot talk to some",
-            nodes=found,
-            origins=", ".join(origins),
+            extra={"nodes": found, "origins": ", ".join(origins)},
         )
 
 
-def behind(layout: Layout, nodes: Iterable[Node], origins: tuple[str, ...]) -> int:
-    """Count the nodes whose lnd runs and was started with other origins."""
-    return sum(
-        sorted(home.origins(layout.home(node))) != sorted(origins)
-        for node in nodes
-        if node.has_process
-    )
+def outdated(runtime: Runtime, nodes: Iterable[Node]) -> int:
+    """Count running nodes whose lnd was started with other origins."""
+    return sum(runtime.is_outdated(node) for node in nodes if node.has_process)

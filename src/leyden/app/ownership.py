@@ -1,15 +1,17 @@
-"""Local nodes belong to one home: who may look after them, and who may not.
+"""Ownership of local nodes: one home looks after them.
 
-The database remembers the home: its identity, its place and its authority. A process of
-another home, or of a copy of this one, is refused at its start. Beside it, each process
-of the home says every few seconds that it lives; one in another container, or of a
-machine that was started anew, waits until those before it are silent, for it cannot see
-their nodes. No clock is compared with another machine's: silence is waited for.
+The database records the home: its identity, its place and its certificate
+authority. A process of another home, or of a copy of this one, is rejected
+at its start. In addition each process of the home sends a heartbeat every
+few seconds. A process in another container, or after a reboot, waits until
+earlier processes are silent, because it cannot see their nodes. No clock is
+compared with another machine's: the process waits for silence.
 
 On SQLite there is one process, which holds the home and the file locked.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import signal
@@ -17,25 +19,29 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
-from leyden import logs
 from leyden.app import identity
 from leyden.app.identity import Here
+from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Node
 from leyden.errors import Away, SetupError, Stale
-from leyden.gateway.certificates import Authority
+from leyden.runtimes import layout
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Hold, Home, Process
-from leyden.storage.nouns import Nouns
-from leyden.values import Struct, field
+from leyden.storage.stores import Stores
+from leyden.values import Struct, field, replace
 
 # Who says nothing for so long has died.
 SILENT: Final = timedelta(seconds=15)
 _BEAT_S: Final = SILENT.total_seconds() / 3
 _LOOK_EVERY_S: Final = 0.5
 _FORGOTTEN: Final = timedelta(hours=1)
+_IN_CLUSTER: Final = (
+    "Nodes belong to one namespace of one cluster: set kubeconfig and "
+    "kubernetes_namespace to that one"
+)
 _INSTEAD: Final = (
     "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
     "worker` there. To move the home here, stop it and its nodes there, copy the "
@@ -43,11 +49,21 @@ _INSTEAD: Final = (
     "Kubernetes runtime (docs/operating.md, On several machines)"
 )
 
-log = logs.get()
+log = logging.getLogger(__name__)
+
+
+class Elsewhere(Protocol):
+    """A place for nodes that is not on this machine."""
+
+    here: Here
+
+    async def mark(self, installation_id: str) -> None:
+        """Mark the place as this installation's; SetupError for another one's."""
+        ...
 
 
 class Ownership(Struct, eq=False):
-    """What a process of the home may do, for as long as it says that it lives."""
+    """A process's right to look after nodes, while its heartbeat lasts."""
 
     hold: Hold
     # Called with how many processes look after nodes, each time they are counted.
@@ -55,20 +71,29 @@ class Ownership(Struct, eq=False):
     watchers: int = 1
 
 
-def has_local_nodes(given: Settings) -> bool:
-    """Tell whether the settings ask for nodes on this machine."""
+def has_nodes(given: Settings) -> bool:
+    """Return whether the settings ask for nodes."""
     return bool(given.testnet_chain or given.mainnet_backend)
 
 
 @asynccontextmanager
-async def owned(platform: Platform, *, watches: bool) -> AsyncIterator[Ownership]:
-    """Be a process of the home that nodes belong to; refuse to be one of another."""
+async def owned(
+    platform: Platform, *, watches: bool, elsewhere: Elsewhere | None = None
+) -> AsyncIterator[Ownership]:
+    """Join the home that nodes belong to; raise SetupError in another one.
+
+    Where nodes are elsewhere, that place is marked as this installation's.
+    """
     holder = secrets.token_hex(8)
-    if not has_local_nodes(platform.settings):
+    if not has_nodes(platform.settings):
         yield Ownership(hold=Hold(holder=holder))
         return
-    here = identity.read(platform.settings.home_path)
-    await _belong(platform, here)
+    if elsewhere is None:
+        here = identity.read(platform.settings.home_path)
+        await _check_home(platform, here)
+    else:
+        here = await _check_home(platform, elsewhere.here)
+        await elsewhere.mark(here.place)
     hold = Hold(holder=holder, identity=here.identity, place=here.place)
     ownership = Ownership(hold=hold)
     if platform.database.is_alone:
@@ -85,11 +110,11 @@ async def owned(platform: Platform, *, watches: bool) -> AsyncIterator[Ownership
             async with platform.database.transaction() as tx:
                 await tx.homes.leave(holder)
         except (Away, Stale) as error:
-            log.info("that we end could not be said", why=error.message)
+            log.info("that we end could not be said", extra={"why": error.message})
 
 
 def as_home(here: Here, given: Settings) -> Home:
-    """Return what the database is to remember of a home."""
+    """Return the home's record for the database."""
     return Home(
         identity=here.identity,
         authority=Authority(given.home_path / "authority").digest,
@@ -99,39 +124,56 @@ def as_home(here: Here, given: Settings) -> Home:
 
 
 def missing(here: Here, nodes: Sequence[Node]) -> list[Node]:
-    """List the nodes that have run, and have no folder in this home."""
+    """List nodes that have run but have no folder in this home.
+
+    In a home whose nodes are in a cluster none of them has.
+    """
     return [
         node
         for node in nodes
         if (node.has_process or node.has_wallet)
-        and not (here.folder / "nodes" / node.id).is_dir()
+        and (here.cluster or not layout.is_here(layout.root(here.folder), node))
     ]
 
 
-async def _belong(platform: Platform, here: Here) -> None:
-    """Refuse a home that is not the database's; take the first one there is."""
+async def _check_home(platform: Platform, here: Here) -> Here:
+    """Return this home; record it if it is the first, reject any other one."""
     ours = as_home(here, platform.settings)
     known = await platform.database.reader.homes.find()
     if known is None:
         lost = missing(here, await platform.database.reader.nodes.all_())
         if lost:
+            without = "never ran in" if here.cluster else "have no folder in"
             raise SetupError(
-                f"{len(lost)} nodes of this database have no folder in {here.folder}, "
+                f"{len(lost)} nodes of this database {without} {shown(here)}, "
                 f"the first of them {lost[0].id}: this is not their home, or not all "
-                f"of it. {_INSTEAD}"
+                f"of it. {_instead(here)}"
             )
         async with platform.database.transaction() as tx:
             await tx.homes.add(ours)
         known = await platform.database.reader.homes.find()
+    if here.cluster and known is not None:
+        here = replace(here, place=known.place)
+        ours = as_home(here, platform.settings)
     refuse(known or ours, ours, here)
+    return here
+
+
+def shown(here: Here) -> str:
+    """Return where nodes are."""
+    return here.cluster or str(here.folder)
+
+
+def _instead(here: Here) -> str:
+    return _IN_CLUSTER if here.cluster else _INSTEAD
 
 
 def refuse(known: Home, ours: Home, here: Here) -> None:
-    """Refuse a home that is not the one the database remembers."""
+    """Raise SetupError unless this is the home that the database records."""
     if known.identity != ours.identity:
         raise SetupError(
             f"the nodes of this database belong to another home, last on {known.host}, "
-            f"not to {here.folder}. {_INSTEAD}"
+            f"not to {shown(here)}. {_instead(here)}"
         )
     if known.place != ours.place:
         raise SetupError(
@@ -144,7 +186,7 @@ def refuse(known: Home, ours: Home, here: Here) -> None:
 
 
 def refuse_another_authority(known: Home, ours: Home, here: Here) -> None:
-    """Refuse a home whose authority nobody trusts."""
+    """Raise SetupError if the home has another certificate authority."""
     if known.authority != ours.authority:
         raise SetupError(
             f"{here.folder / 'authority'} is not the authority that clients of these "
@@ -156,7 +198,7 @@ def refuse_another_authority(known: Home, ours: Home, here: Here) -> None:
 async def _enter(
     platform: Platform, here: Here, ownership: Ownership, *, watches: bool
 ) -> None:
-    """Say that we are there, once nobody else is who cannot see what we see."""
+    """Record this process, once nobody else is there who cannot see its nodes."""
     silence = Silence()
     while True:
         async with platform.database.transaction() as tx:
@@ -168,7 +210,7 @@ async def _enter(
                 for each in await tx.homes.processes()
                 if each.session != here.session
             ]
-            if not await silence.left(tx, others):
+            if not await silence.possibly_alive(tx, others):
                 now = platform.clock()
                 process = Process(
                     id=ownership.hold.holder,
@@ -187,22 +229,26 @@ async def _enter(
 
 
 class Silence:
-    """Waits until processes are known to have died; refuses where one lives."""
+    """Waits until other processes are known dead; raises if one is alive."""
 
     def __init__(self) -> None:
         self._heard: dict[str, tuple[int, float]] = {}
 
-    async def left(self, tx: Nouns, others: Sequence[Process]) -> list[Process]:
-        """Return those of which it is not known yet; forget those that have died."""
+    async def possibly_alive(
+        self, tx: Stores, others: Sequence[Process]
+    ) -> list[Process]:
+        """Return processes that may be alive; unregister those that are dead."""
         found = []
         for each in others:
             if each.id not in self._heard:
                 self._heard[each.id] = (each.beat, time.monotonic())
                 log.warning(
                     "a process of this home may live where we cannot see it; waiting",
-                    host=each.host,
-                    pid=each.pid,
-                    longest_s=SILENT.total_seconds(),
+                    extra={
+                        "host": each.host,
+                        "pid": each.pid,
+                        "longest_s": SILENT.total_seconds(),
+                    },
                 )
             beat, since = self._heard[each.id]
             if each.beat != beat:
@@ -219,7 +265,7 @@ class Silence:
 
 
 async def _beat(platform: Platform, ownership: Ownership) -> None:
-    """Say every few seconds that we live, and hear how many do; end where we may not.
+    """Record every few seconds that we live, and count who does; end where we may not.
 
     Whoever was silent for long enough to be taken for dead ends: started anew it looks
     who is there before it touches a node.
@@ -229,10 +275,10 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
         now, hold = platform.clock(), ownership.hold
         try:
             async with platform.database.transaction() as tx:
-                lives = await tx.homes.beat(hold.holder, hold, until=now + SILENT)
+                lives = await tx.homes.heartbeat(hold.holder, hold, until=now + SILENT)
                 ownership.watchers = await tx.homes.watching(now=now)
         except (Away, Stale) as error:
-            log.warning("that we live could not be said", why=error.message)
+            log.warning("that we live could not be said", extra={"why": error.message})
             continue
         if not lives:
             log.error("this home is not ours any more: another one has its nodes")

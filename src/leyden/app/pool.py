@@ -1,4 +1,4 @@
-"""Wiring the auction: from settings to a poold, its account and the market on it."""
+"""Wiring of the auction: from settings to poold, account and market."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ from leyden.errors import SetupError
 from leyden.market.account import PoolAccount
 from leyden.market.pool import PoolMarket
 from leyden.market.poold import Access, Poold
-from leyden.services.book import OrderBook
+from leyden.services.channels.book import OrderBook
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 
 
 def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
-    """Give the market that the settings ask for, and the account it buys from."""
+    """Return the market that the settings ask for, and the account it buys from."""
     given = platform.settings
     poold = _poold(given)
     account = PoolAccount(poold, trader_key=given.pool_account.lower())
@@ -26,12 +26,12 @@ def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
 
 
 def account_of(given: Settings) -> PoolAccount:
-    """Give the account alone, for a command."""
+    """Return the account alone, for a command."""
     return PoolAccount(_poold(given), trader_key=given.pool_account.lower())
 
 
 def _poold(given: Settings) -> Poold:
-    """Give the poold that the settings name; whether it is there, calls will tell."""
+    """Return the poold that the settings name; whether it is there, calls will tell."""
     host, _, port = given.pool_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("pool_host: must be HOST:PORT")

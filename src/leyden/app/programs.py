@@ -1,4 +1,4 @@
-"""The lnds that nodes run: those in the cache, or copies that any user may run."""
+"""The lnd binaries of nodes: cached, or copies any user can execute."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,10 @@ Binary = Callable[[Version], Awaitable[Path]]
 def lnds(
     cache: Path, *, own: Mapping[Program, Path], progress: Progress = quiet
 ) -> Binary:
-    """Return the operator's own lnd of a version, or the cache's, built if need be."""
+    """Return a lookup of lnd binaries: the operator's own, or the cache's.
+
+    A missing binary is built.
+    """
     known: dict[Version, Path] = {}
 
     async def binary(wanted: Version) -> Path:
@@ -33,10 +36,10 @@ def lnds(
     return binary
 
 
-def within_reach(binary: Binary, folder: Path) -> Binary:
-    """Return copies that any user may run; the cache may lie in a closed home folder.
+def shared_copies(binary: Binary, folder: Path) -> Binary:
+    """Return a lookup of copies outside a home folder closed to node users.
 
-    Each is copied once, however many nodes start at the same time.
+    Each binary is copied once, however many nodes start at the same time.
     """
     under_way: dict[Path, asyncio.Task[None]] = {}
 

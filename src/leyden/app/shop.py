@@ -1,4 +1,4 @@
-"""Wiring what sells channels: from settings to a shop."""
+"""Wiring of channel sales: from settings to a shop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -6,25 +6,25 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from leyden.domain.auction import BLOCKS_PER_DAY
 from leyden.domain.pricing import Terms
-from leyden.domain.units import Sats
+from leyden.domain.units import BLOCKS_PER_DAY, Sats
 from leyden.errors import SetupError
+from leyden.lnd.connection import Access
 from leyden.market.base import Account, Market
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
-from leyden.payments.treasury import Access
-from leyden.services.hearing import listen
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import Shop, ShopSettings, Upkeep
 from leyden.services.platform import Platform
-from leyden.services.quotas import limits
-from leyden.services.shop import Rules, Shop, Upkeep
+from leyden.services.shared.quotas import limits
+from leyden.settings import Settings
 
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
 
 def shop_of(platform: Platform) -> Shop | None:
-    """Give the shop that the settings ask for, if they do."""
+    """Return the shop that the settings ask for, if they do."""
     given = platform.settings
     if not given.treasury_host:
         return None
@@ -32,15 +32,7 @@ def shop_of(platform: Platform) -> Shop | None:
         raise SetupError("market: treasury_host is set, so say where channels are from")
     if given.mainnet_backend and given.market == "simulated":
         raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
-    host, _, port = given.treasury_host.rpartition(":")
-    if not host or not port.isdecimal():
-        raise SetupError("treasury_host: must be HOST:PORT")
-    access = Access(
-        host=host,
-        port=int(port),
-        certificate=Path(given.treasury_certificate),
-        macaroon=Path(given.treasury_macaroon),
-    )
+    access = treasury_access(given)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
@@ -55,13 +47,14 @@ def shop_of(platform: Platform) -> Shop | None:
         market=market,
         account=account,
         clock=platform.clock,
-        rules=Rules(
+        rules=ShopSettings(
             treasury=given.treasury_pubkey.lower(),
             terms=Terms(
                 rate_bps=given.rate_bps,
                 service_fee_base=Sats(given.service_fee_base),
                 service_fee_ppm=given.service_fee_ppm,
                 chain_fee_sat_per_kw=given.pool_batch_fee_sat_per_kw,
+                keeps_unused_fee=given.keep_unused_pool_fee,
             ),
             upkeep=Upkeep(
                 low=Sats(given.pool_low_sats),
@@ -74,6 +67,19 @@ def shop_of(platform: Platform) -> Shop | None:
             order_lives=timedelta(seconds=given.order_lives_s),
             quotas=limits(given),
         ),
+    )
+
+
+def treasury_access(given: Settings) -> Access:
+    """Return the way to the treasury that the settings name."""
+    host, _, port = given.treasury_host.rpartition(":")
+    if not host or not port.isdecimal():
+        raise SetupError("treasury_host: must be HOST:PORT")
+    return Access(
+        host=host,
+        port=int(port),
+        certificate=Path(given.treasury_certificate),
+        macaroon=Path(given.treasury_macaroon),
     )
 
 
@@ -99,7 +105,7 @@ _MARKETS: Mapping[str, Callable[[Platform], _Bought]] = {
 
 @asynccontextmanager
 async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[None]:
-    """Hear of payments while inside, if asked to."""
+    """Listen for payments while inside, if asked to; close the connections after."""
     ear = asyncio.create_task(listen(shop), name="payments") if listening else None
     try:
         yield
@@ -107,7 +113,6 @@ async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[Non
         if ear is not None:
             ear.cancel()
             await asyncio.gather(ear, return_exceptions=True)
-        if isinstance(shop.payments, LndPayments):
-            await shop.payments.close()
+        await shop.payments.close()
         if shop.account is not None:
             await shop.account.close()

@@ -1,4 +1,4 @@
-"""What people see while programs are built: a line each, with time and size."""
+"""Build progress: one line per program, with time and size."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _A_SECOND = 1.0
 
 @contextmanager
 def building(console: Console | None = None) -> Iterator[Progress]:
-    """Give what to tell each step to; draws on a terminal, writes lines elsewhere."""
+    """Yield a progress callback: live on a terminal, else plain lines."""
     console = console or Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield lambda step: console.print(_line(step))
@@ -27,7 +27,7 @@ def building(console: Console | None = None) -> Iterator[Progress]:
 
 
 class _Lines:
-    """The newest step of each program, with a clock for what still goes on."""
+    """The latest step of each program, with a clock for unfinished ones."""
 
     def __init__(self) -> None:
         self._steps: dict[str, tuple[Step, float]] = {}

@@ -1,4 +1,4 @@
-"""Working on Leyden itself: the checks, the tests, the benchmarks, from a clone."""
+"""Development commands: checks, tests and benchmarks, from a clone."""
 
 import asyncio
 import os
@@ -13,6 +13,7 @@ import click
 from leyden.cli.building import building
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
+from leyden.devcluster import binaries
 from leyden.errors import SetupError
 
 _ROOT = Path(__file__).parents[3]
@@ -21,23 +22,18 @@ _CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "."),
     "types": ("mypy",),
     "arrows": ("lint-imports", "--no-logo"),
-    "written": ("python", "-m", "leyden.storage.writing"),
     "guards": ("pytest", "-q", "-m", "not long", "tests/test_mutations.py"),
 }
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="First write down changed SQL statements.")
-def check(*, write: bool) -> None:
+def check() -> None:
     """Run the linters, the type checker, and the tests of arrows and guards.
 
     \b
     leyden check
-    leyden check --write
     """
     _from_a_clone()
-    if write:
-        subprocess.run(_ours((*_CHECKS["written"], "--write")), cwd=_ROOT, check=False)
     failed = []
     for name, command in _CHECKS.items():
         began = time.monotonic()
@@ -72,7 +68,8 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     if not arguments:
         _build_daemons()
         arguments = (
-            *("-n", str(os.cpu_count() or 1)),
+            # One more than processors: whoever has real daemons mostly waits for them.
+            *("-n", str((os.cpu_count() or 1) + 1)),
             # A file's tests stay together, as they may share a running platform; the
             # longest files come first, so that no processor is left with one alone.
             *("--dist=loadfile", "--no-loadscope-reorder", "--longest-first"),
@@ -86,8 +83,9 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
 
 
 def _build_daemons() -> None:
-    """Build every program that some test runs, so that none has a reason to skip."""
-    everything = [(tools, each) for tools in catalogue.SETS for each in tools.programs]
+    """Build every program that tests run, so that no test is skipped."""
+    sets = (*catalogue.SETS, binaries.KUBERNETES, binaries.PAUSE)
+    everything = [(tools, each) for tools in sets for each in tools.programs]
     cache = builds.default_cache(os.environ)
     with building() as progress:
         asyncio.run(builds.build(everything, cache=cache, progress=progress))
@@ -122,7 +120,10 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
 
 
 def _ours(command: Sequence[str]) -> Sequence[str]:
-    """Run the tool of our own environment, whatever the PATH says."""
+    """Return the command to run a tool from our own environment.
+
+    The PATH is not searched.
+    """
     program = Path(sys.executable).with_name(command[0])
     if not program.exists():
         raise SetupError(f"{command[0]} is not installed; run this as ./leyden")

@@ -1,4 +1,4 @@
-"""Where lnd, btcd and poold come from: what there is, building it, finding it."""
+"""`leyden daemons`: listing, building and locating lnd, btcd and poold."""
 
 import asyncio
 import os
@@ -17,13 +17,13 @@ from leyden.daemons.workshop import place
 
 @click.group(cls=Group)
 def daemons() -> None:
-    """Build the programs that nodes and private chains are made of."""
+    """Build the programs that nodes and private chains run."""
 
 
 @daemons.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List the programs, and where those that are built lie.
+    """List the programs, and the paths of those that are built.
 
     \b
     leyden daemons list
@@ -32,13 +32,13 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"daemons": rows})
     else:
-        print_rows(rows, empty="there are none", spare=("path",))
+        print_rows(rows, empty="no programs are known", spare=("path",))
 
 
 @daemons.command()
 @click.argument("names", nargs=-1, metavar="[NAME[@VERSION]]...")
 def build(names: tuple[str, ...]) -> None:
-    """Build programs into the cache; without a name all of them.
+    """Build programs into the cache; without a name, build all of them.
 
     \b
     leyden daemons build
@@ -53,7 +53,7 @@ def build(names: tuple[str, ...]) -> None:
 @daemons.command()
 @click.argument("name", metavar="NAME[@VERSION]")
 def path(name: str) -> None:
-    """Print where a program lies; build it first if need be.
+    """Print the path of a program, after building it if necessary.
 
     \b
     $(leyden daemons path lncli) --version

@@ -1,4 +1,4 @@
-"""What `leyden doctor` looks at: one line each, with what mends it."""
+"""The checks of `leyden doctor`: one line each, with the fix."""
 
 import os
 import platform
@@ -23,7 +23,7 @@ _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that is well, or not, and how to mend it."""
+    """The result of one check, and how to fix it."""
 
     what: str
     well: bool
@@ -32,7 +32,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Look at this machine; nothing is changed."""
+    """Check this machine without changing anything."""
     yield Finding(what=f"Python {platform.python_version()}", well=True)
     yield from _programs(environment)
     yield _room(builds.default_cache(environment))
@@ -51,19 +51,19 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         needed=False,
         mend="only root can start a program as another user; nodes share this one",
     )
-    yield _fence(given)
+    yield _egress_policy(given)
     yield _cgroups(given)
 
 
-def _fence(given: Settings) -> Finding:
-    """Tell whether nodes are held by the egress policy, and whether they have to be."""
-    because = egress.demand(given)
-    why = egress.hindrance(given)
+def _egress_policy(given: Settings) -> Finding:
+    """Check whether the egress policy works, and whether it is required."""
+    because = egress.required_because(given)
+    why = egress.unavailable_because(given)
     needed = (
-        f"it is required since {because}"
+        f"it is required because {because}"
         if because
         else (
-            "the present settings do not require it; nodes on mainnet, or a public "
+            "the current settings do not require it; nodes on mainnet, or a public "
             "api_host, do"
         )
     )
@@ -80,7 +80,7 @@ def _cgroups(given: Settings) -> Finding:
         "the kernel holds each node to its share of memory and processor",
         setting="nodes_cgroups",
         wanted=given.nodes_cgroups,
-        why=Cgroups(given.home_path).trouble(),
+        why=Cgroups(given.home_path).unavailable_reason(),
         mend="it takes root, and a machine that lets it make control groups",
     )
 
@@ -88,7 +88,7 @@ def _cgroups(given: Settings) -> Finding:
 def _where_it_can(
     what: str, *, setting: str, wanted: str, why: str, mend: str
 ) -> Finding:
-    """Tell of something that is done in any case, where it can be, or not at all."""
+    """Build the finding for a feature that is required, optional or off."""
     if wanted == "off":
         why = f"the setting {setting} is off"
     return Finding(

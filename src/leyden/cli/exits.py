@@ -1,8 +1,8 @@
-"""What a command's exit code says, for scripts; docs/cli.md has the same table."""
+"""Exit codes for scripts; docs/cli.md has the same table."""
 
 import errno
 
-from leyden.errors import CannotOpen, LeydenError, NodeAway, NodeRefused
+from leyden.errors import Away, LeydenError, Refused, every
 
 FAILED = 1
 # What no command can do anything about: said in a line, for it is no fault of ours.
@@ -17,37 +17,31 @@ TOOK_TOO_LONG = 7
 STOPPED = 130  # as shells count: 128, and the number of SIGINT
 CODES: dict[int, str] = {
     0: "done",
-    FAILED: "it failed, in a way that has no number of its own",
+    FAILED: "failed for another reason",
     2: "the command or a value in it is wrong",
-    3: "no API key, or one that was refused or lacks the scope",
-    4: "there is no such thing, or it is not yours",
-    5: "not in the present state: a name that is taken, a limit that is reached",
-    6: "nobody answers, or asks to wait: try again later",
-    TOOK_TOO_LONG: "what was waited for did not come in time",
-    8: "a wrong password, a backup that does not open, or the node itself refused",
-    STOPPED: "ctrl-C; what the platform was asked goes on",
+    3: "no API key, or the key was refused or lacks the scope",
+    4: "not found, or not yours",
+    5: "not possible in the current state: a name is taken, a limit is reached",
+    6: "no answer, or asked to wait: try again later",
+    TOOK_TOO_LONG: "timed out while waiting",
+    8: "a wrong password, a backup that can't be opened, or the node refused",
+    STOPPED: "stopped by Ctrl-C; requests already sent go on",
 }
-_BY_STATUS = {
-    0: 6,
-    400: 2,
-    401: 3,
-    402: 5,
-    403: 3,
-    404: 4,
-    409: 5,
-    413: 2,
-    415: 2,
-    429: 6,
-    503: 6,
+# Of the platform's answers, whose kind is not told; 0 is that of nobody who answers.
+_BY_STATUS = {each.status: each.exit_code for each in every(Refused)} | {
+    0: Away.exit_code,
+    Away.status: Away.exit_code,
 }
 
 
 class TookTooLong(LeydenError):
-    """What was waited for did not come in time."""
+    """The command did not finish in time."""
+
+    exit_code = TOOK_TOO_LONG
 
 
 class Refusal(LeydenError):
-    """Said no, in words that say what to do next."""
+    """The command was rejected; the message includes the next step."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -55,13 +49,7 @@ class Refusal(LeydenError):
 
 
 def code(error: LeydenError) -> int:
-    """Give the exit code for an error."""
-    match error:
-        case TookTooLong():
-            return TOOK_TOO_LONG
-        case NodeRefused() | CannotOpen():
-            return 8
-        case NodeAway():
-            return 6
-        case _:
-            return _BY_STATUS.get(error.status, FAILED)
+    """Return the exit code for an error."""
+    if "status" in vars(error):  # as the platform said
+        return _BY_STATUS.get(error.status, FAILED)
+    return error.exit_code

@@ -1,63 +1,44 @@
-"""How commands speak: tables for people, one object for machines."""
+"""Output of commands: tables for people, JSON for programs."""
 
-import asyncio
 import getpass
-import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 import click
 import msgspec
 
-from leyden import settings as knobs
 from leyden.cli import tables
+from leyden.domain.units import size
 
-if TYPE_CHECKING:
-    from leyden.services.platform import Platform
-
-Result = TypeVar("Result")
+# As the API writes times: in UTC.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def on_platform(step: "Callable[[Platform], Awaitable[Result]]") -> Result:
-    """Run one step on this installation's database, beside a running server or not.
-
-    What a platform is made of takes a second to import; a customer's commands do not.
-    """
-    from leyden import logs  # noqa: PLC0415
-    from leyden.app import opened  # noqa: PLC0415
-
-    logs.configure(form="text", level="warning")
-
-    async def run() -> Result:
-        async with opened(knobs.load(os.environ)) as platform:
-            return await step(platform)
-
-    return asyncio.run(run())
-
-
 def operator() -> str:
-    """Name who types, for the audit."""
+    """Return the operator's name for the audit log."""
     return f"operator:{getpass.getuser()}"
 
 
 def print_json(value: object) -> None:
-    """Print one object, indented."""
+    """Print one object as indented JSON."""
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def print_fields(fields: Mapping[str, Any]) -> None:
-    """Print one thing, a field a line."""
+    """Print one object, one field per line."""
     print(*tables.fields(_row(fields), room=tables.room()), sep="\n")
 
 
 def print_rows(
     rows: Iterable[Mapping[str, Any]], *, empty: str, spare: Sequence[str] = ()
 ) -> None:
-    """Print many things, a row each; say what to do when there is none.
+    """Print objects as a table, or the text `empty` if there are none.
 
-    `spare` names the columns that a narrow terminal does without, first to last.
+    `spare` names the columns that a narrow terminal omits, first to last.
     """
     shown = [_row(row) for row in rows]
     if not shown:
@@ -66,12 +47,14 @@ def print_rows(
     print(*tables.drawn(shown, room=tables.room(), spare=spare), sep="\n")
 
 
-def print_one(fields: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print one thing, for a machine or for a person."""
+def print_one(one: Mapping[str, Any] | msgspec.Struct, *, as_json: bool) -> None:
+    """Print one object as JSON or as text."""
     if as_json:
-        print_json(fields)
+        print_json(one)
+    elif isinstance(one, msgspec.Struct):
+        print_fields(msgspec.structs.asdict(one))
     else:
-        print_fields(fields)
+        print_fields(one)
 
 
 def print_list(
@@ -82,7 +65,7 @@ def print_list(
     empty: str,
     spare: Sequence[str] = (),
 ) -> None:
-    """Print many things: one object with all of them under `name`, or a table."""
+    """Print a list as one JSON object, with it under `name`, or as a table."""
     if as_json:
         print_json({name: list(rows)})
     else:
@@ -90,17 +73,26 @@ def print_list(
 
 
 def plain(text: str) -> str:
-    """Give a text without what a terminal would take for a command."""
+    """Replace characters that a terminal would interpret."""
     return "".join(each if each.isprintable() or each == "\t" else "?" for each in text)
 
 
+def local_time(text: str) -> str:
+    """Return a time of the API as people here read it, in this machine's zone."""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
 def _row(fields: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _shown(value) for name, value in fields.items()}
+    return {name: _shown(name, value) for name, value in fields.items()}
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     if value is None:
         return "-"
+    if type(value) is int and "bytes" in name.split("_"):
+        return size(value)
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return local_time(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Secrets that are typed in: from a file, the environment, or a prompt; never argv."""
+"""Secrets from a file, the environment or a prompt; never from argv."""
 
 import os
 import sys
@@ -8,15 +8,15 @@ import click
 
 from leyden.errors import SetupError
 
-_MISSING = "{}: set {}, or name a file that holds it"
+_MISSING = "{}: set {}, or give a file that contains it"
 
 
 def asked_for(
     what: str, *, file: Path | None, variable: str, twice: bool = False
 ) -> str:
-    """Give a secret: what the file holds, else the variable, else what is typed.
+    """Return a secret from the file, else the variable, else a prompt.
 
-    Where nobody types, it is the next line of standard input.
+    Without a terminal, the next line of standard input is read.
     """
     if file is not None:
         try:

@@ -1,8 +1,8 @@
-"""Rows as a table that fits: a cell is never cut or folded, since it is copied.
+"""Tables that fit the terminal; a cell is never truncated or wrapped.
 
-A table that is wider than the terminal loses the columns that can be spared. Where
-that is not enough each row becomes a block of lines. In a file or a pipe a line is as
-long as it has to be.
+Cells are meant to be copied. A table wider than the terminal omits the
+columns that can be spared. If that is not enough, each row becomes a block
+of lines. In a file or a pipe, lines are as long as needed.
 """
 
 import shutil
@@ -18,7 +18,7 @@ _GAP = "  "
 
 
 def room() -> int | None:
-    """Give how many columns the terminal has; None where nobody looks at one."""
+    """Return the terminal's width in columns; None without a terminal."""
     seen = sys.stdout is not None and sys.stdout.isatty()
     return shutil.get_terminal_size().columns if seen else None
 
@@ -26,7 +26,7 @@ def room() -> int | None:
 def drawn(
     rows: Sequence[Row], *, room: int | None, spare: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Give the lines of a table; `spare` names what may be left out, first to last."""
+    """Yield a table's lines; `spare` names omittable columns in order."""
     names = list(rows[0])
     if room is not None:
         for name in spare:
@@ -43,7 +43,7 @@ def drawn(
 
 
 def fields(row: Row, *, room: int | None) -> Iterator[str]:
-    """Give one thing, a field a line; sentences go on below where they began."""
+    """Yield one object's lines, one field each; long sentences wrap."""
     width = max(map(cell_len, row))
     for name, value in row.items():
         first, *others = _folded(value or "-", room and room - width - len(_GAP))
@@ -53,7 +53,7 @@ def fields(row: Row, *, room: int | None) -> Iterator[str]:
 
 
 def _folded(text: str, room: int | None) -> list[str]:
-    """Fold at words what is words; anything else is copied, and stays one line."""
+    """Wrap sentences at words; leave other text, which is copied, whole."""
     if room is None or room < max(map(cell_len, text.split() or [""])):
         return [text]
     return textwrap.wrap(text, room, break_on_hyphens=False) or [text]

@@ -1,4 +1,4 @@
-"""The Python library for customers: Leyden's API, typed.
+"""The typed Python client library for Leyden's API.
 
     from leyden.client import ApiError, Client
 
@@ -6,50 +6,32 @@
         for node in leyden.nodes.list_():
             print(node.node_name, node.status)
 
-Calls block until they are answered (docs/decisions tells why), and refusals are
-`ApiError`s with a status and a message. A client is for one thread at a time.
+Calls block until the response arrives (docs/decisions has the reasons), and
+errors are raised as `ApiError` with a status and a message. Use a client in
+one thread at a time.
 """
 
 import socket
 import ssl
 from typing import Self
 
-import msgspec
-
 from leyden.client.backups import Backups
 from leyden.client.calls import LONGEST_WAIT_S, ApiError, Calls
+from leyden.client.events import Events
 from leyden.client.flow import Flow
 from leyden.client.lnd import Lnd
 from leyden.client.nodes import Nodes
+from leyden.client.subscriptions import Subscriptions
 from leyden.client.webhooks import Webhooks
 from leyden.client.wire import Server, Wire
+from leyden.schemas.accounts import KeyAnswer as Key
+from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
 
 __all__ = ["ApiError", "Client", "Key", "Lnd", "QuotaUsage"]
 
 
-class Key(msgspec.Struct, kw_only=True):
-    """Whose key it is, and what it may touch."""
-
-    organization_id: str
-    organization_name: str
-    key_name: str
-    scopes: list[str]
-    expires: str
-
-
-class QuotaUsage(msgspec.Struct, kw_only=True):
-    """How much of something an organization has, and may have."""
-
-    used: int
-    limit: int
-
-
-class _Quotas(msgspec.Struct, kw_only=True):
-    quotas: dict[str, QuotaUsage]
-
-
 class Client:
-    """One platform, called in one organization's name."""
+    """A client of one platform's API for one organization."""
 
     def __init__(
         self,
@@ -63,12 +45,12 @@ class Client:
         timeout_s: float = 60,
         longest_wait_s: float = LONGEST_WAIT_S,
     ) -> None:
-        """`organization` is asked for where it is not given.
+        """Create a client; the API is asked for a missing `organization`.
 
-        `authority` is PEM of whom to trust for the URL, beside the usual ones;
-        `connect` is HOST:PORT of where the API is, `gateway` of where the nodes are,
-        if their names do not lead there. A Retry-After longer than `longest_wait_s` is
-        not waited for.
+        `authority` is PEM of a CA to trust for the URL, besides the
+        system's. `connect` is HOST:PORT of the API and `gateway` that of
+        the nodes, if their names do not resolve to them. The client does
+        not wait for a Retry-After longer than `longest_wait_s`.
         """
         tls = None
         if authority:
@@ -88,6 +70,8 @@ class Client:
         self.backups = Backups(self._calls, self.organization)
         self.webhooks = Webhooks(self._calls, self.organization)
         self.flow = Flow(self._calls)
+        self.events = Events(self._calls)
+        self.subscriptions = Subscriptions(self._calls)
 
     def __enter__(self) -> Self:
         return self
@@ -96,29 +80,30 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Hang up; the next call connects again."""
+        """Close the connection; the next call reconnects."""
         self._wire.close()
 
     def key(self) -> Key:
-        """Tell whose key this is."""
+        """Return the API key's details."""
         return self._calls.get("/key", Key)
 
     def organization(self) -> str:
-        """Give the id of the organization."""
+        """Return the organization's id."""
         if not self._organization_id:
             self._organization_id = self.key().organization_id
         return self._organization_id
 
     def quotas(self) -> dict[str, QuotaUsage]:
-        """Return what the organization may have, by name, and how much it has."""
+        """Return the organization's quotas with their usage, by name."""
         path = f"/organizations/{self.organization()}/quotas"
-        return self._calls.get(path, _Quotas).quotas
+        return self._calls.get(path, QuotasAnswer).quotas
 
     def lnd(self, node_id: str, *, macaroon: str = "", trusts: str = "") -> Lnd:
-        """Reach a node itself, at its own REST; `trusts` is PEM, else GET cert's.
+        """Return a client for a node's own REST API.
 
-        Where the node's name leads nowhere on this machine, it is looked for where the
-        platform says that the gateway is.
+        `trusts` is PEM of the CA to trust, by default the chain of GET
+        cert. If the node's name does not resolve on this machine, the
+        client connects to the gateway address that the platform returns.
         """
         way = self.nodes.connect(node_id)
         return Lnd(

@@ -1,4 +1,4 @@
-"""Calls to the platform's API, and what becomes of them when they are refused."""
+"""API calls with retries and error handling."""
 
 import time
 import uuid
@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from leyden.client.wire import NotThere, Received, Wire
+from leyden.client.wire import NoResponse, Received, Wire
 from leyden.errors import LeydenError
 from leyden.values import Struct, hiding
 
@@ -21,10 +21,11 @@ LONGEST_WAIT_S: Final = 30.0
 
 
 class ApiError(LeydenError):
-    """The platform refused, or could not be reached.
+    """The platform returned an error, or could not be reached.
 
-    `status` is that of HTTP, and 0 where nobody answered. `message` is the platform's
-    own sentence, and `retry_after_s` how long it asked to wait, if it did.
+    `status` is the HTTP status, or 0 if there was no response. `message` is
+    the platform's own message, and `retry_after_s` the requested wait, if
+    any.
     """
 
     def __init__(
@@ -35,12 +36,13 @@ class ApiError(LeydenError):
 
 
 class Calls(Struct, frozen=True, kw_only=True):
-    """Whoever may call the platform's API in an organization's name.
+    """Authenticated calls to the platform's API.
 
-    A call that may be repeated is: once more after the time that a 429 or 503 asks for,
-    if that is short, and once more when the connection is lost. Which ones may: those
-    that only look, and those with an Idempotency-Key, which is made up where none is
-    given. A 429 is always taken up again, for nothing was done.
+    A repeatable call is retried once after the wait that a 429 or 503 asks
+    for, if the wait is short, and once more after a lost connection.
+    Repeatable calls are GETs, and calls with an Idempotency-Key, which is
+    generated if not given. A call that got a 429 is always retried, since
+    the platform did nothing.
     """
 
     url: str
@@ -56,25 +58,25 @@ class Calls(Struct, frozen=True, kw_only=True):
         kind: type[Answer],
         **query: str | int | None,
     ) -> Answer:
-        """Look."""
+        """Send a GET request."""
         asked = {name: value for name, value in query.items() if value is not None}
         if asked:
             path = f"{path}?{urlencode(asked)}"
         return self._call("GET", path, kind, None, {}, repeatable=True)
 
     def post(self, path: str, kind: type[Answer], body: object = None) -> Answer:
-        """Do; once."""
+        """Send a POST request; never repeat one that may have run."""
         return self._call("POST", path, kind, body, {}, repeatable=False)
 
     def post_once(
         self, path: str, kind: type[Answer], body: object, key: str | None
     ) -> Answer:
-        """Do, under an Idempotency-Key: however often it is sent, it is done once."""
+        """Send a POST with an Idempotency-Key: repeats take effect only once."""
         named = {"Idempotency-Key": key if key is not None else uuid.uuid4().hex}
         return self._call("POST", path, kind, body, named, repeatable=True)
 
     def delete(self, path: str, kind: type[Answer]) -> Answer:
-        """Remove."""
+        """Send a DELETE request."""
         return self._call("DELETE", path, kind, None, {}, repeatable=False)
 
     def _call(
@@ -121,7 +123,7 @@ class Calls(Struct, frozen=True, kw_only=True):
             tries -= 1
             try:
                 return self.wire.request(method, path, content, headers)
-            except NotThere as error:
+            except NoResponse as error:
                 late = isinstance(error.__cause__, TimeoutError)
                 if tries and error.sent and not late:
                     continue
@@ -147,7 +149,7 @@ class Calls(Struct, frozen=True, kw_only=True):
 
 
 def word(given: str) -> str:
-    """Write a word as a part of a path."""
+    """Escape a word for use as a path segment."""
     return quote(given, safe="")
 
 

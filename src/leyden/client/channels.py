@@ -1,4 +1,4 @@
-"""A node's channels, as lnd tells of them to whoever holds a macaroon for it."""
+"""A node's channels, read from lnd with the owner's macaroon."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from leyden.client.lnd import Lnd
 
 
 class Channel(msgspec.Struct, kw_only=True):
-    """One channel: what can be paid through it, and what can be taken."""
+    """One channel with its capacity and its local and remote balance."""
 
     point: str
     peer: str
@@ -20,7 +20,7 @@ class Channel(msgspec.Struct, kw_only=True):
 
 
 class Channels(msgspec.Struct, kw_only=True):
-    """All of a node's channels, and their sums in satoshis."""
+    """A node's channels with total balances in satoshis."""
 
     can_pay: int
     can_be_paid: int
@@ -36,7 +36,7 @@ _PENDING = {
 
 
 def look(lnd: Lnd) -> Channels:
-    """Ask for the channels, those that are opened or closed among them."""
+    """List the node's channels, including pending ones."""
     opened = [
         Channel(
             point=str(each["channel_point"]),
@@ -69,6 +69,11 @@ def look(lnd: Lnd) -> Channels:
         on_chain=_sats(lnd.get("/v1/balance/blockchain"), "confirmed_balance"),
         channels=[*opened, *moving],
     )
+
+
+def peer_address(lnd: Lnd, reached: str) -> str:
+    """Return PUBLIC-KEY@HOST:PORT, which other nodes connect to."""
+    return f"{lnd.get('/v1/getinfo')['identity_pubkey']}@{reached}"
 
 
 def _sats(told: dict[str, Any], name: str) -> int:

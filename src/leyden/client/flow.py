@@ -1,139 +1,52 @@
-"""Channels and the money for them: quotes, orders, coupons, credit."""
+"""Channel purchases: quotes, orders, coupons and credit."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-import msgspec
-
 from leyden.client.calls import Calls
-from leyden.client.waiting import until
+from leyden.client.waiting import poll
+from leyden.schemas.flow import (
+    BalanceAnswer,
+    CancelledOrder,
+    CouponAnswer,
+    CouponReference,
+    CouponsAnswer,
+    LedgerAnswer,
+    LedgerEntry,
+    OrderAnswer,
+    OrderReference,
+    OrdersAnswer,
+    QuoteAnswer,
+    Redeemed,
+)
 
 _LOOK_EVERY_S: Final = 1.0
 
 
-class Quote(msgspec.Struct, kw_only=True):
-    """What a channel costs, in satoshis."""
-
-    service_fee: int
-    pool_fee: int
-    self_chan_balance_fee: int
-    total_fee: int
-    amount_due: int
-    capacity: int
-    self_chan_balance: int
-    lease_duration_blocks: int
-    rate_fixed: int
-    rate_bps: int
-    credit_used: int
-
-
-class _OrderFields(msgspec.Struct, kw_only=True):
-    order_id: str
-    creation_date: str
-    status: str
-    paid: bool
-    order_nonce: str
-    capacity: int
-    self_chan_balance: int
-    lease_duration_blocks: int
-    node_tier: str
-    rate_fixed: int
-    sidecar_ticket: str
-    onchain_address: str
-    lightning_invoice: str
-    service_fee: int
-    pool_fee: int
-    self_chan_balance_fee: int
-    total_fee: int
-    amount_due: int
-
-
-class Order(_OrderFields, kw_only=True):
-    """An order. Its ticket is a bearer instrument: keep it to yourself."""
-
-    credit_used: int
-
-
-class CancelledOrder(_OrderFields, kw_only=True):
-    """An order that was given up."""
-
-    credit_refund: int
-
-
-class Coupon(msgspec.Struct, kw_only=True):
-    """A coupon; `order_id` is its id."""
-
-    amount: int
-    order_id: str
-    claimed: bool
-
-
-class Redeemed(msgspec.Struct, kw_only=True):
-    """A coupon that became credit."""
-
-    coupon: str
-    credit: int
-    coupon_amount: int
-
-
-class Balance(msgspec.Struct, kw_only=True):
-    """What the account comes to, and what of it may be spent."""
-
-    balance: int
-    credit: int
-
-
-class LedgerEntry(msgspec.Struct, kw_only=True):
-    """One movement of money."""
-
-    id: int
-    time: str
-    what: str
-    source: str
-    target: str
-    amount: int
-    order_id: str
-    note: str
-
-
-class _Orders(msgspec.Struct):
-    orders: list[Order]
-    next_cursor: str
-
-
-class _Ledger(msgspec.Struct):
-    entries: list[LedgerEntry]
-    next_cursor: int
-
-
-class _Coupons(msgspec.Struct):
-    coupons: list[Coupon]
-
-
 class Flow:
-    """Buying channels for one organization."""
+    """Channel purchases of one organization."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def quote(self, capacity: int, **wish: int | str) -> Quote:
-        """Price a channel.
+    def quote(self, capacity: int, **wish: int | str) -> QuoteAnswer:
+        """Return the price of a channel.
 
         `wish`: self_chan_balance, lease_duration_blocks, node_tier, bps.
         """
         body = {"capacity": capacity, **wish}
-        return self._calls.post("/flow/quote", Quote, body)
+        return self._calls.post("/flow/quote", QuoteAnswer, body)
 
     def create(
         self, capacity: int, *, key: str | None = None, **wish: int | str
-    ) -> Order:
-        """Order a channel; `wish` as for a quote, `key` is an Idempotency-Key."""
+    ) -> OrderAnswer:
+        """OrderAnswer a channel; `wish` as for a quote, `key` is an Idempotency-Key."""
         body = {"capacity": capacity, **wish}
-        return self._calls.post_once("/flow/create", Order, body, key)
+        return self._calls.post_once("/flow/create", OrderAnswer, body, key)
 
-    def status(self, order_id: str) -> Order:
-        """Give an order as it stands."""
-        return self._calls.post("/flow/status", Order, {"order_id": order_id})
+    def status(self, order_id: str) -> OrderAnswer:
+        """Return an order with its current status."""
+        return self._calls.post("/flow/status", OrderAnswer, OrderReference(order_id))
 
     def wait(
         self,
@@ -141,13 +54,14 @@ class Flow:
         statuses: Collection[str],
         *,
         within_s: float = 3600,
-        told: Callable[[Order], object] = lambda _: None,
-    ) -> Order:
-        """Look until the order has one of these statuses; TimeoutError after a while.
+        told: Callable[[OrderAnswer], object] = lambda _: None,
+    ) -> OrderAnswer:
+        """Poll until the order has one of these statuses, and return it.
 
-        `told` is called with what is seen, each time.
+        Raise TimeoutError after `within_s`. `told` is called with the order
+        after each poll.
         """
-        return until(
+        return poll(
             "the order",
             lambda: self.status(order_id),
             statuses,
@@ -157,40 +71,40 @@ class Flow:
         )
 
     def cancel(self, order_id: str, *, key: str | None = None) -> CancelledOrder:
-        """Give an order up; what was paid becomes credit."""
-        body = {"order_id": order_id}
+        """Cancel an order; what was paid becomes credit."""
+        body = OrderReference(order_id)
         return self._calls.post_once("/flow/cancel", CancelledOrder, body, key)
 
-    def orders(self, *, at_a_time: int = 50) -> Iterator[Order]:
-        """Go through all orders, newest first."""
+    def orders(self, *, at_a_time: int = 50) -> Iterator[OrderAnswer]:
+        """Yield all orders, newest first."""
         cursor: str | None = None
         while True:
             page = self._calls.get(
-                "/flow/orders", _Orders, limit=at_a_time, cursor=cursor
+                "/flow/orders", OrdersAnswer, limit=at_a_time, cursor=cursor
             )
             yield from page.orders
             if not (cursor := page.next_cursor):
                 return
 
-    def coupons(self) -> list[Coupon]:
-        """List the coupons, used and unused."""
-        return self._calls.get("/flow/coupons", _Coupons).coupons
+    def coupons(self) -> list[CouponAnswer]:
+        """List coupons, used and unused."""
+        return self._calls.get("/flow/coupons", CouponsAnswer).coupons
 
     def redeem(self, coupon: str, *, key: str | None = None) -> Redeemed:
-        """Turn a coupon into credit."""
-        body = {"coupon": coupon}
+        """Redeem a coupon for credit."""
+        body = CouponReference(coupon)
         return self._calls.post_once("/flow/redeem", Redeemed, body, key)
 
-    def balance(self) -> Balance:
-        """Give what the account comes to."""
-        return self._calls.get("/flow/balance", Balance)
+    def balance(self) -> BalanceAnswer:
+        """Return the account's balance and credit."""
+        return self._calls.get("/flow/balance", BalanceAnswer)
 
     def ledger(self, *, at_a_time: int = 500) -> Iterator[LedgerEntry]:
-        """Go through every movement of the account's money, newest first."""
+        """Yield all ledger entries, newest first."""
         cursor: int | None = None
         while True:
             page = self._calls.get(
-                "/flow/ledger", _Ledger, limit=at_a_time, cursor=cursor
+                "/flow/ledger", LedgerAnswer, limit=at_a_time, cursor=cursor
             )
             yield from page.entries
             if not (cursor := page.next_cursor):

@@ -1,8 +1,9 @@
-"""Sealing under a password: compact JWE (RFC 7516), which every language opens.
+"""Encryption under a password, as compact JWE (RFC 7516).
 
-PBES2-HS512+A256KW makes a key of the password and wraps a fresh one with it, A256GCM
-encrypts. What the text is, and of which node, stands in the protected header: anyone
-can read it and nobody change it, so one backup cannot pass for another.
+PBES2-HS512+A256KW derives a key from the password and wraps a new random
+one with it; A256GCM encrypts. The protected header holds what the text is
+and of which node: anyone can read it and nobody can change it, so one
+backup cannot pass for another.
 """
 
 import base64
@@ -39,7 +40,7 @@ _SAYS_WHAT_IT_IS = {
 
 
 def seal(text: str, password: str, about: Mapping[str, str]) -> str:
-    """Encrypt a text under a password; `about` is its node, kind and name."""
+    """Encrypt a text under a password; `about` is node, kind and name."""
     salt, iv, key = os.urandom(_SALT), os.urandom(_IV), os.urandom(_KEY)
     header = {
         "alg": ALGORITHM,
@@ -56,7 +57,7 @@ def seal(text: str, password: str, about: Mapping[str, str]) -> str:
 
 
 def open_(sealed: str, password: str, about: Mapping[str, str]) -> str:
-    """Decrypt what was sealed as this backup of this node; CannotOpen says why not."""
+    """Decrypt this backup of this node; raise CannotOpen with the reason."""
     shown, *rest = sealed.strip().split(".")
     header = _read(shown)
     _check(header, about)
@@ -79,7 +80,7 @@ def open_(sealed: str, password: str, about: Mapping[str, str]) -> str:
 
 
 def _wrapping_key(password: str, salt: bytes, rounds: int) -> bytes:
-    """Stretch the password, as RFC 7518, section 4.8.1.1 has it."""
+    """Derive the wrapping key as in RFC 7518, section 4.8.1.1."""
     stretched = PBKDF2HMAC(
         algorithm=SHA512(),
         length=_KEY,

@@ -1,43 +1,39 @@
-"""A node's own REST, for its owner: over the node's own TLS, past the platform.
+"""A client for a node's own REST API, used by the node's owner.
 
-lnd = client.lnd(node_id, macaroon="0201...")
-lnd.get("/v1/getinfo")
+Calls go over the node's own TLS, which the platform cannot read.
+
+    lnd = client.lnd(node_id, macaroon="0201...")
+    lnd.get("/v1/getinfo")
 """
 
 import json
-import ssl
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from leyden.client.wire import NotThere, Server, Wire
-from leyden.errors import NodeAway, NodeRefused
-
-_PATIENCE_S: Final = 30.0
-_SHORTEST_ERROR: Final = 400
-
-
-def trusting(authority_pem: str) -> ssl.SSLContext:
-    """Trust this authority, and no other."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_verify_locations(cadata=authority_pem)
-    return context
+from leyden.client.wire import NoResponse, Server, Wire
+from leyden.lnd import rest
+from leyden.lnd.rest import CALL_S, NODE
+from leyden.lnd.trust import trusting
 
 
 class Lnd:
-    """One lnd; NodeAway when it does not answer, NodeRefused with its own reason.
+    """One lnd; calls raise NodeAway, or NodeRefused with lnd's reason.
 
-    What passes here, passwords and seeds, is between you and the node.
+    Passwords and seeds sent here are visible only to you and the node.
     """
 
     def __init__(
         self, url: str, *, trusts: str, connect: str = "", macaroon: str = ""
     ) -> None:
-        """`trusts` is PEM, `connect` where the gateway is, `macaroon` in hex."""
+        """Create a client for the lnd at `url`.
+
+        `trusts` is PEM, `connect` the gateway's address, and `macaroon` is
+        in hex.
+        """
         self.url = url
         self.macaroon = macaroon
         server = Server.at(url, tls=trusting(trusts), connect=connect)
-        self._wire = Wire(server, timeout_s=_PATIENCE_S)
+        self._wire = Wire(server, timeout_s=CALL_S)
 
     def __enter__(self) -> Self:
         return self
@@ -46,11 +42,11 @@ class Lnd:
         self.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._wire.close()
 
     def get(self, path: str) -> dict[str, Any]:
-        """Look."""
+        """Send a GET request."""
         return self.call("GET", path)
 
     def post(
@@ -60,11 +56,11 @@ class Lnd:
         *,
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
-        """Do."""
+        """Send a POST request."""
         return self.call("POST", path, body, timeout_s=timeout_s)
 
     def delete(self, path: str) -> dict[str, Any]:
-        """Remove."""
+        """Send a DELETE request."""
         return self.call("DELETE", path)
 
     def call(
@@ -75,25 +71,16 @@ class Lnd:
         *,
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
-        """Call once."""
-        headers = {"Grpc-Metadata-macaroon": self.macaroon} if self.macaroon else {}
+        """Send one request, without retries."""
         content = None if body is None else json.dumps(body).encode()
         try:
             received = self._wire.request(
-                method, path, content, headers, timeout_s=timeout_s
+                method, path, content, rest.headers(self.macaroon), timeout_s=timeout_s
             )
-        except NotThere as error:
-            raise NodeAway(f"the node does not answer: {error}") from None
-        try:
-            told: dict[str, Any] = json.loads(received.body)
-        except ValueError:
-            raise NodeAway("the node answers something else than JSON") from None
-        if received.status >= _SHORTEST_ERROR:
-            raise NodeRefused(
-                str(told.get("message", "")), code=int(told.get("code", 2))
-            )
-        return told
+        except NoResponse as error:
+            raise NODE.away(f"does not answer: {error}") from None
+        return rest.read(received.status, received.body, NODE)
 
     def state(self) -> str:
-        """Tell how far it is: NON_EXISTING, LOCKED, ..., SERVER_ACTIVE."""
+        """Return the wallet state: NON_EXISTING, LOCKED, ..., SERVER_ACTIVE."""
         return str(self.get("/v1/state").get("state", ""))

@@ -1,11 +1,11 @@
-"""Macaroons as lnd bakes them: version 2, binary; what they say, and narrowing them.
+"""lnd's macaroons (version 2, binary): parsing and adding caveats.
 
     2  field* 0   (field* 0)*   0   6 32 signature
        header     caveats
 
-A field is its kind, its length (a varint) and its content. Whoever holds a macaroon can
-narrow it: the signature of the longer one is an HMAC under that of the shorter, so no
-server is asked, and nobody can take the caveat off again.
+A field is its kind, its length (a varint) and its content. A holder can add
+caveats without a server: the new signature is an HMAC under the previous
+one, so nobody can remove the caveat again.
 """
 
 import base64
@@ -58,15 +58,24 @@ PRESETS: Final = {
         *_may("read", "address", "invoices", "onchain"),
         *_may("write", "address", "invoices"),
     ),
+    "shop": (
+        *_may("read", "address", "info", "invoices", "offchain", "onchain"),
+        *_may("write", "address", "invoices"),
+    ),
     "payments": (
         *_may("read", "info", "offchain", "invoices"),
         *_may("write", "offchain"),
     ),
+    "accounts": (
+        *_may("read", "info", "invoices", "offchain"),
+        *_may("write", "invoices", "offchain"),
+    ),
+    "wallet": tuple(each for each in CHOICES if not each.startswith("macaroon:")),
 }
 
 
 class Macaroon(Struct, frozen=True, kw_only=True):
-    """What a macaroon says; whoever has it may do that."""
+    """A parsed macaroon; it is a bearer token for its permissions."""
 
     root_key_id: str
     permissions: tuple[str, ...]
@@ -77,7 +86,7 @@ class Macaroon(Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> Macaroon:
-    """Read one, in hex or base64; Malformed when it is none of lnd's."""
+    """Parse a macaroon in hex or base64; raise Malformed if not lnd's."""
     data = _decoded(text.strip())
     try:
         identifier, caveats = _sections(data)
@@ -96,11 +105,11 @@ def parse(text: str) -> Macaroon:
             hex=data.hex(),
         )
     except (ValueError, IndexError):
-        raise Malformed("this is no macaroon of an lnd") from None
+        raise Malformed("not a valid macaroon of an lnd") from None
 
 
 def narrowed(macaroon: str, caveat: str) -> str:
-    """Give the macaroon with a caveat more, in hex."""
+    """Return the macaroon with one more caveat, in hex."""
     data = bytes.fromhex(parse(macaroon).hex)
     signature, before = data[-_SIGNATURE_BYTES:], data[: -_SIGNATURE_BYTES - 3]
     said = caveat.encode()
@@ -115,11 +124,11 @@ def narrowed(macaroon: str, caveat: str) -> str:
 
 
 def caveats(*, address: str, until: datetime | None, now: datetime) -> list[str]:
-    """Give lnd's words for what narrows: who may use it, and until when."""
+    """Build lnd's caveats for an IP address and an expiry."""
     made = []
     if until is not None:
         if until <= now:
-            raise Malformed("the time at which it ends must lie ahead")
+            raise Malformed("the macaroon's expiry must be in the future")
         made.append(f"time-before {until.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
     if address:
         try:
@@ -139,12 +148,12 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise Malformed(
-            "this is no macaroon: it is hex, and begins with 0201"
+            "not a valid macaroon: it must be hex, and begin with 0201"
         ) from None
 
 
 def _sections(data: bytes) -> tuple[bytes, list[bytes]]:
-    """Give the identifier and the caveats."""
+    """Return the identifier and the caveats."""
     if data[:1] != bytes((_VERSION,)):
         raise ValueError
     at, identifiers, closed = 1, [], 0
@@ -174,7 +183,7 @@ def _permissions(operation: bytes) -> Iterator[str]:
 
 
 def _protobuf(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Read the fields of a message whose fields all hold bytes."""
+    """Yield the fields of a protobuf message whose fields all hold bytes."""
     at = 0
     while at < len(data):
         tag, at = _length(data, at)

@@ -1,40 +1,31 @@
-"""Nodes: making them, looking at them, telling them what to do."""
+"""Node calls: creating, viewing and controlling nodes."""
 
 import base64
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from leyden.client.calls import ApiError, Calls, word
-from leyden.client.node_items import (
-    Connection,
+from leyden.client.waiting import poll
+from leyden.schemas.nodes import (
+    CertificateAnswer,
+    ConnectAnswer,
     CreatedNode,
-    Metrics,
-    Node,
+    DeletedNode,
+    DeletedNodesAnswer,
+    LogAnswer,
+    MetricsAnswer,
+    NewWhitelist,
+    NodeAnswer,
     NodeItem,
+    NodesAnswer,
+    Restore,
+    Update,
     UpdatedNode,
-    Versions,
+    VersionsAnswer,
+    WhitelistAnswer,
 )
-from leyden.client.waiting import until
 
 _LOOK_EVERY_S: Final = 0.5
-
-
-class _Listed(msgspec.Struct):
-    nodes: list[NodeItem]
-
-
-class _Whitelist(msgspec.Struct):
-    whitelist: list[str]
-
-
-class _Certificate(msgspec.Struct):
-    tls_cert: str
-
-
-class _Log(msgspec.Struct):
-    lines: list[str]
 
 
 class Nodes:
@@ -46,18 +37,18 @@ class Nodes:
 
     def list_(self) -> list[NodeItem]:
         """List all nodes, oldest first."""
-        return self._calls.get(self._path(), _Listed).nodes
+        return self._calls.get(self._path(), NodesAnswer).nodes
 
     def find(self, name_or_id: str) -> NodeItem:
-        """Give the node of this name, or with this id; ApiError 404 for neither."""
+        """Return the node with this name or id; raise ApiError 404 for neither."""
         for node in self.list_():
             if name_or_id in {node.node_id, node.node_name}:
                 return node
         raise ApiError("there is no node of this name or id", status=404)
 
-    def get(self, node_id: str) -> Node:
-        """Give a node with its settings."""
-        return self._calls.get(self._path(node_id), Node)
+    def get(self, node_id: str) -> NodeAnswer:
+        """Return a node with its settings."""
+        return self._calls.get(self._path(node_id), NodeAnswer)
 
     def create(
         self,
@@ -69,9 +60,10 @@ class Nodes:
         version: str | None = None,
         key: str | None = None,
     ) -> CreatedNode:
-        """Make a node; `key` is an Idempotency-Key of your own.
+        """Create a node; `key` is an Idempotency-Key of your own.
 
-        It can be reached, and waits for its wallet, once its status is `waiting_init`.
+        The node is reachable and ready for its wallet once its status is
+        `waiting_init`.
         """
         body: dict[str, object] = {
             "name": name,
@@ -89,13 +81,14 @@ class Nodes:
         statuses: Collection[str],
         *,
         within_s: float = 300,
-        told: Callable[[Node], object] = lambda _: None,
-    ) -> Node:
-        """Look until the node has one of these statuses; TimeoutError after a while.
+        told: Callable[[NodeAnswer], object] = lambda _: None,
+    ) -> NodeAnswer:
+        """Poll until the node has one of these statuses, and return it.
 
-        `told` is called with what is seen, each time.
+        Raise TimeoutError after `within_s`. `told` is called with the node
+        after each poll.
         """
-        return until(
+        return poll(
             "the node",
             lambda: self.get(node_id),
             statuses,
@@ -120,49 +113,60 @@ class Nodes:
         """Delete a node."""
         return self._calls.delete(self._path(node_id), NodeItem)
 
+    def deleted(self) -> list[DeletedNode]:
+        """List deleted nodes that can be restored, the last deleted first."""
+        return self._calls.get(self._path("deleted"), DeletedNodesAnswer).nodes
+
+    def restore(self, node_id: str, name: str | None = None) -> NodeItem:
+        """Restore a deleted node, stopped; `name` is another name for it."""
+        body = Restore() if name is None else Restore(name=name)
+        return self._calls.post(self._path(node_id, "restore"), NodeItem, body)
+
     def update(self, node_id: str, version: str | None = None) -> UpdatedNode:
-        """Bring a node to a newer lnd; there is no way back."""
-        body = {} if version is None else {"version": version}
+        """Update a node to a newer lnd; you can't undo this."""
+        body = Update() if version is None else Update(version)
         return self._calls.post(self._path(node_id, "update"), UpdatedNode, body)
 
-    def change_settings(self, node_id: str, **settings: object) -> Node:
-        """Change some settings, and leave the others."""
-        return self._calls.post(self._path(node_id, "settings"), Node, settings)
+    def change_settings(self, node_id: str, **settings: object) -> NodeAnswer:
+        """Change some settings; the others stay unchanged."""
+        return self._calls.post(self._path(node_id, "settings"), NodeAnswer, settings)
 
     def replace_whitelist(self, node_id: str, whitelist: Sequence[str]) -> list[str]:
-        """Say who may reach the node; give the list in canonical form."""
-        body = {"whitelist": list(whitelist)}
+        """Replace the allowed IP addresses; return them in canonical form."""
+        body = NewWhitelist(list(whitelist))
         path = self._path(node_id, "whitelist")
-        return self._calls.post(path, _Whitelist, body).whitelist
+        return self._calls.post(path, WhitelistAnswer, body).whitelist
 
     def certificate(self, node_id: str) -> str:
-        """Give what a client needs to trust the node: a PEM chain up to the root."""
-        return _pem(self._calls.get(self._path(node_id, "cert"), _Certificate))
+        """Return the certificate to trust: a PEM chain up to the root."""
+        return _pem(self._calls.get(self._path(node_id, "cert"), CertificateAnswer))
 
     def renew_certificate(self, node_id: str) -> str:
-        """Give the node a new certificate and restart it; give the new chain."""
-        return _pem(self._calls.post(self._path(node_id, "tls"), _Certificate))
+        """Renew the node's certificate and restart the node; return the chain."""
+        return _pem(self._calls.post(self._path(node_id, "tls"), CertificateAnswer))
 
-    def connect(self, node_id: str) -> Connection:
-        """Give the way to a node."""
-        return self._calls.get(self._path(node_id, "connect"), Connection)
+    def connect(self, node_id: str) -> ConnectAnswer:
+        """Return the node's connection details."""
+        return self._calls.get(self._path(node_id, "connect"), ConnectAnswer)
 
     def log(self, node_id: str, lines: int = 100) -> list[str]:
-        """Give the last lines of lnd's log, oldest first."""
-        return self._calls.get(self._path(node_id, "logs"), _Log, lines=lines).lines
+        """Return the last lines of lnd's log, oldest first."""
+        return self._calls.get(
+            self._path(node_id, "logs"), LogAnswer, lines=lines
+        ).lines
 
-    def metrics(self, node_id: str) -> Metrics:
-        """Give what a node takes."""
-        return self._calls.get(self._path(node_id, "metrics"), Metrics)
+    def metrics(self, node_id: str) -> MetricsAnswer:
+        """Return the node's resource usage and traffic."""
+        return self._calls.get(self._path(node_id, "metrics"), MetricsAnswer)
 
-    def versions(self) -> Versions:
-        """Give the versions of lnd on offer."""
-        return self._calls.get("/versions", Versions)
+    def versions(self) -> VersionsAnswer:
+        """Return the available lnd versions."""
+        return self._calls.get("/versions", VersionsAnswer)
 
     def _path(self, *words: str) -> str:
         parts = ("organizations", self._organization(), "nodes", *words)
         return "".join(f"/{word(each)}" for each in parts)
 
 
-def _pem(answer: _Certificate) -> str:
+def _pem(answer: CertificateAnswer) -> str:
     return base64.b64decode(answer.tls_cert).decode()

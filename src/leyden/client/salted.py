@@ -1,8 +1,9 @@
-"""Opening what older clients sealed: base64 of `Salted__`, a salt, and AES-256-CBC.
+"""Decryption of older backups: OpenSSL's salted AES-256-CBC in base64.
 
-It begins with U2FsdGVkX1. CryptoJS and two ways of `openssl enc` write it, and differ
-in how they make a key of a password. Nothing is sealed like this any more: it does not
-notice changes.
+They start with U2FsdGVkX1 (`Salted__`, then a salt). CryptoJS and two modes
+of `openssl enc` write this format, and differ in how they derive a key from
+the password. Nothing is encrypted this way any more: the format does not
+detect changes.
 """
 
 import base64
@@ -25,9 +26,10 @@ _KEY, _KEY_AND_IV = 32, 48
 
 
 def open_(sealed: str, password: str, is_whole: Callable[[str], bool]) -> str:
-    """Decrypt; `is_whole` tells whether a text is what it should be.
+    """Decrypt; `is_whole` returns whether a text is as expected.
 
-    A wrong key is noticed by chance alone, so what comes out is looked at as well.
+    A wrong key is detected only by chance, so the result is checked as
+    well.
     """
     try:
         data = base64.b64decode("".join(sealed.split()), validate=True)

@@ -1,6 +1,6 @@
-"""The vault: a node's backups, which the platform keeps and only their owner opens.
+"""The vault: a node's stored backups, which only their owner can open.
 
-The password of the vault is the password of the wallet: one to remember.
+The vault's password is the wallet's password: one to remember.
 """
 
 import base64
@@ -22,7 +22,7 @@ _ABSENT = 404
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """A backup as it is kept: its name is "" for the seed."""
+    """A stored backup; its name is "" for the seed."""
 
     node_id: str
     kind: str  # seed, or macaroon
@@ -33,7 +33,7 @@ class Backup(Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> dict[str, str]:
-        """Say what it is, as its header does."""
+        """The backup's node, kind and name, as in its JWE header."""
         named = {"name": self.name} if self.name else {}
         return {"node": self.node_id, "kind": self.kind, **named}
 
@@ -42,9 +42,9 @@ class Backup(Struct, frozen=True, kw_only=True):
 
 
 def seed_words(text: str) -> list[str]:
-    """Find the words of a seed in a text, numbered or not; Malformed if there are none.
+    """Parse the words of a seed, numbered or not; Malformed if invalid.
 
-    Other clients seal base64 of "word,word,...".
+    Other clients encrypt base64 of "word,word,...".
     """
     words = _words(text)
     if not _are_a_seed(words):
@@ -58,12 +58,12 @@ def seed_words(text: str) -> list[str]:
 
 
 def seal(backup: Backup, secret: str, password: str) -> str:
-    """Seal a seed (its words, a space between) or a macaroon (in hex)."""
+    """Encrypt a seed (words separated by spaces) or a macaroon (in hex)."""
     return jwe.seal(secret, password, backup.about)
 
 
 def open_(backup: Backup, password: str) -> str:
-    """Open a backup: the words of a seed, a space between, or a macaroon in hex."""
+    """Decrypt a backup: a seed's words with spaces, or a macaroon in hex."""
     read = _READERS[backup.kind]
     if backup.value.startswith(salted.PREFIX):
         return read(salted.open_(backup.value, password, _is_read_by(read)))
@@ -75,7 +75,7 @@ def open_(backup: Backup, password: str) -> str:
 
 
 def kept(backups: Backups, node_id: str) -> list[Backup]:
-    """Fetch everything that is kept for a node, the seed first."""
+    """Fetch all stored backups of a node, the seed first."""
     found = []
     try:
         seed = backups.seed(node_id).seed
@@ -90,7 +90,7 @@ def kept(backups: Backups, node_id: str) -> list[Backup]:
 
 
 def macaroon(backups: Backups, node_id: str, name: str) -> Backup:
-    """Fetch one macaroon."""
+    """Fetch one stored macaroon."""
     value = backups.macaroon(node_id, name).macaroon
     return Backup(node_id=node_id, kind="macaroon", name=name, value=value)
 
@@ -98,9 +98,10 @@ def macaroon(backups: Backups, node_id: str, name: str) -> Backup:
 def resealed(
     found: Iterable[Backup], passwords: Sequence[str], new: str
 ) -> tuple[list[Resealed], list[Backup]]:
-    """Put what one of the passwords opens under the new one; give it, and what is left.
+    """Re-encrypt the backups that one of the passwords opens.
 
-    Each is opened once more, before anyone relies on it.
+    Return the re-encrypted backups, and those that none of the passwords
+    opens. Each new ciphertext is decrypted once as a check.
     """
     anew, left = [], []
     for backup in found:

@@ -1,4 +1,4 @@
-"""Looking until something has come to where it is wanted."""
+"""Polling until a status is reached."""
 
 import time
 from collections.abc import Callable, Collection
@@ -13,7 +13,7 @@ class _Standing(Protocol):
 Seen = TypeVar("Seen", bound=_Standing)
 
 
-def until(
+def poll(
     what: str,
     look: Callable[[], Seen],
     statuses: Collection[str],
@@ -22,9 +22,10 @@ def until(
     within_s: float,
     told: Callable[[Seen], object],
 ) -> Seen:
-    """Look until it has one of these statuses; TimeoutError after a while.
+    """Poll until the status is one of these; return the last result.
 
-    `told` is called with what is seen, each time.
+    Raise TimeoutError after `within_s`. `told` is called with the result of
+    each poll.
     """
     deadline = time.monotonic() + within_s
     while True:

@@ -1,4 +1,4 @@
-"""What is asked of a node's wallet: making it, opening it, and baking keys to it."""
+"""Wallet calls to a node: create, unlock, macaroons, channel backups."""
 
 import base64
 from typing import Any, Final
@@ -10,7 +10,7 @@ _PATIENCE_S: Final = 180.0
 
 
 def new_seed(lnd: Lnd) -> list[str]:
-    """Ask for the words of a new wallet."""
+    """Return the words of a new seed from lnd."""
     return list(lnd.get("/v1/genseed")["cipher_seed_mnemonic"])
 
 
@@ -22,7 +22,10 @@ def init(
     passphrase: str = "",
     recovery_window: int = 0,
 ) -> str:
-    """Make the wallet; give the admin macaroon in hex, which lnd itself forgets."""
+    """Create the wallet; return the admin macaroon in hex.
+
+    lnd itself does not store the macaroon.
+    """
     wish: dict[str, Any] = {
         "wallet_password": _encode(password),
         "cipher_seed_mnemonic": seed,
@@ -37,13 +40,16 @@ def init(
 
 
 def unlock(lnd: Lnd, password: str) -> None:
-    """Open the wallet."""
+    """Unlock the wallet."""
     wish = {"wallet_password": _encode(password), "stateless_init": True}
     lnd.post("/v1/unlockwallet", wish, timeout_s=_PATIENCE_S)
 
 
 def change_password(lnd: Lnd, password: str, new: str) -> str:
-    """Change a locked wallet's password, which opens it; give the admin macaroon."""
+    """Change a locked wallet's password and unlock the wallet.
+
+    Return the admin macaroon.
+    """
     wish = {
         "current_password": _encode(password),
         "new_password": _encode(new),
@@ -53,7 +59,7 @@ def change_password(lnd: Lnd, password: str, new: str) -> str:
 
 
 def bake(lnd: Lnd, permissions: tuple[str, ...]) -> str:
-    """Have a macaroon baked under a root key of its own, so that it can be revoked."""
+    """Bake a macaroon under a new root key, so that it can be revoked."""
     allowed = []
     for each in permissions:
         entity, _, action = each.partition(":")
@@ -64,20 +70,21 @@ def bake(lnd: Lnd, permissions: tuple[str, ...]) -> str:
 
 
 def root_keys(lnd: Lnd) -> list[str]:
-    """Give the root keys that macaroons were baked under; 0 is the first admin's."""
+    """List the root keys of baked macaroons; 0 is the first admin's."""
     return [str(each) for each in lnd.get("/v1/macaroon/ids")["root_key_ids"]]
 
 
 def revoke(lnd: Lnd, root_key_id: int) -> None:
-    """End all macaroons under a root key, at once and for good."""
+    """Revoke all macaroons under a root key, at once and permanently."""
     lnd.delete(f"/v1/macaroon/{root_key_id}")
 
 
 def restore_channels(lnd: Lnd, channels: bytes) -> int:
-    """Have peers close the channels of a backup; give how many there are.
+    """Request that peers close a backup's channels; return their number.
 
-    Not while the wallet is made: lnd would make it, and then end for good over a backup
-    that it cannot read. It takes this once it serves all calls.
+    This is not done while the wallet is created: lnd would create it, and
+    then shut down for good over a backup that it cannot read. lnd accepts
+    this call once it serves all calls.
     """
     wish = {"multi_chan_backup": base64.b64encode(channels).decode()}
     told = lnd.post("/v1/channels/backup/restore", wish, timeout_s=_PATIENCE_S)
@@ -85,7 +92,7 @@ def restore_channels(lnd: Lnd, channels: bytes) -> int:
 
 
 def verify_channels(lnd: Lnd, channels: bytes) -> list[str]:
-    """Have lnd read a backup of its channels; give the channels that are in it."""
+    """Verify a channel backup with lnd; return its channel points."""
     told = lnd.post("/v1/channels/backup/verify", _multi(channels))
     return [str(each) for each in told.get("chan_points", ())]
 

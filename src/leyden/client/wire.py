@@ -1,8 +1,8 @@
-"""One connection to one server, kept for as long as it holds: plain HTTP/1.1.
+"""A persistent HTTP/1.1 connection to one server.
 
-A name may be reached at another address than a resolver would give (`connect`): the
-connection goes there, while the name stays in the Host header, in SNI, and is what the
-certificate has to show. No proxy is used, and no redirect followed.
+The connection can go to another address than the name resolves to
+(`connect`), while the name stays in the Host header and in SNI, and the
+certificate has to match it. No proxy is used, and no redirect followed.
 """
 
 import http.client
@@ -19,8 +19,11 @@ _LARGEST_ANSWER: Final = 64 << 20
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-class NotThere(Exception):
-    """Nobody answered; `sent` tells whether the request may have been read."""
+class NoResponse(Exception):
+    """The server gave no complete response.
+
+    `sent` is whether the server may have read the request.
+    """
 
     def __init__(self, why: str, *, sent: bool) -> None:
         super().__init__(why)
@@ -28,7 +31,7 @@ class NotThere(Exception):
 
 
 class Received(Struct, frozen=True):
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]  # names in lower case
@@ -38,7 +41,7 @@ class Received(Struct, frozen=True):
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """Where a server is, and under which name."""
+    """A server's name, with the address and TLS context to reach it."""
 
     name: str
     port: int
@@ -51,7 +54,7 @@ class Server(Struct, frozen=True, kw_only=True):
     def at(
         cls, url: str, *, tls: ssl.SSLContext | None = None, connect: str = ""
     ) -> Self:
-        """Read a URL; `connect` is HOST:PORT, or HOST alone, of where it is reached."""
+        """Parse a URL; `connect` is HOST:PORT or HOST to connect to instead."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("the URL must look like https://api.example.org")
@@ -71,7 +74,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 def address(written: str) -> tuple[str, int]:
-    """Read HOST:PORT, [HOST]:PORT or HOST; the port is 0 where none is said."""
+    """Parse HOST:PORT, [HOST]:PORT or HOST; without a port, return 0."""
     host, colon, port = written.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")) or host.endswith(":"):
         host, port = written, "0"  # no port, or a bare IPv6 address
@@ -82,14 +85,14 @@ def address(written: str) -> tuple[str, int]:
 
 
 class Wire:
-    """The connection; opened when it is needed, and again when it has ended."""
+    """A connection that is opened when needed, and reopened when closed."""
 
     def __init__(self, server: Server, *, timeout_s: float) -> None:
         self._server = server
         self._http = _Connection(server, timeout_s=timeout_s)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._http.close()
 
     def request(
@@ -101,7 +104,7 @@ class Wire:
         *,
         timeout_s: float | None = None,
     ) -> Received:
-        """Ask once; NotThere when there is no whole answer."""
+        """Send one request; raise NoResponse without a complete response."""
         if self._http.has_ended:
             self._http.close()  # a server may hang up on whoever is silent
         sent = False
@@ -120,17 +123,17 @@ class Wire:
             if not is_whole:
                 # Cut off, or too long: what follows would be taken for the next answer.
                 self._http.close()
-                raise NotThere("the answer is not whole", sent=True)
-            self._http.be_as_patient_as_ever()
+                raise NoResponse("the response is incomplete", sent=True)
+            self._http.reset_timeout()
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
-            raise NotThere(_why(error), sent=sent) from error
+            raise NoResponse(_why(error), sent=sent) from error
         headers = {name.lower(): value for name, value in answer.getheaders()}
         return Received(answer.status, headers, content)
 
 
 class _Connection(http.client.HTTPConnection):
-    """The standard library's, which connects where it is told."""
+    """An HTTPConnection that connects to the server's given address."""
 
     def __init__(self, server: Server, *, timeout_s: float) -> None:
         super().__init__(server.name, server.port, timeout=timeout_s)
@@ -140,7 +143,7 @@ class _Connection(http.client.HTTPConnection):
         self._timeout_s = timeout_s
 
     def connect(self) -> None:
-        """Connect to where the server is, and let it show who it is."""
+        """Connect to the server, and verify its certificate for TLS."""
         server = self._server
         plain = socket.create_connection(
             (server.host or server.name, server.host_port or server.port),
@@ -156,14 +159,17 @@ class _Connection(http.client.HTTPConnection):
             plain.close()
             raise
 
-    def be_as_patient_as_ever(self) -> None:
-        """Go back to the usual patience, if the connection is still there."""
+    def reset_timeout(self) -> None:
+        """Reset the timeout to the default, if the connection is open."""
         if self.sock is not None:
             self.sock.settimeout(self._timeout_s)
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether the other side has hung up: nothing else is sent unasked."""
+        """Whether the server has closed the connection.
+
+        Between requests a server sends nothing else.
+        """
         if self.sock is None:
             return False
         readable, _, _ = select.select([self.sock], [], [], 0)
@@ -174,11 +180,11 @@ def _why(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, TimeoutError):
-        return "it took too long"
+        return "it did not answer in time"
     if isinstance(error, socket.gaierror):
-        return "its name leads nowhere"
+        return "its name can't be resolved"
     if isinstance(error, ConnectionRefusedError):
         return "the connection was refused"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
-        return "it hung up"
+        return "it closed the connection"
     return type(error).__name__

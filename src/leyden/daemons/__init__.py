@@ -1,1 +1,1 @@
-"""Where lnd, btcd and poold come from."""
+"""Downloading, building and caching lnd, btcd and poold."""

@@ -1,10 +1,10 @@
-"""Programs by name: from the cache, or built into it.
+"""Programs by name, from the cache or built into it.
 
 Promises:
-- What is in the cache is whole: a program is built beside its place and renamed into
-  it. Once it is there nothing here touches the network.
-- Two builders at once build once: the second waits and finds it.
-- A builder that was killed leaves nothing in the way of the next one.
+- Every program in the cache is complete: it is built elsewhere and renamed
+  into place. Once it exists nothing here accesses the network.
+- Two concurrent builds build once: the second waits and uses the result.
+- A killed build does not block the next one.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _PROCESSORS_PER_SET = 4
 
 
 def default_cache(environment: Mapping[str, str]) -> Path:
-    """Give the folder that all checkouts of one user share."""
+    """Return the cache folder shared by all checkouts of one user."""
     if given := environment.get("LEYDEN_CACHE"):
         return Path(given).absolute()
     home = Path(environment.get("HOME") or "/tmp")  # noqa: S108  as `./leyden` does
@@ -41,9 +41,9 @@ async def binary(
     environment: Mapping[str, str] | None = None,
     progress: Progress = quiet,
 ) -> Path:
-    """Give a program that can be run: the operator's own, or the one in the cache.
+    """Return the path of a program: the operator's own, or the cached one.
 
-    The latter is built first when it is not there yet.
+    A program missing from the cache is built first.
     """
     tools, program = catalogue.find(name, version)
     if program in own:
@@ -61,10 +61,10 @@ async def build(
     environment: Mapping[str, str] | None = None,
     progress: Progress = quiet,
 ) -> None:
-    """Build what is wanted and not there yet, in the order given.
+    """Build the wanted programs that are missing, in the given order.
 
-    Sets are built one after the other on small machines, a few at once on others. The
-    first failure ends them all.
+    Tool sets are built one after the other on small machines, and several
+    at once on larger ones. The first failure cancels the others.
     """
     missing: dict[str, tuple[ToolSet, list[Program]]] = {}
     for tools, program in wanted:

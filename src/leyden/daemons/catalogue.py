@@ -1,8 +1,9 @@
-"""Which programs can be had, in which versions, and how each is built.
+"""The catalogue of programs, their versions, and how to build them.
 
-A tool set is one Go module: the folder of the same name here, whose go.mod and go.sum
-pin every dependency to what the programs were released with. The auctioneer is ours:
-its folder here is a link to the one at the root of the clone; a wheel has it whole.
+A tool set is one Go module: the folder of the same name here, whose go.mod
+and go.sum pin every dependency to the released versions. The auctioneer is
+our own: its folder here is a link to the one at the root of the clone, and
+a wheel contains it in full.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ class Program(Struct, frozen=True):
 
 
 class ToolSet(Struct, frozen=True, kw_only=True):
-    """Programs that are built from one Go module."""
+    """Programs built from one Go module."""
 
     name: str
     programs: tuple[Program, ...]
@@ -48,7 +49,7 @@ class ToolSet(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Name this very build: another pin, tag or processor is another name."""
+        """The build's cache key; changes with pins, tags and architecture."""
         told = [_RECIPE, platform.system(), platform.machine(), *self.tags]
         told += [f"{name}={value}" for name, value in sorted(self.stamps.items())]
         digest = hashlib.sha256("\0".join(told).encode())
@@ -59,7 +60,7 @@ class ToolSet(Struct, frozen=True, kw_only=True):
 
     @property
     def go(self) -> tuple[int, ...]:
-        """The oldest Go that builds it, from its go.mod."""
+        """The oldest Go version that builds the set, from its go.mod."""
         for line in (self.folder / "go.mod").read_text().splitlines():
             if line.startswith("go "):
                 return tuple(int(part) for part in line.split()[1].split("."))
@@ -111,13 +112,31 @@ SETS = (
     ),
     _lnd("0.20.1"),
     _lnd("0.21.2"),
+    ToolSet(
+        name="restic-0.18.1",
+        folder=_HERE / "restic-0.18.1",
+        programs=(Program("restic", "0.18.1", "github.com/restic/restic/cmd/restic"),),
+        tags=("disable_grpc_modules",),  # as released, but it never updates itself
+    ),
+    ToolSet(
+        name="age-1.2.1",
+        folder=_HERE / "age-1.2.1",
+        programs=(
+            Program("age", "1.2.1", "filippo.io/age/cmd/age"),
+            Program("age-keygen", "1.2.1", "filippo.io/age/cmd/age-keygen"),
+        ),
+        stamps={"main.Version": "v1.2.1"},
+    ),
 )
 
 
 def find(
     name: str, version: str | None = None, *, sets: tuple[ToolSet, ...] = SETS
 ) -> tuple[ToolSet, Program]:
-    """Give a program and its set; `0.20.2`, `v0.20.2-beta` and None all find lnd."""
+    """Return a program and its tool set.
+
+    For lnd, `0.20.2`, `v0.20.2-beta` and None all match.
+    """
     for each in sets:
         for program in each.programs:
             if program.name == name and (
@@ -130,5 +149,5 @@ def find(
 
 
 def plain(version: str) -> str:
-    """Give the bare number of a version: 0.20.2 for v0.20.2-beta."""
+    """Return the bare version number: 0.20.2 for v0.20.2-beta."""
     return version.removeprefix("v").removesuffix("-beta")

@@ -1,4 +1,4 @@
-"""Running the commands that build: in the background, ended with us, told apart."""
+"""Running build commands as subprocesses that end with this process."""
 
 import asyncio
 import contextlib
@@ -19,10 +19,11 @@ async def run(
     cwd: Path = Path("/"),
     keep: Sequence[int] = (),
 ) -> None:
-    """Run a command to its end, its output in the log; explain it if it fails.
+    """Run a command with its output in `log`; explain a failure.
 
-    Cancelled, it ends the command and all that the command started. `keep` are open
-    files that it inherits.
+    If the command fails, raise SetupError with the reason. On cancellation
+    the command and all its children are ended. `keep` are open files that
+    the command inherits.
     """
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
@@ -47,7 +48,7 @@ async def run(
 
 
 async def output(argv: Sequence[str], *, environment: Mapping[str, str]) -> str:
-    """Run a command that only tells something, and give what it told on stdout."""
+    """Run a command and return its standard output."""
     process = await asyncio.create_subprocess_exec(
         *argv,
         cwd="/",

@@ -1,4 +1,7 @@
-"""One builder at a time, also across processes; a killed one lets go by itself."""
+"""A lock for one builder at a time across processes.
+
+The lock of a killed builder is released automatically.
+"""
 
 import asyncio
 import contextlib
@@ -16,9 +19,10 @@ _LOOK_AGAIN_S = 0.1
 async def locked(
     path: Path, *, waiting: Callable[[], None] = lambda: None
 ) -> AsyncIterator[int]:
-    """Hold a lock file; tell once if someone else has it. Gives the locked file.
+    """Hold a lock file for the block; yield its file descriptor.
 
-    Handed on to a child, the file keeps the lock for as long as the child lives.
+    `waiting` is called once if another process holds the lock. A child that
+    inherits the descriptor keeps the lock for as long as the child lives.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

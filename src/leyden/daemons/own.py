@@ -1,4 +1,4 @@
-"""Programs that the operator has already, used instead of building them."""
+"""The operator's own binaries, used instead of built ones."""
 
 import os
 import shutil
@@ -14,9 +14,9 @@ from leyden.errors import SetupError
 async def own(
     names: Sequence[str], *, environment: Mapping[str, str] | None = None
 ) -> dict[Program, Path]:
-    """Ask each program for its version; refuse one that the catalogue does not have.
+    """Read each program's version; reject those not in the catalogue.
 
-    A name without a slash is looked for on the PATH.
+    A name without a slash is searched for on the PATH.
     """
     known = dict(os.environ if environment is None else environment)
     found: dict[Program, Path] = {}

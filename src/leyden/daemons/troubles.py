@@ -1,4 +1,4 @@
-"""What went wrong while fetching or building, in one line, with what to do next."""
+"""Explanations of failed downloads and builds, with the next step."""
 
 import errno
 from pathlib import Path
@@ -25,7 +25,7 @@ _UNREACHABLE = (
 
 
 def explain(log: Path, *, doing: str) -> SetupError:
-    """Turn the output of a failed command into an error that says how to go on."""
+    """Convert a failed command's output to an error with the next step."""
     output = log.read_text(errors="replace")
     text = output.lower()
     if any(words in text for words in _FULL):
@@ -50,7 +50,7 @@ def explain(log: Path, *, doing: str) -> SetupError:
 
 
 def unwritable(folder: Path, error: OSError) -> SetupError:
-    """Say why the cache cannot be written, and what to do."""
+    """Return the error for a cache that can't be written, with the fix."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return SetupError(f"the disk of {folder} is full; make room, then go on")
     return SetupError(

@@ -27,12 +27,12 @@ _DROPPED = ("GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 
 
 def place(cache: Path, tools: ToolSet, program: Program) -> Path:
-    """Give the path where a program is, or will be once it is built."""
+    """Return the path of a program, whether it is built yet or not."""
     return cache / "daemons" / tools.key / "bin" / program.name
 
 
 class Workshop(Struct, frozen=True, kw_only=True):
-    """Where programs are built, and who is told."""
+    """The build environment: cache, variables, progress and concurrency."""
 
     cache: Path
     environment: Mapping[str, str]
@@ -40,7 +40,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
     turns: asyncio.Semaphore
 
     async def build(self, tools: ToolSet, programs: Sequence[Program]) -> None:
-        """Build programs of one set into the cache, except what is there by then."""
+        """Build the programs of one set that are missing from the cache."""
         folder = self.cache / "daemons" / tools.key
         async with (
             self.turns,
@@ -110,7 +110,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
             log=folder / f"{program.name}.log",
             keep=[lock],
         )
-        _put(partial, place(self.cache, tools, program))
+        _install(partial, place(self.cache, tools, program))
         size = place(self.cache, tools, program).stat().st_size
         seconds = time.monotonic() - began
         self._tell([program], State.BUILT, seconds=seconds, size=size)
@@ -134,8 +134,8 @@ class Workshop(Struct, frozen=True, kw_only=True):
             )
 
 
-def _put(partial: Path, path: Path) -> None:
-    """Move a finished program to its place, so that it is there whole or not at all."""
+def _install(partial: Path, path: Path) -> None:
+    """Move a finished program into place atomically."""
     path.parent.mkdir(exist_ok=True)
     with partial.open("rb") as file:
         os.fsync(file.fileno())  # or a power cut could leave the name and no bytes

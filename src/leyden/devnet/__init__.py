@@ -1,1 +1,1 @@
-"""A network on your laptop."""
+"""A private chain on one machine, for development."""

@@ -1,7 +1,7 @@
-"""How the daemons of a private chain are reached: HOME/devnet/network.json, 0600.
+"""Access to a private chain's daemons: HOME/devnet/network.json, 0600.
 
-Whoever has the file can mine and spend; it is what the commands, the platform and the
-auctioneer use.
+Anyone who has the file can mine and spend. The commands, the platform and
+the auctioneer use it.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ _FILE = "network.json"
 
 
 class Btcd(msgspec.Struct, frozen=True, kw_only=True):
-    """Where btcd answers, and as whom."""
+    """btcd's address and credentials."""
 
     address: str  # host:port
     user: str
@@ -27,7 +27,7 @@ class Btcd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an lnd answers, and the files that let one in."""
+    """An lnd's addresses, with its certificate and macaroon."""
 
     rest: str  # host:port, as the others
     grpc: str
@@ -37,7 +37,7 @@ class Lnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a poold answers, the files that let one in, and whose it is."""
+    """A poold's addresses and credentials, and the lnd it trades for."""
 
     rest: str
     grpc: str
@@ -47,14 +47,14 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Auctioneer(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the auction is, and its control."""
+    """The addresses of the auctioneer and of its control port."""
 
     address: str
     control: str
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole private chain."""
+    """Access to all daemons of a private chain."""
 
     chain: str
     daemons: list[str]  # in the order they are started in
@@ -65,23 +65,23 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def port(address: str) -> int:
-    """Give the port of host:port."""
+    """Return the port of host:port."""
     return int(address.rpartition(":")[2])
 
 
 def folder(home: Path) -> Path:
-    """Give the folder of an installation that holds its private chain."""
+    """Return the folder of an installation's private chain."""
     return home / "devnet"
 
 
 def save(home: Path, access: Access) -> None:
-    """Keep it for its owner alone, whole or not at all."""
+    """Save the access file, readable only by its owner, atomically."""
     path = folder(home) / _FILE
     write_private(path, msgspec.json.format(msgspec.json.encode(access)) + b"\n")
 
 
 def load(home: Path) -> Access:
-    """Read it; refuse a home that has no private chain."""
+    """Load the access file; raise SetupError without a private chain."""
     path = folder(home) / _FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=Access)

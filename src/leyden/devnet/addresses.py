@@ -1,7 +1,7 @@
-"""Addresses of private chains, both ways.
+"""Encoding and decoding of private chains' addresses.
 
-btcd's own calls leave taproot out, the kind that lnd gives; so they are read here:
-BIP 173, BIP 350, and base58 for what is older.
+btcd's own calls do not support taproot, which lnd's addresses use, so they
+are parsed here: BIP 173, BIP 350, and base58 for older ones.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _KEY_OR_SCRIPT_HASH = (20, 32)
 
 
 class Kinds(Struct, frozen=True):
-    """What addresses of one chain begin with."""
+    """The address prefixes of one chain."""
 
     witness: str
     key_hash: int
@@ -31,7 +31,7 @@ CHAINS = {"simnet": Kinds("sb", 0x3F, 0x7B), "regtest": Kinds("bcrt", 0x6F, 0xC4
 
 
 def witness_address(chain: str, program: bytes, *, version: int = 0) -> str:
-    """Give the address of a witness program."""
+    """Return the address of a witness program."""
     prefix = CHAINS[chain].witness
     data = [version, *_regrouped(program, 8, 5, pad=True)]
     check = _polymod(prefix, [*data, *[0] * _CHECK_BITS]) ^ _constant(version)
@@ -40,7 +40,7 @@ def witness_address(chain: str, program: bytes, *, version: int = 0) -> str:
 
 
 def output_script(chain: str, address: str) -> bytes:
-    """Give what an output says that pays to an address; refuse another chain's."""
+    """Return the output script of an address; reject other chains' ones."""
     kinds = CHAINS[chain]
     if address.lower().startswith(kinds.witness + "1"):
         script = _witness_script(kinds.witness, address)
@@ -115,7 +115,7 @@ def _regrouped(
 
 
 def _polymod(prefix: str, values: Iterable[int]) -> int:
-    """Give the checksum's remainder over the prefix and the values."""
+    """Compute the bech32 checksum over the prefix and the values."""
     spelled = [*(ord(c) >> 5 for c in prefix), 0, *(ord(c) & 31 for c in prefix)]
     check = 1
     for value in (*spelled, *values):

@@ -1,28 +1,29 @@
-"""The market of a private chain: the auction, who sells, who buys for others.
+"""The market of a private chain: auctioneer, sellers and buyers.
 
     auctioneer                    ours, beside btcd
     treasury   + provider         buys channels for the platform's orders
     asker      + asker-pool       sells channels, of every lease there is
     customer   + customer-pool    pays, registers tickets, gets the channels
 
-It comes up after the chain, and nobody waits for it. Its daemons live on when we end.
+The market starts after the chain, and nothing waits for it. Its daemons
+keep running when this process ends.
 """
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leyden import logs
-from leyden.devnet import access, auctioneer, hands, stock
+from leyden.devnet import access, actions, auctioneer, stock
 from leyden.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_small
-from leyden.devnet.following import followed
+from leyden.devnet.following import wait_until_synced
 from leyden.devnet.lnd import Lnd
 from leyden.devnet.poold import Poold
 from leyden.errors import LeydenError, SetupError
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _CHANNEL_SATS = 16_000_000
 _LOOK_AGAIN_S = 1.0
@@ -32,7 +33,7 @@ _BUYERS = ("customer-pool",)
 
 
 class Auction:
-    """The auction of one home, and everybody in it."""
+    """The auction of one home, with all its daemons."""
 
     def __init__(
         self,
@@ -90,17 +91,17 @@ class Auction:
             )
 
     async def start(self, say: Callable[[str], None] = log.info) -> None:
-        """Bring everything up, and what is up already not again.
+        """Start the daemons that are not running yet.
 
         1. The auctioneer and the lnds of asker and customer.
-        2. The poolds: each wants an lnd that has caught up, and the auctioneer.
+        2. The poolds: each needs a synced lnd, and the auctioneer.
         3. The provider's account, and the customer's channel to pay with.
         4. Asks for every lease: with those the market is open.
         """
         for names in (("auctioneer",), ("asker", "customer"), self._access.pools):
             await bring_all_up([self.keepers[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
-                await followed(self._access, name)
+                await wait_until_synced(self._access, name)
         if await stock.ensure_provider(self._home):
             say(f"the provider has an account of {stock.PROVIDER_SATS} sat")
         if await stock.ensure_channel(
@@ -112,7 +113,7 @@ class Auction:
             say(f"the asker sells channels: {added} asks")
 
     async def supervise(self) -> None:
-        """Keep it all running until cancelled; the daemons go on after that."""
+        """Supervise the daemons until cancelled; they keep running after that."""
         async with asyncio.TaskGroup() as group:
             for keeper in self.keepers.values():
                 group.create_task(keeper.keep())
@@ -120,18 +121,18 @@ class Auction:
             group.create_task(keep_logs_small(list(self.keepers.values())))
 
     async def _keep_trading(self) -> None:
-        """Confirm each batch with blocks, and renew what was sold and spent."""
+        """Mine blocks to confirm each batch; renew spent accounts and asks."""
         for look in itertools.count():
             try:
                 told = await auctioneer.status(self._auctioneer)
                 waiting = any(not batch["confirmed"] for batch in told["batches"])
                 # A trader that sees the block before it hears the batch's end stops.
                 if waiting and not told["running"]:
-                    await hands.mine(self._home, stock.DEEP_ENOUGH)
+                    await actions.mine(self._home, stock.DEEP_ENOUGH)
                 await stock.ensure_asks(self._home, told)
                 if look % _PURSE_LOOKS == 0 and await stock.ensure_provider(self._home):
                     log.info("the provider has another account")
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except LeydenError as error:
-                log.info("the auction is not complete", reason=error.message)
+                log.info("the auction is not complete", extra={"reason": error.message})
                 await asyncio.sleep(_AFTER_TROUBLE_S)

@@ -1,4 +1,4 @@
-"""The daemon that is the auction of the private chain, and its control port."""
+"""The auctioneer of a private chain, with its control port."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ _STOPS_WITHIN_S = 10.0
 
 
 class Auctioneer(Struct, frozen=True, kw_only=True):
-    """Our auction."""
+    """Our auctioneer daemon."""
 
     program: Path
     folder: Path
@@ -36,14 +36,14 @@ class Auctioneer(Struct, frozen=True, kw_only=True):
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """The ports of the traders and of the control."""
+        """The ports for traders and for control."""
         return {
             "devnet_auctioneer_port": reached.port(self.access.address),
             "devnet_auctioneer_control_port": reached.port(self.access.control),
         }
 
     def argv(self) -> list[str]:
-        """Give the command; btcd's password goes by a file."""
+        """Return the command line; btcd's password is passed in a file."""
         credentials = self.folder / "btcd-credentials"
         _write(credentials, f"{self.btcd.user}:{self.btcd.password}")
         return [
@@ -60,21 +60,21 @@ class Auctioneer(Struct, frozen=True, kw_only=True):
         ]
 
     async def prepare(self) -> None:
-        """Mend nothing: it writes its state whole or not at all."""
+        """Do nothing: the auctioneer writes its state atomically."""
 
-    async def serving(self) -> bool:
-        """Tell whether its control answers."""
+    async def is_ready(self) -> bool:
+        """Return whether the control port responds."""
         try:
             await status(self.access)
         except LeydenError:
             return False
         return True
 
-    async def settle(self) -> None:
-        """Stop the buyers' poolds once, if this is another run than they have met.
+    async def after_start(self) -> None:
+        """Stop the buyers' poolds once for each new run of the auctioneer.
 
-        A poold never reconnects the stream on which it waits for channels that others
-        pay for. Whoever keeps it starts it again.
+        A poold never reconnects the stream on which it waits for channels
+        that others pay for. Its keeper restarts it.
         """
         run = processes.holder(claim(self.folder))
         met = self.folder / "met"
@@ -87,7 +87,7 @@ class Auctioneer(Struct, frozen=True, kw_only=True):
 
 
 async def status(access: reached.Auctioneer) -> dict[str, Any]:
-    """Tell its accounts, open orders and batches."""
+    """Return the auction's accounts, open orders and batches."""
     return await _call("GET", access, "/status")
 
 
@@ -115,6 +115,6 @@ async def _call(method: str, access: reached.Auctioneer, path: str) -> dict[str,
 
 
 def _write(path: Path, text: str) -> None:
-    """Keep a line for the owner alone, whole or not at all."""
+    """Write a file readable only by its owner, atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, text)

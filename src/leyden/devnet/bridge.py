@@ -1,9 +1,9 @@
-"""A way to a node's gRPC for programs that cannot look up names below localhost.
+"""A local proxy to a node's gRPC for programs without name resolution.
 
 poold asks the resolver for its lnd, and no DNS knows the names of a private
-installation. So it is given an address on this machine, from which everything goes on
-to the node under its name, over TLS that ends in the node. Where names are real
-nobody needs this.
+installation below localhost. So poold gets an address on this machine, from
+which everything is forwarded to the node under its name, over TLS that
+terminates in the node. Installations with real names do not need this.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _CHUNK = 1 << 16
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """Where a node's gRPC is, by which name, and who vouches for it."""
+    """A node's gRPC address, name and certificate authority."""
 
     host: str
     port: int
@@ -30,7 +30,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """The near end."""
+    """The local address and certificate of the proxy."""
 
     address: str
     certificate: Path
@@ -38,7 +38,10 @@ class Bridge(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
-    """Lead to the node for as long as the block lasts; its key lies in the folder."""
+    """Open a forwarding proxy to the node for the block.
+
+    The proxy's key is stored in the folder.
+    """
     certificate = folder / "bridge.cert"
     ensure_certificate(certificate, now=utc_now())
     near = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -85,7 +88,7 @@ async def bridged(node: Node, folder: Path) -> AsyncIterator[Bridge]:
 
 
 async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what comes until it ends; the other end learns of it."""
+    """Copy data until the stream ends, then close the other end."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         while chunk := await reader.read(_CHUNK):
             writer.write(chunk)

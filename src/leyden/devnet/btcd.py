@@ -1,4 +1,4 @@
-"""The daemon that is the private chain."""
+"""The btcd daemon of a private chain."""
 
 import shutil
 import socket
@@ -22,7 +22,7 @@ FIRST_BLOCKS = 450
 
 
 class Btcd(Struct, frozen=True, kw_only=True):
-    """btcd on a chain of its own."""
+    """btcd on a private chain."""
 
     program: Path
     folder: Path
@@ -35,17 +35,17 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """The one port: nobody is to be its peer."""
+        """The RPC port, the only one: btcd has no peers here."""
         return {"devnet_btcd_port": reached.port(self.access.address)}
 
     def argv(self) -> list[str]:
-        """Give the command."""
+        """Return the command line."""
         return self._command(self.access.address)
 
     async def prepare(self) -> None:
-        """Give btcd back the blocks it forgot, before anyone can see it without them.
+        """Restore blocks that btcd lost, before other programs can connect.
 
-        That happens on a port that nobody knows: an lnd that reached a chain shorter
+        This runs on a random port: an lnd that connected to a chain shorter
         than what it has seen would roll its wallet back.
         """
         certificate = Path(self.access.certificate)
@@ -60,12 +60,12 @@ class Btcd(Struct, frozen=True, kw_only=True):
             _set_aside(self.folder / "data")
             await self._mend()
 
-    async def serving(self) -> bool:
-        """Tell whether its RPC answers."""
+    async def is_ready(self) -> bool:
+        """Return whether btcd's RPC responds."""
         return await _answers(self.access)
 
-    async def settle(self) -> None:
-        """Bring chain and journal to the same blocks; make the first ones."""
+    async def after_start(self) -> None:
+        """Synchronize chain and journal; mine the first blocks of a new chain."""
         async with connected(self.access) as chain:
             await self.journal.restore(chain)
             missing = FIRST_BLOCKS - await chain.height()

@@ -1,4 +1,4 @@
-"""Who buys channels on a private chain: whoever registers tickets with a poold."""
+"""Buyers of channels on a private chain, who register tickets."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -7,29 +7,29 @@ from leyden.devnet import access, trading, wallet
 
 
 class Buyer(Protocol):
-    """Somebody with an lnd, and a poold beside it."""
+    """A buyer with an lnd and a poold."""
 
     async def register(self, ticket: str) -> None:
-        """Take a ticket: the channel will be this buyer's."""
+        """Register a ticket, so that this buyer gets the channel."""
         ...
 
     async def channels(self) -> list[dict[str, Any]]:
-        """List the lnd's open channels as lnd tells of them."""
+        """List the lnd's open channels, as lnd returns them."""
         ...
 
 
 class Customer:
-    """The one that comes with the chain."""
+    """The chain's own customer as a buyer."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     async def register(self, ticket: str) -> None:
-        """Take a ticket: the channel will be this buyer's."""
+        """Register a ticket, so that this buyer gets the channel."""
         await trading.register(self._home, ticket)
 
     async def channels(self) -> list[dict[str, Any]]:
-        """List the lnd's open channels as lnd tells of them."""
+        """List the lnd's open channels, as lnd returns them."""
         network = access.load(self._home)
         async with wallet.opened(network.lnds["customer"]) as lnd:
             return await lnd.channels()

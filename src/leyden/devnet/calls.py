@@ -1,5 +1,6 @@
-"""The platform's API, for the stories that a private chain plays."""
+"""A client of the platform's API for private chain scenarios."""
 
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,12 +18,16 @@ Calls = Callable[[str, str, object], Awaitable[dict[str, Any]]]
 
 @asynccontextmanager
 async def calling(home: Path) -> AsyncIterator[Calls]:
-    """Give what calls the API of this home with its own key."""
+    """Yield a function that calls this home's API with its own key."""
     kept = first_run.read(home)
     if not kept:
-        raise SetupError("there is nothing here yet; `leyden up` makes it")
+        raise SetupError("there is no private chain here yet; `leyden up` starts one")
+    tls = ssl.create_default_context()
+    if ca_path := kept.get("ca_path"):
+        tls.load_verify_locations(ca_path)  # for the API too, with `api_tls`
     async with aiohttp.ClientSession(
-        headers={"X-SERVICE-AUTH": kept["api_key"]}
+        headers={"X-SERVICE-AUTH": kept["api_key"]},
+        connector=aiohttp.TCPConnector(ssl=tls),
     ) as session:
 
         async def call(method: str, path: str, body: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""btcd's certificate, made before btcd is: nodes are told of it at their start."""
+"""btcd's certificate, created before btcd starts since lnds need it."""
 
 import datetime as dt
 import ipaddress
@@ -16,7 +16,10 @@ _BACKDATED = dt.timedelta(hours=1)
 
 
 def ensure_certificate(certificate: Path, *, now: dt.datetime) -> None:
-    """Make the pair for 127.0.0.1, unless it is there; the key lies beside it."""
+    """Create a key and certificate for 127.0.0.1 unless they exist.
+
+    The key is stored beside the certificate.
+    """
     key_path = certificate.with_suffix(".key")
     if certificate.exists() and key_path.exists():
         return

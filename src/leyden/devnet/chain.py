@@ -1,4 +1,4 @@
-"""btcd as we use it: its JSON-RPC, and mining."""
+"""A JSON-RPC client for btcd, with mining."""
 
 import asyncio
 import base64
@@ -19,10 +19,14 @@ _CALL = aiohttp.ClientTimeout(total=60)
 
 
 class Calls(Protocol):
-    """What answers btcd's calls."""
+    """A client that sends calls to btcd."""
 
     async def call(self, method: str, *params: object) -> Any:
-        """Call one method; Refused with btcd's own words, Away when it is not there."""
+        """Call one method.
+
+        Raise Refused with btcd's own message, and Away if btcd does not
+        respond.
+        """
 
 
 class Chain:
@@ -33,7 +37,11 @@ class Chain:
         self._session = session
 
     async def call(self, method: str, *params: object) -> Any:
-        """Call one method; Refused with btcd's own words, Away when it is not there."""
+        """Call one method.
+
+        Raise Refused with btcd's own message, and Away if btcd does not
+        respond.
+        """
         body = {"jsonrpc": "1.0", "id": 1, "method": method, "params": params}
         try:
             async with self._session.post(
@@ -53,12 +61,12 @@ class Chain:
         return found["result"]
 
     async def height(self) -> int:
-        """Give the height of the newest block."""
+        """Return the height of the newest block."""
         height: int = await self.call("getblockcount")
         return height
 
     async def mine(self, blocks: int) -> list[str]:
-        """Mine blocks and give their hashes; unconfirmed transactions go in."""
+        """Mine blocks with unconfirmed transactions; return their hashes."""
         hashes: list[str] = []
         while len(hashes) < blocks:
             wanted = min(_BLOCKS_A_CALL, blocks - len(hashes))
@@ -66,7 +74,10 @@ class Chain:
         return hashes
 
     async def blocks(self) -> AsyncIterator[None]:
-        """Say each time the chain has changed, once at the start; Away when it ends."""
+        """Yield once at the start and after each change of the chain.
+
+        Raise Away when the connection ends.
+        """
         ask = {"jsonrpc": "1.0", "id": 1, "method": "notifyblocks", "params": []}
         try:
             async with self._session.ws_connect(
@@ -94,13 +105,13 @@ def _basic(access: Btcd) -> str:
 
 @asynccontextmanager
 async def connected(access: Btcd) -> AsyncIterator[Chain]:
-    """Give the chain behind this access; it need not answer yet."""
+    """Yield a client for this btcd, which need not be running yet."""
     # btcd makes its certificate when it first starts.
     try:
         tls = await asyncio.to_thread(
             ssl.create_default_context, cafile=access.certificate
         )
-    except FileNotFoundError:
+    except (FileNotFoundError, ssl.SSLError):  # not there, or half written
         raise Away("btcd has never been started; `leyden up` does") from None
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=tls),

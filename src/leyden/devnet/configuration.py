@@ -1,7 +1,7 @@
-"""Files that daemons are configured by: credentials belong there, not into arguments.
+"""Daemons' configuration files; credentials never go into arguments.
 
-A file's name holds a digest of what is in it, so that the command line of a running
-daemon tells whether it runs with the present configuration.
+A file's name includes a digest of its content, so the command line of a
+running daemon shows whether its configuration is current.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from leyden.files import write_private
 
 
 def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
-    """Write the options for the owner alone, and remove those of before."""
+    """Write an owner-only configuration file; delete previous ones."""
     text = "[Application Options]\n" + "".join(f"{k}={v}\n" for k, v in lines)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     path = folder / f"{digest}.conf"
@@ -27,7 +27,10 @@ def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
 
 
 def heal_certificate(certificate: Path, key: Path) -> None:
-    """Remove a pair that a kill left half written: the daemon makes a new one."""
+    """Delete a damaged certificate and key: the daemon creates new ones.
+
+    They are damaged if the daemon was killed while writing them.
+    """
     if not certificate.exists() and not key.exists():
         return
     try:

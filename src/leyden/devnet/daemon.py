@@ -1,17 +1,18 @@
-"""What a daemon of the private chain is, and how one is kept running."""
+"""Daemons of a private chain, and their supervision."""
 
 import asyncio
+import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from leyden import logs, processes
+from leyden import processes
 from leyden.errors import LeydenError, SetupError
 from leyden.processes import Identity
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 # The longest that a daemon which ends again and again is left alone.
 LAST_WAIT_S = 60.0
@@ -24,39 +25,39 @@ _LAST_BYTES = 4096
 
 
 class Daemon(Protocol):
-    """One line of the table: how it is started, and when it is there."""
+    """The interface of a daemon: how to start it and check its readiness."""
 
     @property
     def name(self) -> str:
-        """Its name in logs and commands; its folder's too."""
+        """The daemon's name in logs and commands, and of its folder."""
 
     @property
     def folder(self) -> Path:
-        """Where all of it lies."""
+        """The folder with all of the daemon's files."""
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """The ports it listens on, by the setting that can change each."""
+        """The ports that the daemon listens on, by setting name."""
 
     @property
     def grace_s(self) -> float:
-        """How long it may take to stop."""
+        """The longest time that the daemon may take to stop."""
 
     def argv(self) -> list[str]:
-        """Give the command, its configuration written."""
+        """Return the command line, after writing the configuration."""
 
     async def prepare(self) -> None:
-        """Mend what a kill may have left broken; called before each start."""
+        """Repair damage that a kill may have caused; called before each start."""
 
-    async def serving(self) -> bool:
-        """Tell whether it answers."""
+    async def is_ready(self) -> bool:
+        """Return whether the daemon is ready."""
 
-    async def settle(self) -> None:
-        """Do what is to be done each time it has begun to serve, or was found."""
+    async def after_start(self) -> None:
+        """Finish the setup after each start, or when found running."""
 
 
 class Keeper:
-    """Keeps one daemon running; what runs already is found again, not doubled."""
+    """Supervises one daemon; a running one is found, not started twice."""
 
     def __init__(
         self,
@@ -70,14 +71,14 @@ class Keeper:
         self._last_wait_s = last_wait_s
 
     def running(self) -> Identity | None:
-        """Give the process, if there is one."""
+        """Return the daemon's process, or None."""
         return processes.holder(claim(self.daemon.folder))
 
     async def ensure(self) -> Identity:
-        """Give the running daemon, serving.
+        """Start the daemon if it is not running; return it once ready.
 
-        It is started if it does not run, and anew if it runs with another program or
-        configuration than it should by now.
+        A daemon that runs with an outdated program or configuration is
+        restarted.
         """
         daemon = self.daemon
         argv = daemon.argv()
@@ -90,12 +91,12 @@ class Keeper:
                 refuse_taken(daemon.name, setting, port)
             await daemon.prepare()
             found = await start(daemon.name, daemon.argv(), daemon.folder)
-        await until_serving(daemon.name, found, daemon.folder, daemon.serving)
-        await daemon.settle()
+        await until_serving(daemon.name, found, daemon.folder, daemon.is_ready)
+        await daemon.after_start()
         return found
 
     async def keep(self) -> None:
-        """Start it again whenever it ends, later and later if it does so at once."""
+        """Restart the daemon whenever it ends, with backoff for quick exits."""
         wait = self._first_wait_s
         while True:
             began = time.monotonic()
@@ -107,17 +108,17 @@ class Keeper:
                 said = f"{self.daemon.name} cannot be started: {error}"
             if time.monotonic() - began > _LONG_ENOUGH_S:
                 wait = self._first_wait_s
-            log.warning(said, again_in_s=wait)
+            log.warning(said, extra={"again_in_s": wait})
             await asyncio.sleep(wait)
             wait = min(2 * wait, self._last_wait_s)
 
     def cap_log(self) -> None:
-        """Keep its output from filling the disk."""
+        """Truncate the daemon's output file to its maximum size."""
         processes.cap(output(self.daemon.folder), most_bytes=_LOG_BYTES)
 
 
 async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
-    """See that it runs, and say whether it did already, and how long it took."""
+    """Start a daemon if needed; report whether it was running, and the time."""
     began = time.monotonic()
     found = keeper.running()
     now = await keeper.ensure()
@@ -126,7 +127,7 @@ async def bring_up(keeper: Keeper, say: Callable[[str], None]) -> None:
 
 
 async def bring_all_up(keepers: Sequence[Keeper], say: Callable[[str], None]) -> None:
-    """Bring up daemons that do not need each other; the first trouble ends it."""
+    """Start independent daemons in parallel; stop at the first failure."""
     try:
         async with asyncio.TaskGroup() as group:
             for keeper in keepers:
@@ -136,7 +137,7 @@ async def bring_all_up(keepers: Sequence[Keeper], say: Callable[[str], None]) ->
 
 
 async def keep_logs_small(keepers: Sequence[Keeper]) -> None:
-    """Keep what they print from filling the disk, until cancelled."""
+    """Truncate daemons' output files regularly, until cancelled."""
     while True:
         for keeper in keepers:
             keeper.cap_log()
@@ -144,18 +145,18 @@ async def keep_logs_small(keepers: Sequence[Keeper]) -> None:
 
 
 def claim(folder: Path) -> Path:
-    """Give the file that the daemon of this folder holds."""
+    """Return the path of the lock file held by the folder's daemon."""
     return folder / "claim"
 
 
 def output(folder: Path) -> Path:
-    """Give the file with what the daemon of this folder prints."""
+    """Return the path of the output file of the folder's daemon."""
     return folder / "output.log"
 
 
 async def start(name: str, argv: Sequence[str], folder: Path) -> Identity:
-    """Start a daemon in its folder, apart from us."""
-    log.info("a daemon is being started", daemon=name)
+    """Start a daemon in its folder, in a session of its own."""
+    log.info("a daemon is being started", extra={"daemon": name})
     return await processes.spawn(
         argv, log=output(folder), claim=claim(folder), cwd=folder
     )
@@ -167,7 +168,10 @@ async def until_serving(
     folder: Path,
     serving: Callable[[], Awaitable[bool]],
 ) -> None:
-    """Wait until it answers; refuse one that ends or does not."""
+    """Wait until the daemon is ready.
+
+    Raise SetupError if it ends, or does not become ready in time.
+    """
     deadline = time.monotonic() + _SERVES_WITHIN_S
     while not await serving():
         if not processes.alive(identity):
@@ -180,7 +184,7 @@ async def until_serving(
 
 
 def last_line(folder: Path) -> str:
-    """Give the last line that the daemon of this folder printed."""
+    """Return the last line of the daemon's output, or ""."""
     try:
         with output(folder).open("rb") as file:
             file.seek(max(0, output(folder).stat().st_size - _LAST_BYTES))
@@ -191,7 +195,7 @@ def last_line(folder: Path) -> str:
 
 
 def refuse_taken(name: str, setting: str, port: int) -> None:
-    """Refuse a port that another program listens on, with what can be done."""
+    """Raise SetupError, with the next step, if the port is in use."""
     with socket.socket() as probe:
         # As servers do: a connection that is fading away does not take the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,23 +1,24 @@
-"""dev.json: the keys of a private installation, and where each of its daemons is."""
+"""dev.json: keys and daemon addresses of a private installation."""
 
 from typing import Any
 
 import msgspec
 
+from leyden.certificates import former
 from leyden.devnet import access, first_run
 from leyden.devnet.welcome import api_url, dashboard_url
 from leyden.settings import Settings
 
 
 def write_down(given: Settings, chain: access.Access) -> None:
-    """Write down what scripts and people ask for."""
+    """Write the addresses and credentials that scripts and people need."""
     treasury = chain.lnds["treasury"]
     first_run.write(
         given.home_path,
         {
             "base_url": api_url(given),
             "dashboard_url": dashboard_url(given),
-            "ca_path": str(given.home_path / "authority" / "root.pem"),
+            "ca_path": str(former.anchors_path(given.home_path / "authority")),
             "gateway": {
                 "host": given.gateway_host,
                 "rest_port": given.gateway_rest_port,
@@ -38,7 +39,7 @@ def _shown(what: msgspec.Struct | None) -> Any:
 
 
 def _trading(chain: access.Access, name: str) -> Any:
-    """Show an lnd with the poold beside it."""
+    """Return the fields of an lnd and of its poold."""
     if name not in chain.lnds:
         return None
     return {

@@ -1,8 +1,9 @@
-"""Coins for whoever asks: a private chain's money comes out of its blocks.
+"""The faucet: coins from a private chain's own blocks.
 
-It remembers nothing. Each block's coinbase pays the mining key; the newest ones that
-may be spent are looked at first, and where those are spent a block is mined, which
-frees one more. Change goes back to the key and is not looked for: coins are free here.
+The faucet has no state. Each block's coinbase pays the mining key. The
+newest spendable coinbases are tried first; if those are spent, a block is
+mined, which makes one more spendable. Change returns to the key and is not
+looked for: coins are free here.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -27,10 +28,10 @@ _TAKEN = ("already spent", "fully-spent", "already have transaction")
 
 
 async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
-    """Pay to an output script and give the transaction's id, unconfirmed.
+    """Pay an output script and return the unconfirmed transaction's id.
 
-    Two at once never spend the same coin: btcd refuses the later one, which then takes
-    another.
+    Two concurrent calls never spend the same coin: btcd rejects the later
+    one, which then uses another coin.
     """
     if not _LEAST_SATS <= sats <= MOST_SATS:
         raise Malformed(f"amount: must be from {_LEAST_SATS} to {MOST_SATS} sat")
@@ -53,7 +54,7 @@ async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
 async def _coins(
     chain: Chain, key: MiningKey, paid: Sequence[Output], *, passed_over: set[str]
 ) -> list[Coin]:
-    """Give unspent coins of the key that cover what is to be paid, and the fee."""
+    """Return unspent coins that cover the payment and the fee."""
     found: list[Coin] = []
     async for coin in _unspent(chain, key):
         if coin.txid not in passed_over:
@@ -64,7 +65,7 @@ async def _coins(
 
 
 async def _unspent(chain: Chain, key: MiningKey) -> AsyncIterator[Coin]:
-    """Give coinbases that may be spent, newest first; mine when they run out."""
+    """Yield spendable coinbases, newest first; mine when they run out."""
     newest = await chain.height() - _MATURE_BELOW_TIP
     spent = 0
     for height in range(newest, 0, -1):
@@ -82,7 +83,7 @@ async def _unspent(chain: Chain, key: MiningKey) -> AsyncIterator[Coin]:
 
 
 async def _coinbase(chain: Chain, key: MiningKey, height: int) -> Coin | None:
-    """Give what a block paid to the key, unless that is spent."""
+    """Return the block's unspent coinbase to the key, or None."""
     block = await chain.call("getblock", await chain.call("getblockhash", height), 1)
     txid: str = block["tx"][0]
     output = await chain.call("gettxout", txid, 0)
@@ -92,7 +93,7 @@ async def _coinbase(chain: Chain, key: MiningKey, height: int) -> Coin | None:
 
 
 def _left(coins: Sequence[Coin], paid: Sequence[Output], key: MiningKey) -> int:
-    """Count what is left for the change after payments and fee."""
+    """Compute the change after payments and fee."""
     outputs = [*paid, Output(0, key.output_script)]
     fee = _SATS_PER_VBYTE * virtual_size(len(coins), outputs)
     return sum(c.sats for c in coins) - sum(o.sats for o in paid) - fee

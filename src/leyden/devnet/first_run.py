@@ -1,7 +1,8 @@
-"""The first organization, person and keys of a private installation, and dev.json.
+"""The first organization, user and keys of a private installation.
 
-Made once; the second start finds them. dev.json holds secrets of a network that is
-worth nothing, for scripts and outside tests; it is never written anywhere else.
+Created once; later starts find them in dev.json. That file holds secrets of
+a network that is worth nothing, for scripts and external tests; they are
+never written elsewhere.
 """
 
 import json
@@ -10,22 +11,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from leyden import processes
 from leyden.domain.accounts import Role
 from leyden.errors import Unauthorized
 from leyden.files import write_private
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 
 FILE = "dev.json"
+_LOCK = f".{FILE}.lock"
 _ACTOR = "operator:leyden up"
 _TEAM = "My team"
 _EMAIL = "owner@localhost"
 
 
 async def ensure_accounts(platform: Platform) -> dict[str, Any]:
-    """Give the organization's id, a login and two keys that work; make what lacks.
+    """Return the organization's id, a login and two valid keys.
 
-    The login is an operator's as well: on a private chain one person is everybody.
+    Missing ones are created. The login is an operator's as well: on a
+    private chain one person has all roles.
     """
     made = await _ensure(platform)
     found = await platform.database.reader.accounts.find_person(
@@ -73,7 +77,7 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
 
 
 def read(home: Path) -> dict[str, Any]:
-    """Give what dev.json says; nothing when it is not there."""
+    """Return the content of dev.json, or {} if missing or invalid."""
     try:
         kept = json.loads((home / FILE).read_text())
     except (OSError, ValueError):
@@ -82,8 +86,13 @@ def read(home: Path) -> dict[str, Any]:
 
 
 def write(home: Path, fields: Mapping[str, Any]) -> None:
-    """Add the fields to dev.json, for the owner's eyes only, whole or not at all."""
-    write_private(home / FILE, json.dumps({**read(home), **fields}, indent=2))
+    """Add the fields to dev.json, for the owner's eyes only, whole or not at all.
+
+    Whoever else adds some at the same time waits: what they have read is not written
+    back over what was added meanwhile.
+    """
+    with processes.locked(home / _LOCK):
+        write_private(home / FILE, json.dumps({**read(home), **fields}, indent=2))
 
 
 async def _opens(platform: Platform, *keys: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Waiting until the lnds of a private chain have seen its newest block."""
+"""Waiting for a private chain's lnds to sync to its newest block."""
 
 import asyncio
 import time
@@ -12,8 +12,8 @@ _WITHIN_S = 120.0
 _LOOK_AGAIN_S = 0.1
 
 
-async def followed(network: Access, name: str) -> None:
-    """Wait until an lnd has seen the newest block."""
+async def wait_until_synced(network: Access, name: str) -> None:
+    """Wait until an lnd has synced to the newest block."""
     deadline = time.monotonic() + _WITHIN_S
     async with (
         connected(network.btcd) as chain,

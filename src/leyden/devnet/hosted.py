@@ -1,11 +1,9 @@
 """A buyer whose lnd is a node of this platform, with a poold of their own beside it.
 
-Everything here happens on the owner's side: the wallet is made through the gateway, and
-what opens it lies in a folder that goes when the story ends.
+Everything here happens on the owner's side: the wallet is made and opened through the
+gateway. Node and wallet are there for the next story as well; the poold is not.
 """
 
-import base64
-import secrets
 import socket
 import ssl
 import tempfile
@@ -15,29 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from leyden import processes
+from leyden.daemons.locks import locked
 from leyden.devnet import access, first_run, trader
 from leyden.devnet.bridge import Node, bridged
 from leyden.devnet.calls import Calls
 from leyden.devnet.daemon import Keeper
-from leyden.devnet.poold import Poold, access_to
-from leyden.devnet.waiting import until
+from leyden.devnet.hosted_node import HostedNode
+from leyden.devnet.poold import Poold, access_for
 from leyden.errors import SetupError
-from leyden.lnd.client import Lnd, opened
-from leyden.lnd.states import Address
+from leyden.lnd.client import Lnd, connect
 
-_SETTINGS: dict[str, object] = {
-    "autopilot": False,
-    "grpc": True,
-    "rest": True,
-    "keysend": True,
-    "whitelist": ["127.0.0.1"],
-    "alias": "first channel",
-    "color": "#ff9900",
-}
+_LOCK = ".hosted.lock"
 
 
 class Hosted:
-    """The owner of a node, with its macaroon and a poold."""
+    """The owner of a hosted node, with its macaroon and a poold."""
 
     def __init__(self, lnd: Lnd, macaroon: str, pool: access.Pool) -> None:
         self._lnd = lnd
@@ -45,12 +35,12 @@ class Hosted:
         self.pool = pool
 
     async def register(self, ticket: str) -> None:
-        """Take a ticket: the channel will be this buyer's."""
-        async with trader.opened(self.pool) as pool:
+        """Register a ticket, so that this buyer gets the channel."""
+        async with trader.connect(self.pool) as pool:
             await pool.register(ticket)
 
     async def channels(self) -> list[dict[str, Any]]:
-        """List the lnd's open channels as lnd tells of them."""
+        """List the lnd's open channels, as lnd returns them."""
         told = await self._lnd.call("GET", "/v1/channels", macaroon=self._macaroon)
         return list(told["channels"])
 
@@ -59,63 +49,28 @@ class Hosted:
 async def hosted(
     home: Path, call: Calls, *, program: Path, version: str = ""
 ) -> AsyncIterator[Hosted]:
-    """Make a node with a wallet, and a poold that lasts as long as the block.
+    """Open a hosted node, and a poold beside it that lasts as long as the block.
 
-    Without a version, its lnd is the platform's usual one.
+    Without a version, its lnd is the platform's usual one. One story at a time has it:
+    the next waits.
     """
-    kept = first_run.read(home)
-    nodes = f"/organizations/{kept['organization_id']}/nodes"
-    wish = {
-        "name": f"first channel {secrets.token_hex(3)}",
-        "network": "testnet",
-        "type": "standard",
-        "settings": _SETTINGS,
-        **({"version": version} if version else {}),
-    }
-    node_id = (await call("POST", nodes, wish))["node_id"]
-
-    async def becomes(status: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-
-        async def there() -> bool:
-            nonlocal found
-            found = await call("GET", f"{nodes}/{node_id}", None)
-            return bool(found["status"] == status)
-
-        await until(there, f"the node does not come to {status}")
-        return found
-
-    name = str((await becomes("waiting_init"))["api_endpoint"])
-    gateway, authority = kept["gateway"], Path(kept["ca_path"])
-    rest = Address(gateway["host"], gateway["rest_port"], name)
-    tls = ssl.create_default_context(cafile=authority)
-    async with opened(rest, tls) as lnd:
-        macaroon = await _wallet_of(lnd)
-        await becomes("running")
+    async with locked(home / _LOCK):
+        node = HostedNode(home, call, version)
+        await node.open()
+        kept = first_run.read(home)
+        authority = Path(kept["ca_path"])
         grpc = Node(
-            host=gateway["host"],
-            port=gateway["grpc_port"],
-            name=name,
+            host=kept["gateway"]["host"],
+            port=kept["gateway"]["grpc_port"],
+            name=node.api_endpoint,
             authority=authority,
         )
-        with tempfile.TemporaryDirectory() as folder:
-            async with _poold(home, grpc, macaroon, Path(folder), program) as pool:
-                yield Hosted(lnd, macaroon, pool)
-
-
-async def _wallet_of(lnd: Lnd) -> str:
-    """Make the node's wallet, statelessly, and give its macaroon."""
-    seed = await lnd.call("GET", "/v1/genseed")
-    made = await lnd.call(
-        "POST",
-        "/v1/initwallet",
-        {
-            "wallet_password": base64.b64encode(secrets.token_bytes(16)).decode(),
-            "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
-            "stateless_init": True,
-        },
-    )
-    return base64.b64decode(made["admin_macaroon"]).hex()
+        tls = ssl.create_default_context(cafile=authority)
+        async with connect(node.rest, tls) as lnd:
+            with tempfile.TemporaryDirectory() as folder:
+                beside = _poold(home, grpc, node.macaroon, Path(folder), program)
+                async with beside as pool:
+                    yield Hosted(lnd, node.macaroon, pool)
 
 
 @asynccontextmanager
@@ -130,7 +85,7 @@ async def _poold(
     opens.write_bytes(bytes.fromhex(macaroon))
     grpc, rest = _free_port(), _free_port()
     async with bridged(node, folder) as bridge:
-        reached = access_to(folder, network.chain, grpc=grpc, rest=rest, lnd=node.name)
+        reached = access_for(folder, network.chain, grpc=grpc, rest=rest, lnd=node.name)
         keeper = Keeper(
             Poold(
                 name="buyer",

@@ -1,21 +1,23 @@
-"""The platform and a private chain for it, together: what `leyden up` runs.
+"""The platform together with a private chain: runs `leyden up`.
 
-1. The API answers, seconds after the start; its keys are in dev.json.
-2. Daemons that are missing are built.
-3. The chain and its treasury come up; nodes can be unlocked from then on.
-4. The market follows, while the rest is in use already.
-5. All of it is kept running until we are told to stop. Nodes live on.
+1. The API responds, seconds after the start; its keys are in dev.json.
+2. Missing daemons are built.
+3. The chain and its treasury start; nodes can be unlocked from then on.
+4. The market follows, while the rest is already in use.
+5. Everything is supervised until shutdown. Nodes keep running.
 """
 
 import asyncio
+import logging
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden import app, logs
-from leyden.app.courier import words
+from leyden.app.dispatcher import words
+from leyden.app.installation import running
+from leyden.app.migration import migrate
 from leyden.app.programs import lnds
 from leyden.daemons import catalogue
 from leyden.daemons.build import build
@@ -25,14 +27,15 @@ from leyden.daemons.progress import Progress
 from leyden.daemons.workshop import place
 from leyden.devnet import access, auction, first_run, network
 from leyden.devnet.dev_json import write_down
-from leyden.devnet.welcome import api_url, what_next
-from leyden.devnet.wiring import on_chain, ports
+from leyden.devnet.welcome import api_url, message
+from leyden.devnet.wiring import ports, with_chain
 from leyden.errors import LeydenError, SetupError
 from leyden.settings import Settings
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 Say = Callable[[str], None]
+Then = Callable[[], Coroutine[None, None, None]]
 
 _CHAIN = "simnet"
 _NEEDED = ("lnd", "btcd")
@@ -42,9 +45,15 @@ _MOST_TROUBLE_S = 120.0
 
 
 async def run(
-    given: Settings, *, cache: Path, progress: Progress, say: Say, ready: Path
+    given: Settings,
+    *,
+    cache: Path,
+    progress: Progress,
+    say: Say,
+    ready: Path,
+    then: Then,
 ) -> None:
-    """Run everything until SIGTERM or SIGINT."""
+    """Run everything until SIGTERM or SIGINT; `then` runs once all is up."""
     began = time.monotonic()
     told = _told()
     if given.testnet_chain or given.mainnet_backend:
@@ -57,10 +66,10 @@ async def run(
     chain = network.Network(
         given.home_path, programs=programs, ports=ports(given), chain=_CHAIN
     )
-    given = on_chain(given, chain.access)
-    app.migrate(given)
+    given = with_chain(given, chain.access)
+    migrate(given)
     binary = lnds(cache, own=own, progress=progress)
-    async with app.running(given, binary=binary) as platform:
+    async with running(given, binary=binary) as platform:
         kept = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
         say(f"the API answers on {api_url(given)} ({time.monotonic() - began:.1f} s)")
@@ -68,12 +77,14 @@ async def run(
         if await _ended_first(going, told):
             await going  # shows why, if it failed
             keeping = asyncio.create_task(chain.supervise(), name="private chain")
-            say(what_next(given, kept, time.monotonic() - began))
+            say(message(given, kept, time.monotonic() - began))
             await asyncio.to_thread(ready.touch)
             market = asyncio.create_task(
                 _market(given, own, cache, progress, say), name="market"
             )
+            last = asyncio.create_task(then(), name="once all is up")
             await _ended_first(keeping, told)
+            await _cancelled(last)
             await _cancelled(market)
             await _cancelled(keeping)
         else:
@@ -101,7 +112,7 @@ async def _market(
     progress: Progress,
     say: Say,
 ) -> None:
-    """Bring the market up, however often that takes, and keep it running."""
+    """Start the market, retrying until it is up, and supervise it."""
     home = given.home_path
     if not given.devnet_market:
         # One that ran before is not what is wanted any more.
@@ -122,7 +133,9 @@ async def _market(
             reason = "; ".join(str(each) for each in troubles.exceptions)
             if reason != told:
                 say(f"the market cannot open yet: {reason}")
-            log.warning("the market cannot open", reason=reason, again_in_s=wait)
+            log.warning(
+                "the market cannot open", extra={"reason": reason, "again_in_s": wait}
+            )
             told = reason
             await asyncio.sleep(wait)
             wait = min(2 * wait, _MOST_TROUBLE_S)
@@ -145,7 +158,7 @@ def _told() -> asyncio.Event:
 
 
 async def _ended_first(task: asyncio.Task[None], told: asyncio.Event) -> bool:
-    """Wait for either; tell whether the task ended."""
+    """Wait for the task or the signal; return whether the task ended."""
     waiting = asyncio.create_task(told.wait())
     await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
     await _cancelled(waiting)

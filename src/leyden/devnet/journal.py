@@ -1,9 +1,10 @@
-"""Every block of a private chain, on disk before anyone relies on it.
+"""The block journal of a private chain, written before blocks are used.
 
-btcd keeps what it knows of new blocks in memory for up to five minutes: killed, it
-comes back without them (450 blocks mined, kill -9, height 0). On a private chain nobody
-else has them, and an lnd that has seen a block which is gone has lost its money. So
-each block is appended here, and handed to btcd again before others see it.
+btcd holds new blocks in memory for up to five minutes: when killed, it
+comes back without them (450 blocks mined, kill -9, height 0). On a private
+chain nobody else has them, and an lnd that has seen a lost block has lost
+its money. So each block is appended here, and is submitted to btcd again
+before other programs see the chain.
 """
 
 import fcntl
@@ -17,7 +18,10 @@ _GENESIS = 0
 
 
 class Journal:
-    """A file of lines `HEIGHT HASH BLOCK`, only ever appended to; several may write."""
+    """An append-only block file; several processes may write to it.
+
+    Its lines are `HEIGHT HASH BLOCK`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,13 +31,13 @@ class Journal:
 
     @property
     def empty(self) -> bool:
-        """Whether no block was ever kept."""
+        """Whether the journal has no blocks."""
         return not self._path.exists() or self._path.stat().st_size == 0
 
     async def catch_up(self, chain: Calls) -> int:
-        """Append the blocks of the chain that are not kept yet; tell how many."""
+        """Append the chain's missing blocks; return their number."""
         missing: list[tuple[int, str]] = []
-        self._read_on()
+        self._read_new()
         block_hash: str = await chain.call("getbestblockhash")
         while block_hash not in self._known:
             header = await chain.call("getblockheader", block_hash, True)  # noqa: FBT003
@@ -50,8 +54,8 @@ class Journal:
         return len(lines)
 
     async def restore(self, chain: Calls) -> int:
-        """Give btcd the kept blocks that it has not; tell how many."""
-        self._read_on()
+        """Submit journaled blocks that btcd lacks; return their number."""
+        self._read_new()
         # What btcd lost are the last ones: find the first that it does not know.
         low, high = 0, len(self._hashes)
         while low < high:
@@ -69,8 +73,8 @@ class Journal:
                         await chain.call("submitblock", block)
         return len(lost)
 
-    def _read_on(self) -> None:
-        """Learn what was appended since the last time, by whomever."""
+    def _read_new(self) -> None:
+        """Read blocks that any process appended since the last read."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
@@ -88,14 +92,14 @@ class Journal:
         number = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(number, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            self._read_on()
+            self._read_new()
             # Beyond this lies at most the half line of a writer that was killed.
             file.truncate(self._read_to)
             file.seek(self._read_to)
             file.writelines(v for k, v in lines.items() if k not in self._known)
             file.flush()
             os.fsync(number)
-        self._read_on()
+        self._read_new()
 
 
 async def _has(chain: Calls, block_hash: str) -> bool:

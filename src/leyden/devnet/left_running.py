@@ -1,4 +1,4 @@
-"""What is left running on this machine: who it is, what it prints, stopping it."""
+"""Processes left running on this machine: status, logs and stopping."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _GATEWAY_GRACE_S = 5.0
 
 
 async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
-    """Stop what the platform left running; nodes, and what they need, only if asked."""
+    """Stop remaining processes; nodes and their dependencies if `nodes`."""
     running = list(_nodes(given))
     if running and not nodes:
         say(
@@ -37,15 +37,15 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
     if gateway := processes.holder(given.home_path / "gateway" / "claim"):
         await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
         say("gateway stopped")
-    if nftables.take_down(given.home_path):
-        say("the fence around nodes is down")
-    Cgroups(given.home_path).take_down()
+    if nftables.remove(given.home_path):
+        say("the egress policy of nodes is removed")
+    Cgroups(given.home_path).remove()
     if await network.stop(given.home_path):
         say("private chain stopped")
 
 
 def status(given: Settings) -> dict[str, Any]:
-    """Say which daemons run, and how many nodes."""
+    """Return which daemons are running, and the number of nodes."""
     found: dict[str, Any] = {
         "gateway": _word(processes.holder(given.home_path / "gateway" / "claim")),
         "nodes_running": len(list(_nodes(given))),
@@ -58,7 +58,7 @@ def status(given: Settings) -> dict[str, Any]:
 
 
 def log_files(given: Settings) -> dict[str, Path]:
-    """Give the logs there are beside the platform's own, by name."""
+    """Return the log files of gateway and daemons, by name."""
     home = given.home_path
     found = {"gateway": home / "gateway" / "envoy.log"}
     with suppress(SetupError):

@@ -1,7 +1,7 @@
-"""The lnds of the private chain that belong to the operator: first of all the treasury.
+"""The operator's lnds on a private chain, above all the treasury.
 
-Their wallets open by themselves (--noseedbackup): no one is there to type a password,
-and what they hold is worth nothing outside this chain.
+Their wallets unlock automatically (--noseedbackup): nobody is there to type
+a password, and their coins are worth nothing outside this chain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Lnd(Struct, frozen=True, kw_only=True):
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """Its three ports."""
+        """The REST, gRPC and peer ports."""
         kinds = ("rest", "grpc", "peer")
         return {
             f"devnet_{self.name}_{kind}_port": reached.port(getattr(self.access, kind))
@@ -36,7 +36,7 @@ class Lnd(Struct, frozen=True, kw_only=True):
         }
 
     def argv(self) -> list[str]:
-        """Give the command."""
+        """Return the command line."""
         path = configured(self.folder, self._lines())
         return [
             str(self.program),
@@ -45,20 +45,20 @@ class Lnd(Struct, frozen=True, kw_only=True):
         ]
 
     async def prepare(self) -> None:
-        """Remove a certificate that a kill left half written."""
+        """Delete a certificate that was damaged by a kill."""
         certificate = Path(self.access.certificate)
         heal_certificate(certificate, certificate.with_suffix(".key"))
 
-    async def serving(self) -> bool:
-        """Tell whether all of its services answer."""
+    async def is_ready(self) -> bool:
+        """Return whether all of lnd's services are ready."""
         try:
             async with opened(self.access) as wallet:
                 return await wallet.state() == "SERVER_ACTIVE"
         except (Away, Refused):
             return False
 
-    async def settle(self) -> None:
-        """Do nothing more."""
+    async def after_start(self) -> None:
+        """Do nothing: lnd needs no further steps."""
 
     def _lines(self) -> Iterator[tuple[str, str | int]]:
         yield "alias", self.name
@@ -85,10 +85,10 @@ class Lnd(Struct, frozen=True, kw_only=True):
         yield from self.options
 
 
-def access_to(
+def access_for(
     folder: Path, chain: str, *, rest: int, grpc: int, peer: int
 ) -> reached.Lnd:
-    """Tell how the lnd of a folder is reached on this machine."""
+    """Return the addresses and files for reaching the lnd of a folder."""
     return reached.Lnd(
         rest=f"127.0.0.1:{rest}",
         grpc=f"127.0.0.1:{grpc}",

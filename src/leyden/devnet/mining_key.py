@@ -1,7 +1,7 @@
 """The key that all coins of a private chain are mined to.
 
-Its coins are worth nothing; it lies in a file of its owner's all the same, because it
-is the money of everybody on that chain.
+The coins are worth nothing. The key is stored in a file readable by its
+owner only all the same, because it controls all money on that chain.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ _SIGHASH_ALL = b"\x01"
 
 
 class MiningKey(Struct, frozen=True):
-    """One secret, its script, its address, its signatures."""
+    """A secret key, with its script, address and signatures."""
 
     secret: ec.EllipticCurvePrivateKey
 
     @classmethod
-    def kept_in(cls, path: Path) -> Self:
-        """Read the key of this file; make one, for its owner alone, if it lacks."""
+    def load_or_create(cls, path: Path) -> Self:
+        """Read the key from the file; create an owner-only file if missing."""
         try:
             number = int(path.read_text().strip(), 16)
             return cls(ec.derive_private_key(number, ec.SECP256K1()))
@@ -47,32 +47,32 @@ class MiningKey(Struct, frozen=True):
 
     @property
     def witness_script(self) -> bytes:
-        """The condition its coins are under: this key has signed."""
+        """The witness script: a signature of this key is required."""
         point = self.secret.public_key().public_bytes(
             serialization.Encoding.X962, serialization.PublicFormat.CompressedPoint
         )
         return bytes([len(point)]) + point + _CHECKSIG
 
     @property
-    def program(self) -> bytes:
-        """The hash of that condition.
+    def witness_program(self) -> bytes:
+        """The hash of the witness script.
 
-        A script hash rather than a key hash: the latter needs RIPEMD-160, which some
-        OpenSSLs leave out.
+        A script hash, not a key hash: a key hash needs RIPEMD-160, which some
+        OpenSSL builds leave out.
         """
         return hashlib.sha256(self.witness_script).digest()
 
     @property
     def output_script(self) -> bytes:
-        """What an output says that pays to this key."""
-        return b"\x00\x20" + self.program
+        """The output script that pays to this key."""
+        return b"\x00\x20" + self.witness_program
 
     def address(self, chain: str) -> str:
-        """Give the address that pays to this key."""
-        return witness_address(chain, self.program)
+        """Return the address that pays to this key."""
+        return witness_address(chain, self.witness_program)
 
     def sign(self, digest: bytes) -> bytes:
-        """Sign a transaction's digest, in the only form that nodes relay: low S."""
+        """Sign a transaction's digest with low S, the only form nodes relay."""
         kind = ec.ECDSA(Prehashed(hashes.SHA256()))
         r, s = decode_dss_signature(self.secret.sign(digest, kind))
         return encode_dss_signature(r, min(s, _ORDER - s)) + _SIGHASH_ALL

@@ -1,16 +1,17 @@
-"""A private chain and its treasury: started, found again, kept, stopped.
+"""A private chain and its treasury: starting, supervising, stopping.
 
-The daemons live on when we end, and are found again by the claims in their folders.
-Who trades on the chain is added by auction.py.
+The daemons keep running after this process ends, and are found again by the
+claims in their folders. auction.py adds the daemons of the auction.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from leyden import logs, processes
-from leyden.devnet import access, hands, treasury
+from leyden import processes
+from leyden.devnet import access, actions, treasury
 from leyden.devnet.btcd import Btcd
 from leyden.devnet.chain import connected
 from leyden.devnet.daemon import (
@@ -21,15 +22,15 @@ from leyden.devnet.daemon import (
     claim,
     keep_logs_small,
 )
-from leyden.devnet.following import followed
+from leyden.devnet.following import wait_until_synced
 from leyden.devnet.journal import Journal
 from leyden.devnet.lnd import Lnd
 from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.places import NAMES, Ports, access_of
+from leyden.devnet.places import NAMES, Ports, access_for
 from leyden.devnet.wallet import opened
 from leyden.errors import Away, LeydenError
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 # lnd takes a chain whose newest block is two hours old for one it has not caught up
 # with; ten minutes is what the real one takes.
@@ -60,10 +61,10 @@ class Network:
         self._fresh_s = fresh_s
         folder = access.folder(home)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._key = MiningKey.kept_in(folder / "mining.key")
-        self.access = access_of(home, chain, ports)
+        self._key = MiningKey.load_or_create(folder / "mining.key")
+        self.access = access_for(home, chain, ports)
         access.save(home, self.access)
-        self._journal = Journal(hands.journal(home))
+        self._journal = Journal(actions.journal(home))
         btcd = Btcd(
             program=programs["btcd"],
             folder=folder / "btcd",
@@ -85,24 +86,24 @@ class Network:
         self._keepers = [Keeper(daemon, last_wait_s=last_wait_s) for daemon in daemons]
 
     async def start(self, say: Callable[[str], None] = log.info) -> None:
-        """Bring everything up, and what is up already not again.
+        """Start everything that is not running yet.
 
-        1. btcd, its blocks whole, at least 450 of them.
+        1. btcd, with complete blocks, at least 450 of them.
         2. The treasury's lnd.
-        3. A fresh block, if the newest is old: lnd waits for one.
+        3. A new block, if the newest is old: lnd waits for one.
         4. Coins for the treasury, if it has none.
-        5. A macaroon for the platform, which may take payments and nothing else.
+        5. A macaroon for the platform that may only take payments.
         """
         for keeper in self._keepers:
             await bring_up(keeper, say)
-        await self._freshen()
-        await followed(self.access, "treasury")
+        await self._mine_if_stale()
+        await wait_until_synced(self.access, "treasury")
         if await self._fill_treasury():
             say(f"the treasury has {self._treasury_sats} sat")
         await treasury.bake(self.access.lnds["treasury"], self._home)
 
     async def supervise(self) -> None:
-        """Keep it all running until cancelled; the daemons go on after that."""
+        """Supervise the daemons until cancelled; they keep running afterwards."""
         async with asyncio.TaskGroup() as group:
             for keeper in self._keepers:
                 group.create_task(keeper.keep())
@@ -111,11 +112,11 @@ class Network:
             group.create_task(keep_logs_small(self._keepers))
 
     async def stop(self) -> None:
-        """End every daemon gently, the last one first."""
+        """Stop every daemon gracefully, in reverse order of starting."""
         await stop(self._home)
 
-    async def _freshen(self) -> float:
-        """Mine a block if the newest is old; tell in how many seconds to look again."""
+    async def _mine_if_stale(self) -> float:
+        """Mine a block if the newest is old; return the seconds to wait."""
         async with connected(self.access.btcd) as chain:
             best = await chain.call("getbestblockhash")
             header = await chain.call("getblockheader", best)
@@ -127,19 +128,19 @@ class Network:
         return self._fresh_s
 
     async def _fill_treasury(self) -> bool:
-        """Give the treasury its coins if it has next to none; tell whether."""
+        """Fund the treasury if it has next to nothing; return whether it did."""
         async with opened(self.access.lnds["treasury"]) as wallet:
             if await wallet.balance() >= self._treasury_sats // 10:
                 return False
             for _ in range(_TREASURY_COINS):
-                await hands.fund(
+                await actions.fund(
                     self._home,
                     await wallet.address(),
                     self._treasury_sats // _TREASURY_COINS,
                     confirmations=0,
                 )
-        await hands.mine(self._home, _DEEP_ENOUGH)
-        await followed(self.access, "treasury")
+        await actions.mine(self._home, _DEEP_ENOUGH)
+        await wait_until_synced(self.access, "treasury")
         return True
 
     async def _keep_journal(self) -> None:
@@ -154,14 +155,17 @@ class Network:
     async def _keep_fresh(self) -> None:
         while True:
             try:
-                wait = await self._freshen()
+                wait = await self._mine_if_stale()
             except Away:
                 wait = _AGAIN_S
             await asyncio.sleep(wait)
 
 
 async def stop(home: Path, *, besides: Collection[str] = ()) -> bool:
-    """End every daemon of a home gently, the last one first; tell whether any ran."""
+    """Stop every daemon of a home gracefully; return whether any ran.
+
+    Daemons are stopped in reverse order of starting.
+    """
     found = False
     for name in reversed(NAMES):
         running = processes.holder(claim(access.folder(home) / name))

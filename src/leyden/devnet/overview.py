@@ -1,46 +1,47 @@
-"""How everybody in the market of a private chain is doing."""
+"""The status of everything in the market of a private chain."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, auctioneer, trader, wallet
+from leyden.devnet import access, auctioneer, tickets, trader, wallet
 from leyden.errors import LeydenError, SetupError
 
-_NOTHING: Mapping[str, Any] = {"orders": [], "batches": []}
+_USUAL_SATS = 100_000  # more than a usual order costs
+_NOTHING: Mapping[str, Any] = {"accounts": [], "orders": [], "batches": []}
 
 
 async def is_open(home: Path) -> bool:
-    """Tell whether an order can be paid, its ticket offered, registered and filled."""
+    """Return whether a channel can be bought from order to filled ticket.
+
+    An order must be payable, and its ticket offered, registered and filled.
+    """
     network = access.load(home)
     if network.auctioneer is None:
         raise SetupError("this private chain was made with devnet_market = false")
-    told = await _told(network.auctioneer)
+    told = await _auctioneer_status(network.auctioneer)
     if not any(order["side"] == "ask" for order in told["orders"]):
         return False
-    states = {name: (await _pool(at))["state"] for name, at in network.pools.items()}
+    pools = network.pools.items()
+    states = {name: (await _pool_status(at, told))["state"] for name, at in pools}
     return (
         states["provider"] == states["asker-pool"] == "trading"
         and states["customer-pool"] != "away"
-        and await _pays(network.lnds["customer"])
+        and await _can_pay(network)
     )
 
 
 async def status(home: Path) -> dict[str, Any]:
-    """Tell of the market, its poolds, their tickets, the bids and the batches."""
+    """Return the status of market, poolds, tickets, bids and batches."""
     network = access.load(home)
     if network.auctioneer is None:
         return {"market": "left out"}
-    # Imported only where it is used: gRPC takes a while.
-    from leyden.devnet import tickets  # noqa: PLC0415
-
-    told = await _told(network.auctioneer)
+    told = await _auctioneer_status(network.auctioneer)
+    pools = network.pools.items()
     return {
         "market": "open" if await is_open(home) else "not open",
-        "pools": [
-            {"name": name, **await _pool(at)} for name, at in network.pools.items()
-        ],
-        "tickets": await tickets.shown(network),
+        "pools": [{"name": name, **await _pool_status(at, told)} for name, at in pools],
+        "tickets": await tickets.list_tickets(network),
         "bids": [_bid(order) for order in told["orders"] if order["side"] == "bid"],
         "batches": [
             {key: batch[key] for key in ("txid", "height", "confirmed")}
@@ -58,34 +59,46 @@ def _bid(order: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-async def _told(reached: access.Auctioneer) -> Mapping[str, Any]:
-    """Give what the auctioneer tells of itself; nothing while it is away."""
+async def _auctioneer_status(reached: access.Auctioneer) -> Mapping[str, Any]:
+    """Return the auctioneer's own status; empty while it is down."""
     try:
         return await auctioneer.status(reached)
     except LeydenError:
         return _NOTHING
 
 
-async def _pays(reached: access.Lnd) -> bool:
-    """Tell whether the customer has a channel to pay with."""
+async def _can_pay(network: access.Access) -> bool:
+    """Return whether the customer has a way to pay the treasury.
+
+    Channels that were bought are active as well, and lead elsewhere.
+    """
     try:
-        async with wallet.opened(reached) as customer:
-            return any(each["active"] for each in await customer.channels())
+        async with (
+            wallet.opened(network.lnds["customer"]) as customer,
+            wallet.opened(network.lnds["treasury"]) as treasury,
+        ):
+            return await customer.has_route(await treasury.key(), _USUAL_SATS)
     except LeydenError:
         return False
 
 
-async def _pool(reached: access.Pool) -> dict[str, Any]:
-    """Tell how a poold is doing: away, without an account, or trading."""
+async def _pool_status(reached: access.Pool, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a poold's status: away, without an account, connecting, or trading.
+
+    A poold that was started again answers before the auctioneer knows it again; until
+    then a ticket that it offers, and a bid, are refused.
+    """
     try:
-        async with trader.opened(reached) as pool:
+        async with trader.connect(reached) as pool:
             alive = [each for each in await pool.accounts() if each.alive]
             orders = await pool.orders()
     except LeydenError:
         return {"state": "away", "account_sats": 0, "available_sats": 0, "asks": 0}
-    trading = any(each.state != "PENDING_OPEN" for each in alive)
+    usable = {each.key for each in alive if each.state != "PENDING_OPEN"}
+    connected = {each["trader"] for each in told["accounts"] if each["connected"]}
+    state = "trading" if usable & connected else "connecting"
     return {
-        "state": "trading" if trading else "no account",
+        "state": state if usable else "no account",
         "account_sats": sum(each.sats for each in alive),
         "available_sats": sum(each.available_sats for each in alive),
         "asks": len(orders["asks"]),

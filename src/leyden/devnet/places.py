@@ -1,4 +1,4 @@
-"""Where the daemons of a private chain are on this machine: folders and ports."""
+"""The folders and ports of a private chain's daemons on this machine."""
 
 import secrets
 from pathlib import Path
@@ -17,7 +17,7 @@ NAMES = (
 
 
 class AuctionPorts(Struct, frozen=True, kw_only=True):
-    """Where the auction and those who trade in it listen, all on 127.0.0.1."""
+    """The ports of the auction's daemons, all on 127.0.0.1."""
 
     auctioneer: int
     auctioneer_control: int
@@ -36,7 +36,7 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """Where the daemons listen, all on 127.0.0.1."""
+    """The ports of the daemons, all on 127.0.0.1."""
 
     btcd: int = 18556
     treasury_peer: int = 9735
@@ -45,8 +45,11 @@ class Ports(Struct, frozen=True, kw_only=True):
     auction: AuctionPorts | None = None  # None: there is no auction
 
 
-def access_of(home: Path, chain: str, ports: Ports) -> Access:
-    """Tell how everything of a home is reached; what is secret stays as it was."""
+def access_for(home: Path, chain: str, ports: Ports) -> Access:
+    """Return the addresses and files of a home's daemons.
+
+    The btcd password stays the same if there is one already.
+    """
     folder = access.folder(home)
     try:
         password = access.load(home).btcd.password
@@ -62,7 +65,7 @@ def access_of(home: Path, chain: str, ports: Ports) -> Access:
             certificate=str(folder / "btcd" / "rpc.cert"),
         ),
         lnds={
-            "treasury": lnd.access_to(
+            "treasury": lnd.access_for(
                 folder / "treasury",
                 chain,
                 rest=ports.treasury_rest,
@@ -82,14 +85,14 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
         btcd=alone.btcd,
         lnds={
             **alone.lnds,
-            "asker": lnd.access_to(
+            "asker": lnd.access_for(
                 folder / "asker",
                 chain,
                 rest=ports.asker_rest,
                 grpc=ports.asker_grpc,
                 peer=ports.asker_peer,
             ),
-            "customer": lnd.access_to(
+            "customer": lnd.access_for(
                 folder / "customer",
                 chain,
                 rest=ports.customer_rest,
@@ -98,21 +101,21 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
             ),
         },
         pools={
-            "provider": poold.access_to(
+            "provider": poold.access_for(
                 folder / "provider",
                 chain,
                 grpc=ports.provider_grpc,
                 rest=ports.provider_rest,
                 lnd="treasury",
             ),
-            "asker-pool": poold.access_to(
+            "asker-pool": poold.access_for(
                 folder / "asker-pool",
                 chain,
                 grpc=ports.asker_pool_grpc,
                 rest=ports.asker_pool_rest,
                 lnd="asker",
             ),
-            "customer-pool": poold.access_to(
+            "customer-pool": poold.access_for(
                 folder / "customer-pool",
                 chain,
                 grpc=ports.customer_pool_grpc,

@@ -1,17 +1,17 @@
-"""The daemons that trade in the auction, each beside an lnd."""
+"""The poold daemons, which trade in the auction, each beside an lnd."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from leyden.devnet import access as reached
 from leyden.devnet.configuration import heal_certificate
-from leyden.devnet.trader import opened
+from leyden.devnet.trader import connect
 from leyden.errors import Away, Refused
 from leyden.values import Struct
 
 
 class Poold(Struct, frozen=True, kw_only=True):
-    """One poold."""
+    """A poold daemon."""
 
     name: str
     program: Path
@@ -24,7 +24,7 @@ class Poold(Struct, frozen=True, kw_only=True):
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """Its two ports."""
+        """The gRPC and REST ports."""
         word = self.name.replace("-", "_")
         return {
             f"devnet_{word}_{kind}_port": reached.port(getattr(self.access, kind))
@@ -32,7 +32,7 @@ class Poold(Struct, frozen=True, kw_only=True):
         }
 
     def argv(self) -> list[str]:
-        """Give the command; there is no secret in it."""
+        """Return the command line; it contains no secret."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return [
             str(self.program),
@@ -56,31 +56,31 @@ class Poold(Struct, frozen=True, kw_only=True):
         ]
 
     async def prepare(self) -> None:
-        """Remove a certificate that a kill left half written."""
+        """Delete a certificate that a kill left half written."""
         certificate = Path(self.access.certificate)
         heal_certificate(certificate, certificate.with_suffix(".key"))
 
-    async def serving(self) -> bool:
-        """Tell whether it answers.
+    async def is_ready(self) -> bool:
+        """Return whether poold answers.
 
-        It opens its ports once its lnd has caught up with the chain and, if it has an
-        account, the auctioneer is there.
+        poold opens its ports once its lnd has caught up with the chain and, if
+        poold has an account, the auctioneer is reachable.
         """
         try:
-            async with opened(self.access) as trader:
+            async with connect(self.access) as trader:
                 await trader.orders()
         except (Away, Refused):
             return False
         return True
 
-    async def settle(self) -> None:
-        """Do nothing more."""
+    async def after_start(self) -> None:
+        """Do nothing: poold needs no further steps."""
 
 
-def access_to(
+def access_for(
     folder: Path, chain: str, *, grpc: int, rest: int, lnd: str
 ) -> reached.Pool:
-    """Tell how the poold of a folder is reached on this machine."""
+    """Return the addresses and files for reaching the poold of a folder."""
     return reached.Pool(
         rest=f"127.0.0.1:{rest}",
         grpc=f"127.0.0.1:{grpc}",

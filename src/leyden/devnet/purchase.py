@@ -1,4 +1,4 @@
-"""Buying a channel from the platform, whoever pays and whoever gets it."""
+"""Buying a channel from the platform, with any payer and any buyer."""
 
 import asyncio
 import contextlib
@@ -16,22 +16,23 @@ _OVER = frozenset({"expired", "failed", "cancelled"})
 
 
 class Purchase(Struct, frozen=True, kw_only=True):
-    """Who takes part in it, and who is told of it."""
+    """The parties of a purchase, and the callback that reports progress."""
 
     call: Calls  # the platform's API
     pay: Callable[[str], Awaitable[object]]  # an invoice; returns once it is settled
     buyer: Buyer
     tell: Callable[[str], None]
 
-    async def make(self, capacity: int) -> tuple[str, dict[str, Any]]:
-        """Return the order's id and the channel; Conflict if a step does not succeed.
+    async def buy(self, capacity: int) -> tuple[str, dict[str, Any]]:
+        """Buy a channel; return the order's id and the channel.
 
-        An order whose ticket could not be registered is cancelled, so that what was
-        paid for it is credit and not lost in an order that nobody will use.
+        Raise Conflict if a step does not succeed. An order whose ticket could not
+        be registered is cancelled, so that what was paid for it becomes credit and
+        is not lost in an order that nobody will use.
         """
         order = await self.call("POST", "/flow/create", {"capacity": capacity})
         try:
-            ticketed = await self._paid(order)
+            ticketed = await self._pay(order)
             before = {each["channel_point"] for each in await self.buyer.channels()}
             await self.buyer.register(ticketed["sidecar_ticket"])
         except (LeydenError, asyncio.CancelledError):
@@ -40,34 +41,34 @@ class Purchase(Struct, frozen=True, kw_only=True):
                 await self.call("POST", "/flow/cancel", wish)
             raise
         self.tell("the buyer has registered the ticket")
-        await self._becomes("submitted", order)
+        await self._wait_for_status("submitted", order)
         self.tell("the auction has a bid for it")
-        await self._becomes("filled", order)
+        await self._wait_for_status("filled", order)
         self.tell("matched; the channel is on the chain")
         return order["order_id"], await self._active(before)
 
-    async def _paid(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Return the order with its ticket."""
+    async def _pay(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Pay the order if needed; return it with its ticket."""
         if not order["lightning_invoice"]:
             # Credit covers it, or the account is charged later.
             self.tell(f"order {order['order_id']}: there is nothing to pay")
-            ticketed = await self._becomes("created", order)
+            ticketed = await self._wait_for_status("created", order)
             self.tell("covered by credit or account; the ticket is made")
             return ticketed
         self.tell(f"order {order['order_id']}: {order['amount_due']} sat are due")
         paying = asyncio.ensure_future(self.pay(order["lightning_invoice"]))
         try:
-            ticketed = await self._becomes("created", order, paying)
+            ticketed = await self._wait_for_status("created", order, paying)
             self.tell("paid over Lightning; the ticket is made")
             await paying
         finally:
             paying.cancel()
         return ticketed
 
-    async def _becomes(
+    async def _wait_for_status(
         self, wanted: str, order: dict[str, Any], *besides: "asyncio.Future[Any]"
     ) -> dict[str, Any]:
-        """Wait for an order's status, or one that comes after it."""
+        """Wait until an order has the given status or a later one."""
         found: dict[str, Any] = {}
 
         async def there() -> bool:

@@ -1,77 +1,37 @@
-"""REST as lnd and poold speak it: a certificate of their own, and a macaroon."""
+"""The REST of the private chain's lnds and poolds, which speak it alike."""
 
-import asyncio
-import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import aiohttp
-import msgspec
-
+from leyden.devnet.access import Lnd, Pool
 from leyden.errors import Away, Refused
-
-_PATIENCE_S = 30.0
-
-
-class Rest:
-    """One daemon's REST."""
-
-    def __init__(
-        self, name: str, address: str, macaroon: Path, session: aiohttp.ClientSession
-    ) -> None:
-        self._name = name
-        self._address = address
-        self._macaroon = macaroon
-        self._session = session
-
-    async def call(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, object] | None = None,
-        *,
-        patience_s: float = _PATIENCE_S,
-    ) -> Any:
-        """Call it; Refused with its own words, Away when it is not there.
-
-        Of a stream the last line is given.
-        """
-        macaroon = self._read_macaroon()
-        try:
-            async with self._session.request(
-                method,
-                f"https://{self._address}{path}",
-                headers={"Grpc-Metadata-Macaroon": macaroon} if macaroon else {},
-                data=None if body is None else msgspec.json.encode(body),
-                timeout=aiohttp.ClientTimeout(total=patience_s),
-            ) as response:
-                lines = (await response.read()).strip().split(b"\n")
-                answer = msgspec.json.decode(lines[-1])
-        except (aiohttp.ClientError, TimeoutError, OSError, msgspec.DecodeError):
-            raise Away(f"{self._name} does not answer at {self._address}") from None
-        if not response.ok:
-            raise Refused(str(answer.get("message", answer)))
-        return answer
-
-    def _read_macaroon(self) -> str:
-        try:
-            return self._macaroon.read_bytes().hex()
-        except FileNotFoundError:
-            return ""  # until its first start is done; /v1/state wants none
+from leyden.lnd.connection import Access, Connection
+from leyden.lnd.rest import CALL_S, Errors
 
 
 @asynccontextmanager
-async def opened(
-    name: str, address: str, *, certificate: Path, macaroon: Path
-) -> AsyncIterator[Rest]:
-    """Give the REST at this address; it need not answer yet."""
+async def opened(name: str, access: Lnd | Pool) -> AsyncIterator[Connection]:
+    """Open connections to a daemon; it need not answer yet.
+
+    Refused with its own words, Away when it is not there.
+    """
+    host, _, port = access.rest.rpartition(":")
+    connection = Connection(
+        Access(
+            host=host,
+            port=int(port),
+            certificate=Path(access.certificate),
+            macaroon=Path(access.macaroon),
+            is_new=True,
+        ),
+        Errors(
+            away=lambda why: Away(f"{name} at {access.rest} {why}"),
+            refused=lambda reason, _: Refused(reason),
+        ),
+        connect_s=CALL_S,  # a dozen daemons may be starting at once
+    )
     try:
-        tls = await asyncio.to_thread(ssl.create_default_context, cafile=certificate)
-    except (FileNotFoundError, ssl.SSLError):  # not there, or half written
-        raise Away(f"{name} has made no certificate yet") from None
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls)
-    ) as session:
-        yield Rest(name, address, macaroon, session)
+        yield connection
+    finally:
+        await connection.close()

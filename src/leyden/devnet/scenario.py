@@ -1,10 +1,10 @@
-"""Stories that a private chain can play, told while they happen.
+"""Scenarios played on a private chain, with progress messages.
 
-first-channel, as somebody lives it who buys an inbound channel:
+first-channel, as a buyer of an inbound channel sees it:
 
 1. The market is open.
-2. An order is made, and paid over Lightning unless credit covers it.
-3. The platform makes a ticket for it.
+2. An order is placed, and paid over Lightning unless credit covers it.
+3. The platform creates a ticket for it.
 4. The buyer registers the ticket, and the auction matches it.
 5. The channel is active.
 """
@@ -42,8 +42,7 @@ async def first_channel(
 ) -> dict[str, Any]:
     """Play it and give the channel; refuse when a step does not come to its end.
 
-    With a poold the buyer is the owner of a node made for the occasion, else the
-    chain's own customer.
+    With a poold the buyer is the owner of a hosted node, else the chain's own customer.
     """
     began = time.monotonic()
 
@@ -66,7 +65,7 @@ async def first_channel(
             buyer=buyer,
             tell=tell,
         )
-        order_id, channel = await purchase.make(capacity)
+        order_id, channel = await purchase.buy(capacity)
     tell("the channel is active")
     return {
         "order_id": order_id,

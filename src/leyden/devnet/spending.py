@@ -15,7 +15,7 @@ _MARKER_AND_FLAG = b"\x00\x01"
 
 
 class Coin(Struct, frozen=True):
-    """An output that can be spent."""
+    """A spendable output."""
 
     txid: str
     vout: int
@@ -23,12 +23,12 @@ class Coin(Struct, frozen=True):
 
     @property
     def outpoint(self) -> bytes:
-        """Name it as transactions do: hashes are shown backwards."""
+        """The outpoint as transactions encode it: shown hashes are reversed."""
         return bytes.fromhex(self.txid)[::-1] + self.vout.to_bytes(4, "little")
 
 
 class Output(Struct, frozen=True):
-    """So much, under this condition."""
+    """An amount and the script that locks it."""
 
     sats: int
     script: bytes
@@ -44,7 +44,7 @@ def spend(
     *,
     replaceable: bool = False,
 ) -> bytes:
-    """Give the signed transaction; what the outputs leave is the miner's fee."""
+    """Return the signed transaction; the remainder is the miner's fee."""
     sequence = _REPLACEABLE if replaceable else _FINAL
     inputs = b"".join(coin.outpoint + b"\x00" + sequence for coin in coins)
     paid = b"".join(map(bytes, outputs))
@@ -64,7 +64,7 @@ def spend(
 
 
 def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
-    """Give what fees are counted by, at the largest a signature can be."""
+    """Return the virtual size for fees, with signatures of maximum size."""
     base = 10 + 41 * coins + sum(len(bytes(output)) for output in outputs)
     witness = 2 + coins * (1 + 1 + 73 + 1 + 35)
     return base + (witness + 3) // 4
@@ -73,7 +73,7 @@ def virtual_size(coins: int, outputs: Sequence[Output]) -> int:
 def _digest(
     coin: Coin, coins: Sequence[Coin], paid: bytes, script: bytes, sequence: bytes
 ) -> bytes:
-    """Give what one input signs (BIP 143)."""
+    """Return the digest that one input signs (BIP 143)."""
     return _twice(
         _VERSION
         + _twice(b"".join(each.outpoint for each in coins))

@@ -1,6 +1,7 @@
-"""What the market needs to be open, made where it lacks: coins, accounts, asks.
+"""Setup of what an open market needs: coins, accounts, asks, a channel.
 
-Every function may be called any number of times; when all is there it only looks.
+Every function can be called any number of times: if nothing is missing, the
+function only checks.
 """
 
 import asyncio
@@ -8,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, hands, trader, wallet
-from leyden.devnet.following import followed
+from leyden.devnet import access, actions, trader, wallet
+from leyden.devnet.following import wait_until_synced
 from leyden.devnet.trader import Account
 from leyden.domain.pricing import LEASES
 from leyden.errors import Away, Refused, SetupError
@@ -35,24 +36,27 @@ _LOOK_AGAIN_S = 0.2
 
 
 async def ensure_coins(home: Path, name: str, sats: int, *, least: int) -> bool:
-    """Give an lnd these coins if it has less than the least; tell whether."""
+    """Fund an lnd if its balance is below `least`; return whether it did."""
     network = access.load(home)
     async with wallet.opened(network.lnds[name]) as lnd:
         if await lnd.balance() >= least:
             return False
         for _ in range(_COINS):
             address = await lnd.address()
-            await hands.fund(home, address, sats // _COINS, confirmations=0)
-    await hands.mine(home, DEEP_ENOUGH)
-    await followed(network, name)
+            await actions.fund(home, address, sats // _COINS, confirmations=0)
+    await actions.mine(home, DEEP_ENOUGH)
+    await wait_until_synced(network, name)
     return True
 
 
 async def ensure_account(home: Path, name: str, sats: int, *, available: int) -> bool:
-    """Open an account for a poold if none has so much left; tell whether."""
+    """Open an account for a poold if needed; return whether it did.
+
+    An account is needed if none has `available` sats left.
+    """
     network = access.load(home)
-    async with trader.opened(network.pools[name]) as pool:
-        if await _with_available(home, await pool.accounts(), available):
+    async with trader.connect(network.pools[name]) as pool:
+        if await _find_account(home, await pool.accounts(), available):
             return False
         made = await pool.open_account(sats, blocks=_ACCOUNT_BLOCKS)
 
@@ -60,20 +64,21 @@ async def ensure_account(home: Path, name: str, sats: int, *, available: int) ->
             found = await pool.accounts()
             return any(a.key == made.key and a.state == "OPEN" for a in found)
 
-        await hands.mine(home, DEEP_ENOUGH)
+        await actions.mine(home, DEEP_ENOUGH)
         await _until(is_open, f"{name}'s account does not open; see its log")
     return True
 
 
 async def ensure_provider(home: Path) -> bool:
-    """See that the provider has enough to buy with; tell whether an account was added.
+    """Ensure that the provider can buy; return whether an account was added.
 
-    Another account, not more in the first one: that would have to wait for the blocks
-    after a batch. What buys takes the one with the most left.
+    A second account is opened rather than the first one topped up: a deposit
+    would have to wait for the blocks after a batch. Bids use the account with
+    the most left.
     """
     network = access.load(home)
-    async with trader.opened(network.pools["provider"]) as pool:
-        if await _with_available(home, await pool.accounts(), _PROVIDER_LEAST_SATS):
+    async with trader.connect(network.pools["provider"]) as pool:
+        if await _find_account(home, await pool.accounts(), _PROVIDER_LEAST_SATS):
             return False
     # Its lnd is the treasury's, which is given coins once.
     most = PROVIDER_SATS + 1_000_000
@@ -84,11 +89,11 @@ async def ensure_provider(home: Path) -> bool:
 
 
 async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
-    """See that channels of every lease can be had; tell how many asks were added.
+    """Ensure asks for every lease duration; return the number added.
 
-    `told` is what the auctioneer tells of itself.
+    `told` is the auctioneer's own status.
     """
-    lacking = lacking_leases(told["orders"])
+    lacking = missing_leases(told["orders"])
     if not lacking:
         return 0
     network = access.load(home)
@@ -97,11 +102,9 @@ async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
     await ensure_coins(home, "asker", 5 * most, least=most + 1_000_000)
     await ensure_account(home, "asker-pool", most, available=_ASK_TAKES_SATS)
     added = 0
-    async with trader.opened(network.pools["asker-pool"]) as pool:
+    async with trader.connect(network.pools["asker-pool"]) as pool:
         for blocks in lacking:
-            account = await _with_available(
-                home, await pool.accounts(), _ASK_TAKES_SATS
-            )
+            account = await _find_account(home, await pool.accounts(), _ASK_TAKES_SATS)
             if account is None:
                 break  # the next look opens another one
             await pool.ask(account, _ASK_SATS, rate_fixed=ASK_RATE, blocks=blocks)
@@ -109,8 +112,8 @@ async def ensure_asks(home: Path, told: Mapping[str, Any]) -> int:
     return added
 
 
-def lacking_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Give the leases that too little is asked for, of the auctioneer's orders."""
+def missing_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the lease durations with too few asks among these orders."""
     asked = dict.fromkeys(LEASES, 0)
     for order in orders:
         if order["side"] == "ask":
@@ -119,7 +122,7 @@ def lacking_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
 
 
 async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
-    """Let the customer pay the treasury over Lightning; tell whether one was opened."""
+    """Ensure a channel from customer to treasury; return whether opened now."""
     network = access.load(home)
     await ensure_coins(home, "customer", 10 * sats, least=2 * sats)
     async with (
@@ -139,16 +142,16 @@ async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
         if made:
             at = network.lnds["treasury"].peer
             await customer.open_channel(key, at=at, sats=sats)
-            await hands.mine(home, DEEP_ENOUGH)
+            await actions.mine(home, DEEP_ENOUGH)
         await _until(can_pay, "the customer cannot reach the treasury; see its log")
     return made
 
 
-async def _with_available(
+async def _find_account(
     home: Path, accounts: Iterable[Account], sats: int
 ) -> Account | None:
-    """Find an account that new orders can be made for."""
-    status = await hands.height(home)
+    """Return an account that new orders can be placed with, or None."""
+    status = await actions.height(home)
     return next(
         (
             each
@@ -162,7 +165,7 @@ async def _with_available(
 
 
 async def _until(holds: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-    """Wait for something; being away or busy for a while is no reason to give up."""
+    """Wait for a condition; retry while daemons are away or busy."""
     try:
         async with asyncio.timeout(_WITHIN_S):
             while True:

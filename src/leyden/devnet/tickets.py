@@ -1,22 +1,25 @@
-"""The tickets that the poolds of a private chain know: over gRPC, REST has no list."""
+"""The tickets that the poolds of a private chain know.
+
+They are read over gRPC, because REST has no list of them.
+"""
 
 from pathlib import Path
 from typing import Any
 
 from leyden.devnet import access
 from leyden.errors import LeydenError
-from leyden.market.ends import OVER
 from leyden.market.poold import Access, Poold
 from leyden.market.sidecars import Sidecars
+from leyden.market.ticket_ends import OVER
 
 _PATIENCE_S = 5.0
 _SHOWN = 50
 
 
-async def shown(network: access.Access) -> list[dict[str, Any]]:
-    """List tickets of each poold, those that wait first; of one that is away, none.
+async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
+    """List each poold's tickets, waiting ones first; none if it is down.
 
-    It knows no order of them: they come by their ids, which are random.
+    poold has no order of tickets: they come by id, and ids are random.
     """
     rows: list[dict[str, Any]] = []
     for name, reached in network.pools.items():

@@ -1,14 +1,14 @@
-"""What is asked of a poold of the private chain, by its REST."""
+"""A REST client for a poold of the private chain."""
 
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Self
 
 from leyden.devnet import rest
 from leyden.devnet.access import Pool
 from leyden.errors import Refused
+from leyden.lnd.connection import Connection
 from leyden.values import Struct
 
 UNIT_SATS = 100_000
@@ -21,7 +21,7 @@ _ALIVE = frozenset({"PENDING_OPEN", "PENDING_UPDATE", "PENDING_BATCH", "OPEN"})
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """Money that poold and the auctioneer keep together."""
+    """Money under joint control of poold and the auctioneer."""
 
     key: str  # hex
     sats: int
@@ -31,12 +31,12 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def alive(self) -> bool:
-        """Whether it is or becomes one that can trade."""
+        """Whether the account can trade now or will be able to."""
         return self.state in _ALIVE
 
     @classmethod
-    def told(cls, fields: dict[str, Any]) -> Self:
-        """Read what poold tells."""
+    def from_json(cls, fields: dict[str, Any]) -> Self:
+        """Parse poold's JSON."""
         return cls(
             key=base64.b64decode(fields["trader_key"]).hex(),
             sats=int(fields["value"]),
@@ -47,29 +47,31 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Trader:
-    """One poold."""
+    """A client for one poold."""
 
-    def __init__(self, calls: rest.Rest) -> None:
-        self._calls = calls
+    def __init__(self, poold: Connection) -> None:
+        self._poold = poold
 
     async def accounts(self) -> list[Account]:
-        """List its accounts; Refused while the auctioneer is away."""
-        answer = await self._calls.call("GET", "/v1/pool/accounts")
-        return [Account.told(fields) for fields in answer["accounts"]]
+        """List poold's accounts; raise Refused while the auctioneer is down."""
+        answer = await self._poold.call("GET", "/v1/pool/accounts")
+        return [Account.from_json(fields) for fields in answer["accounts"]]
 
     async def open_account(self, sats: int, *, blocks: int) -> Account:
-        """Open an account from its lnd's coins; it wants blocks to become OPEN."""
+        """Open an account with lnd's coins; mined blocks make it OPEN."""
         wish = {
             "account_value": str(sats),
             "relative_height": blocks,
             "fee_rate_sat_per_kw": _FUNDING_FEE_RATE,
         }
-        return Account.told(await self._calls.call("POST", "/v1/pool/accounts", wish))
+        return Account.from_json(
+            await self._poold.call("POST", "/v1/pool/accounts", wish)
+        )
 
     async def ask(
         self, account: Account, sats: int, *, rate_fixed: int, blocks: int
     ) -> None:
-        """Offer channels of any size up to so much, for so many blocks."""
+        """Submit an ask for channels of up to `sats`, for `blocks` blocks."""
         await self._submit(
             {
                 "ask": {
@@ -86,7 +88,7 @@ class Trader:
     async def offer(
         self, account: Account, sats: int, *, rate_fixed: int, blocks: int
     ) -> str:
-        """Make a ticket for a channel, and bid for it once somebody registers it."""
+        """Create a ticket for a channel; the bid follows its registration."""
         bid = {
             "details": {
                 **_details(account, sats, rate_fixed),
@@ -97,25 +99,25 @@ class Trader:
             "min_node_tier": "TIER_0",
         }
         wish = {"auto_negotiate": True, "bid": bid}
-        answer = await self._calls.call("POST", "/v1/pool/sidecar/offer", wish)
+        answer = await self._poold.call("POST", "/v1/pool/sidecar/offer", wish)
         return str(answer["ticket"])
 
     async def register(self, ticket: str) -> None:
-        """Take a ticket: the channel will be this poold's lnd's."""
-        await self._calls.call("POST", "/v1/pool/sidecar/register", {"ticket": ticket})
+        """Register a ticket: its channel goes to this poold's lnd."""
+        await self._poold.call("POST", "/v1/pool/sidecar/register", {"ticket": ticket})
 
     async def orders(self) -> dict[str, list[dict[str, Any]]]:
-        """Give its open asks and bids as poold tells of them."""
-        answer = await self._calls.call("GET", "/v1/pool/orders?active_only=true")
+        """Return the open asks and bids as poold reports them."""
+        answer = await self._poold.call("GET", "/v1/pool/orders?active_only=true")
         return {kind: list(answer[kind]) for kind in ("asks", "bids")}
 
     async def leases(self) -> list[dict[str, Any]]:
-        """Give the channels it bought or sold."""
-        answer = await self._calls.call("GET", "/v1/pool/leases")
+        """Return the leased channels that this poold bought or sold."""
+        answer = await self._poold.call("GET", "/v1/pool/leases")
         return list(answer["leases"])
 
     async def _submit(self, wish: dict[str, object]) -> None:
-        answer = await self._calls.call("POST", "/v1/pool/orders", wish)
+        answer = await self._poold.call("POST", "/v1/pool/orders", wish)
         if invalid := answer.get("invalid_order"):
             raise Refused(str(invalid["fail_string"]))
 
@@ -130,12 +132,7 @@ def _details(account: Account, sats: int, rate_fixed: int) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def opened(access: Pool) -> AsyncIterator[Trader]:
-    """Give the poold behind this access; it need not answer yet."""
-    async with rest.opened(
-        "poold",
-        access.rest,
-        certificate=Path(access.certificate),
-        macaroon=Path(access.macaroon),
-    ) as calls:
-        yield Trader(calls)
+async def connect(access: Pool) -> AsyncIterator[Trader]:
+    """Yield a client for this poold, which need not be up yet."""
+    async with rest.opened("poold", access) as poold:
+        yield Trader(poold)

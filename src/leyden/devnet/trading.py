@@ -1,6 +1,7 @@
-"""The market's hands: what the customer of a private chain does.
+"""The actions of a private chain's customer in the market.
 
-The customer has an lnd with coins and a channel to the treasury, and a poold beside it.
+The customer has an lnd with coins and a channel to the treasury, and a
+poold beside it.
 """
 
 from pathlib import Path
@@ -13,13 +14,13 @@ _TO_HUNDREDTHS_OF_PERCENT = 10_000 / 1_000_000_000
 
 
 async def register(home: Path, ticket: str) -> None:
-    """Register a ticket on the customer's poold: the channel will be the customer's.
+    """Register a ticket on the customer's poold for a customer's channel.
 
-    It is started again after the auctioneer, and so away for some seconds.
+    That poold restarts after the auctioneer does, and is down for some seconds.
     """
     network, _ = _market(home)
     try:
-        async with trader.opened(network.pools["customer-pool"]) as customer:
+        async with trader.connect(network.pools["customer-pool"]) as customer:
             await customer.register(ticket)
     except Away as error:
         raise Away(
@@ -29,7 +30,7 @@ async def register(home: Path, ticket: str) -> None:
 
 
 async def pay(home: Path, invoice: str) -> dict[str, Any]:
-    """Pay a Lightning invoice as the customer; returns once it is settled or not."""
+    """Pay a Lightning invoice as the customer; return once done or failed."""
     if not invoice.strip():
         raise Refused(
             "INVOICE: is empty; an order that credit covers has nothing to pay"
@@ -43,20 +44,20 @@ async def pay(home: Path, invoice: str) -> dict[str, Any]:
 
 
 async def send(home: Path, address: str, sats: int) -> str:
-    """Pay to an address as the customer, unconfirmed, and give the txid."""
+    """Pay an on-chain address as the customer; return the unconfirmed txid."""
     network, _ = _market(home)
     async with wallet.opened(network.lnds["customer"]) as customer:
         return await customer.send(address, sats)
 
 
 async def tick(home: Path) -> dict[str, Any]:
-    """Run a batch of the auction now."""
+    """Run one batch of the auction now."""
     _, auction = _market(home)
     return await auctioneer.tick(auction)
 
 
 async def asks(home: Path) -> list[dict[str, Any]]:
-    """List what is for sale."""
+    """List the asks in the auction."""
     _, auction = _market(home)
     told = await auctioneer.status(auction)
     return [

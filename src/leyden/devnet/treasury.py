@@ -1,4 +1,4 @@
-"""The platform's way into the treasury: a macaroon that takes payments, no more."""
+"""The platform's macaroon for the treasury: it may only take payments."""
 
 from pathlib import Path
 
@@ -9,12 +9,15 @@ from leyden.payments.treasury import PERMISSIONS
 
 
 def macaroon(home: Path) -> Path:
-    """Give the file in which it is kept."""
+    """Return the path of the macaroon's file."""
     return home / "treasury.macaroon"
 
 
 async def bake(treasury: Lnd, home: Path) -> None:
-    """Have lnd make it, for the owner's eyes only; anew at each start does no harm."""
+    """Bake the macaroon with lnd and store it for its owner only.
+
+    Baking it again at each start does no harm.
+    """
     wanted = [
         dict(zip(("entity", "action"), each.split(":"), strict=True))
         for each in PERMISSIONS

@@ -1,4 +1,4 @@
-"""Waiting for something to come true."""
+"""Waiting for a condition."""
 
 import asyncio
 import time
@@ -16,7 +16,10 @@ async def until(
     *,
     within_s: float = _WITHIN_S,
 ) -> None:
-    """Wait; who is away for a moment may be. In vain, it says what did not happen."""
+    """Wait until a condition holds, or raise SetupError with `otherwise`.
+
+    A daemon may be away meanwhile.
+    """
     deadline = time.monotonic() + within_s
     while not await _tried(holds):
         if time.monotonic() > deadline:

@@ -1,56 +1,57 @@
-"""The few questions we have for an lnd of the private chain, by its REST."""
+"""A small REST client for an lnd of the private chain."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from leyden.devnet import rest
 from leyden.devnet.access import Lnd
-from leyden.errors import Refused
+from leyden.errors import Away, Refused
+from leyden.lnd.connection import Connection
 
 _PAYS_WITHIN_S = 60
 
 
 class Wallet:
-    """One lnd with its wallet."""
+    """A client for one lnd and its wallet."""
 
-    def __init__(self, calls: rest.Rest) -> None:
-        self._calls = calls
+    def __init__(self, lnd: Connection) -> None:
+        self._lnd = lnd
 
     async def state(self) -> str:
-        """Tell lnd's own state; SERVER_ACTIVE is the one that counts."""
+        """Return lnd's state; lnd is ready in SERVER_ACTIVE."""
         answer = await self.call("GET", "/v1/state")
         return str(answer["state"])
 
     async def height(self) -> tuple[int, bool]:
-        """Tell how far lnd has followed the chain, and whether it says that is all."""
+        """Return lnd's block height, and whether lnd reports being synced."""
         answer = await self.call("GET", "/v1/getinfo")
         return answer["block_height"], answer["synced_to_chain"]
 
     async def key(self) -> str:
-        """Give the public key that peers know it by."""
+        """Return the node's public key."""
         answer = await self.call("GET", "/v1/getinfo")
         return str(answer["identity_pubkey"])
 
     async def balance(self) -> int:
-        """Count its sats on the chain, the unconfirmed ones too."""
+        """Return the on-chain balance in sats, unconfirmed coins included."""
         answer = await self.call("GET", "/v1/balance/blockchain")
         return int(answer["total_balance"])
 
     async def address(self) -> str:
-        """Give a new address of its own."""
+        """Return a new on-chain address."""
         answer = await self.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
         return str(answer["address"])
 
     async def channels(self) -> list[dict[str, Any]]:
-        """List its open channels as lnd tells of them."""
+        """List the open channels as lnd reports them."""
         answer = await self.call("GET", "/v1/channels")
         return list(answer["channels"])
 
     async def open_channel(self, key: str, *, at: str, sats: int) -> None:
-        """Open a channel to a peer; it wants blocks before it can be used."""
+        """Open a channel to a peer; it is usable after some blocks."""
         wish = {"addr": {"pubkey": key, "host": at}, "timeout": "10"}
         try:
             await self.call("POST", "/v1/peers", wish)
@@ -64,7 +65,7 @@ class Wallet:
         await self.call("POST", "/v1/channels", opened_)
 
     async def has_route(self, key: str, sats: int) -> bool:
-        """Tell whether a payment to this node can set out."""
+        """Return whether lnd finds a route for a payment to this node."""
         try:
             await self.call("GET", f"/v1/graph/routes/{key}/{sats}")
         except Refused:
@@ -72,25 +73,24 @@ class Wallet:
         return True
 
     async def pay(self, invoice: str) -> dict[str, Any]:
-        """Pay an invoice and give lnd's last word; a held one stays IN_FLIGHT."""
-        answer = await self.call(
-            "POST",
-            "/v2/router/send",
-            {
-                "payment_request": invoice,
-                "timeout_seconds": _PAYS_WITHIN_S,
-                "fee_limit_sat": "1000",
-                "no_inflight_updates": True,
-            },
-            patience_s=2 * _PAYS_WITHIN_S,
-        )
-        if "error" in answer:
-            raise Refused(str(answer["error"]["message"]))
-        found: dict[str, Any] = answer["result"]
-        return found
+        """Pay an invoice; return lnd's last update (IN_FLIGHT if it is held)."""
+        wish = {
+            "payment_request": invoice,
+            "timeout_seconds": _PAYS_WITHIN_S,
+            "fee_limit_sat": "1000",
+            "no_inflight_updates": True,
+        }
+        last: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(2 * _PAYS_WITHIN_S):
+                async for told in self._lnd.stream("POST", "/v2/router/send", wish):
+                    last = told
+        except TimeoutError:
+            raise Away("lnd does not say what became of the payment") from None
+        return last
 
     async def send(self, address: str, sats: int) -> str:
-        """Pay to an address and give the transaction's id, unconfirmed."""
+        """Pay an address; return the id of the unconfirmed transaction."""
         wish = {"addr": address, "amount": str(sats), "sat_per_vbyte": "2"}
         answer = await self.call("POST", "/v1/transactions", wish)
         return str(answer["txid"])
@@ -100,20 +100,16 @@ class Wallet:
         method: str,
         path: str,
         body: Mapping[str, object] | None = None,
-        *,
-        patience_s: float = 30.0,
-    ) -> Any:
-        """Call its REST; Refused with lnd's own words, Away when it is not there."""
-        return await self._calls.call(method, path, body, patience_s=patience_s)
+    ) -> dict[str, Any]:
+        """Call lnd's REST API.
+
+        Raise Refused with lnd's own message, or Away if lnd cannot be reached.
+        """
+        return await self._lnd.call(method, path, body)
 
 
 @asynccontextmanager
 async def opened(access: Lnd) -> AsyncIterator[Wallet]:
-    """Give the wallet behind this access; it need not answer yet."""
-    async with rest.opened(
-        "lnd",
-        access.rest,
-        certificate=Path(access.certificate),
-        macaroon=Path(access.macaroon),
-    ) as calls:
-        yield Wallet(calls)
+    """Yield a client for this wallet, whose lnd need not be up yet."""
+    async with rest.opened("lnd", access) as lnd:
+        yield Wallet(lnd)

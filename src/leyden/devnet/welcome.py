@@ -1,4 +1,4 @@
-"""What `leyden up` says once everything runs: where it is, and what to try next."""
+"""The message of `leyden up` once everything runs: URLs and next steps."""
 
 import shutil
 from typing import Any
@@ -7,8 +7,8 @@ from leyden.devnet import first_run
 from leyden.settings import Settings
 
 
-def what_next(given: Settings, kept: dict[str, Any], seconds: float) -> str:
-    """Give what is said then; every line can be typed as it stands."""
+def message(given: Settings, kept: dict[str, Any], seconds: float) -> str:
+    """Return that message; every command in it can be pasted as it stands."""
     leyden = "leyden" if shutil.which("leyden") else "./leyden"
     login = kept["dashboard_login"]
     opens = "; the market opens soon" if given.devnet_market else ""
@@ -30,12 +30,13 @@ everything is up ({seconds:.1f} s){opens}
   curl {api_url(given)}/health/ready
   curl {api_url(given)}/openapi.json
 
-  API page    {api_url(given)}/docs
+  docs        {api_url(given)}/docs    the API, with a form to try it: /docs/api
   API key     in {given.home_path / first_run.FILE}, field api_key
   node names  curl and browsers find NAME.{given.nodes_domain};
               for other programs add to /etc/hosts:
               {given.gateway_host} NAME.{given.nodes_domain}
 
+  {leyden} trust     this machine's browsers trust its nodes; undone by `untrust`
   {leyden} nodes create "first light" --wait    a node, here at the terminal
   {leyden} dev {play:<29}    {plays}
   {leyden} status    {leyden} logs -f    {leyden} down
@@ -43,14 +44,18 @@ everything is up ({seconds:.1f} s){opens}
 
 
 def api_url(given: Settings) -> str:
-    """Say where the API is."""
+    """Return the URL of the API."""
     host = given.api_host if ":" not in given.api_host else f"[{given.api_host}]"
-    return f"http://{host}:{given.api_port}"
+    return f"{_scheme(given)}://{host}:{given.api_port}"
 
 
 def dashboard_url(given: Settings) -> str:
-    """Say where the dashboard is."""
+    """Return the URL of the dashboard."""
     # Passkeys are for names: a browser makes none for a bare address.
     if given.api_host == "127.0.0.1":
-        return f"http://localhost:{given.api_port}/app/"
+        return f"{_scheme(given)}://localhost:{given.api_port}/app/"
     return f"{api_url(given)}/app/"
+
+
+def _scheme(given: Settings) -> str:
+    return "https" if given.api_tls else "http"

@@ -1,4 +1,4 @@
-"""The settings of a platform on its private chain: whom it asks, by which ports."""
+"""The settings of a platform on its private chain: hosts and ports."""
 
 from pathlib import Path
 
@@ -14,17 +14,22 @@ from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.settings import Settings
 
+_PEER_PORTS = "21000-21999"
 
-def as_running(given: Settings) -> Settings:
-    """Give the settings that `leyden up` runs this home with, if it ever did."""
+
+def running_settings(given: Settings) -> Settings:
+    """Return the settings that `leyden up` runs this home with.
+
+    The settings are unchanged if `leyden up` never ran here.
+    """
     try:
-        return on_chain(given, access.load(given.home_path))
+        return with_chain(given, access.load(given.home_path))
     except SetupError:
         return given
 
 
 def ports(given: Settings) -> Ports:
-    """Give the ports of the chain, and of the market if there is to be one."""
+    """Return the chain's ports, and the market's if it is enabled."""
     traders = {
         each.name: getattr(given, f"devnet_{each.name}_port")
         for each in values.fields(AuctionPorts)
@@ -38,8 +43,8 @@ def ports(given: Settings) -> Ports:
     )
 
 
-def on_chain(given: Settings, chain: access.Access) -> Settings:
-    """Give the settings with the private chain as testnet."""
+def with_chain(given: Settings, chain: access.Access) -> Settings:
+    """Return the settings with the private chain as testnet."""
     certificate = Path(chain.btcd.certificate)
     heal_certificate(certificate, certificate.with_suffix(".key"))
     ensure_certificate(certificate, now=utc_now())
@@ -59,6 +64,8 @@ def on_chain(given: Settings, chain: access.Access) -> Settings:
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
+        # Nobody else is on this chain: peers of nodes are on this machine too.
+        peer_ports=given.peer_ports or _PEER_PORTS,
         # Whoever tries webhooks here has the receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
@@ -66,7 +73,7 @@ def on_chain(given: Settings, chain: access.Access) -> Settings:
 
 
 def _market_settings(chain: access.Access) -> dict[str, str]:
-    """Give what lets the platform buy channels; the provider need not be up yet."""
+    """Return the settings for buying channels; the provider may be down."""
     if (provider := chain.pools.get("provider")) is None:
         return {"market": "simulated"}
     return {

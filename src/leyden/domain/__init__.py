@@ -1,1 +1,1 @@
-"""What is true: frozen values and pure functions."""
+"""Frozen values and pure functions: the rules of the product."""

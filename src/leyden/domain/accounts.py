@@ -1,4 +1,4 @@
-"""Who may do what: organizations, the people in them, and their API keys."""
+"""Authorization: organizations, their people and their API keys."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain.marks import composed
+from leyden.domain.marks import compose
 from leyden.errors import Malformed
 from leyden.values import Struct
 
@@ -18,7 +18,7 @@ _UNSHOWABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 class Role(StrEnum):
-    """What a person is in an organization, from most to least."""
+    """A person's role in an organization, from most to least permissions."""
 
     OWNER = auto()  # everything, and who the owners are
     ADMIN = auto()  # everything but the owners
@@ -28,14 +28,14 @@ class Role(StrEnum):
 
 
 class Scope(StrEnum):
-    """What an API key may touch."""
+    """The parts of the API that a key may access."""
 
     NODE = auto()  # the node-management endpoints
     FLOW = auto()  # the channel-ordering endpoints
 
 
 class Organization(Struct, frozen=True, kw_only=True):
-    """A team and an account at once: owns nodes, keys, orders, credit."""
+    """A team that is also an account: owns nodes, keys, orders, credit."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class Organization(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Someone who signs in."""
+    """A person who signs in."""
 
     id: str
     email: str
@@ -51,7 +51,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Membership(Struct, frozen=True, kw_only=True):
-    """A person's part in an organization."""
+    """A person's membership of an organization."""
 
     organization_id: str
     user_id: str
@@ -60,7 +60,7 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """A key as it is kept: never the key itself, which is shown once."""
+    """A stored API key, without the key itself, which is shown once."""
 
     id: str
     organization_id: str
@@ -73,12 +73,12 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     revoked: datetime | None
 
     def is_live(self, now: datetime) -> bool:
-        """Tell whether it opens anything now."""
+        """Return whether the key is valid now."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
 class Principal(Struct, frozen=True):
-    """On whose behalf a request is made."""
+    """The organization and key on whose behalf a request is made."""
 
     organization_id: str
     key_id: str
@@ -86,40 +86,40 @@ class Principal(Struct, frozen=True):
     until: datetime | None  # the key's end; None is never
 
     def has_ended(self, now: datetime) -> bool:
-        """Tell whether the key has expired."""
+        """Return whether the key has expired."""
         return self.until is not None and now >= self.until
 
     @property
     def actor(self) -> str:
-        """Name it in the audit table."""
+        """The principal's name in the audit log."""
         return f"key:{self.key_id}"
 
 
 def new_id() -> str:
-    """Make an id for an organization, a person, a key or a line of the audit."""
+    """Return a new id for an organization, person, key or audit entry."""
     return str(uuid.uuid4())
 
 
 def check_name(name: str, *, what: str) -> str:
-    """Give the name trimmed and composed (NFC), or say what is wrong with it."""
-    found = composed(name, most=_LONGEST_NAME)
+    """Return the name trimmed and composed (NFC), or raise what is wrong."""
+    found = compose(name, most=_LONGEST_NAME)
     if not found:
         raise Malformed(f"{what}: must have 1 to {_LONGEST_NAME} characters")
     if any(unicodedata.category(character) in _UNSHOWABLE for character in found):
-        raise Malformed(f"{what}: must not hold control or invisible characters")
+        raise Malformed(f"{what}: must not contain control or invisible characters")
     return found
 
 
 def check_email(email: str) -> str:
-    """Give the address in lower case, or say that it is none."""
-    found = (composed(email, most=_LONGEST_EMAIL) or "").lower()
+    """Return the email address in lower case; raise if it is not valid."""
+    found = (compose(email, most=_LONGEST_EMAIL) or "").lower()
     if len(found) > _LONGEST_EMAIL or not _EMAIL.fullmatch(found):
         raise Malformed("email: must look like name@example.org")
     return found
 
 
 def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
-    """Read scopes; at least one, each of them known."""
+    """Parse scopes: at least one, and each must be known."""
     try:
         scopes = frozenset(Scope(word.strip()) for word in words)
     except ValueError:

@@ -1,8 +1,9 @@
-"""Which addresses belong to one host of the public internet, and which to nobody's.
+"""Checks of which addresses are public, and may be called for tenants.
 
-Whatever a tenant can make call out for them, a webhook or their own lnd, must not
-become a way into what only this machine can reach: loopback, private ranges, the
-cloud's metadata service. And as what a caller's address is counted, where it is.
+Anything that tenants can make this machine call (a webhook, or their own
+lnd's peers) must not become a way to what only this machine can reach:
+loopback, private ranges, the cloud's metadata service. Also the form in
+which callers' addresses are counted.
 """
 
 import ipaddress
@@ -58,16 +59,16 @@ _LOCALHOST = "localhost"
 _LOOPBACK = "127.0.0.1"
 
 
-def plain(address: Address) -> Address:
-    """Give the IPv4 address that an IPv4-mapped one means, any other as it is."""
+def unmap(address: Address) -> Address:
+    """Return the IPv4 address of an IPv4-mapped one, else the address as is."""
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return address.ipv4_mapped
     return address
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether the address belongs to one host of the public internet."""
-    address = plain(address)
+    """Return whether the address belongs to one host on the public internet."""
+    address = unmap(address)
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in network for network in SPECIAL_V4)
     if address in NAT64:
@@ -78,11 +79,12 @@ def is_public(address: Address) -> bool:
 
 
 class Reach(Struct, frozen=True, kw_only=True):
-    """Which addresses an installation lets its tenants make it call.
+    """The addresses that an installation may call on behalf of tenants.
 
-    `exceptions` may be called although they are not public: a private installation is
-    inside its own network. `openings` are such exceptions at one port alone.
-    `forbidden` may not be called although they are public: the platform's own.
+    `exceptions` may be called although they are not public: a private
+    installation is inside its own network. `openings` are such exceptions at
+    one port only. `forbidden` may not be called although they are public: the
+    platform's own.
     """
 
     exceptions: tuple[Network, ...] = ()
@@ -90,8 +92,8 @@ class Reach(Struct, frozen=True, kw_only=True):
     forbidden: tuple[Network, ...] = ()
 
     def permits(self, address: Address, port: int | None = None) -> bool:
-        """Tell whether this very address may be called, at this port."""
-        address = plain(address)
+        """Return whether this address may be called at this port."""
+        address = unmap(address)
         if any(address in network for network in self.forbidden):
             return False
         return (
@@ -101,10 +103,10 @@ class Reach(Struct, frozen=True, kw_only=True):
         )
 
     def permits_host(self, host: str, port: int) -> bool:
-        """Tell whether a host may be called, as far as its text says.
+        """Return whether a host may be called, judging by its text only.
 
-        A name may mean any address by the time it is called, except for `localhost` and
-        what is below it, which is this machine.
+        A name may resolve to any address later, except for `localhost` and its
+        subdomains, which are this machine.
         """
         host = host.lower().removesuffix(".")
         if host == _LOCALHOST or host.endswith(f".{_LOCALHOST}"):
@@ -117,10 +119,13 @@ class Reach(Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=4096)
-def counted_as(address: str) -> str:
-    """Give the address in the form that is counted: of IPv6 the /64, a household's."""
+def rate_limit_key(address: str) -> str:
+    """Return the address in the form that is counted: for IPv6 its /64.
+
+    A /64 is one household's.
+    """
     try:
-        ip = plain(ipaddress.ip_address(address.partition("%")[0]))
+        ip = unmap(ipaddress.ip_address(address.partition("%")[0]))
     except ValueError:
         return address
     if isinstance(ip, ipaddress.IPv4Address):

@@ -1,4 +1,4 @@
-"""The account with which channels are bought, as the auction keeps it."""
+"""The auction account that channels are bought from."""
 
 from leyden.domain.units import Sats
 from leyden.values import Struct
@@ -6,11 +6,10 @@ from leyden.values import Struct
 # poold buys from an account in these states; one that waits for the blocks after a
 # batch goes on buying.
 _BUYS = frozenset({"open", "pending_batch"})
-BLOCKS_PER_DAY = 144
 
 
 class AuctionAccount(Struct, frozen=True, kw_only=True):
-    """Coins of ours that only we and the auctioneer together can move."""
+    """Our coins that can only be moved jointly with the auctioneer."""
 
     trader_key: str  # hex: its identity everywhere
     state: str
@@ -20,10 +19,10 @@ class AuctionAccount(Struct, frozen=True, kw_only=True):
     taproot: bool  # its inputs are lighter, and cheaper
 
     @property
-    def buys(self) -> bool:
-        """Whether a channel can be bought from it now."""
+    def can_buy(self) -> bool:
+        """Whether channels can be bought from the account now."""
         return self.state in _BUYS
 
     def renewal_due(self, height: int, *, blocks_before: int) -> bool:
-        """Tell whether it is to be renewed now: only an open one can be."""
+        """Return whether to renew the account now: it must be open."""
         return self.state == "open" and self.expires - height <= blocks_before

@@ -1,4 +1,4 @@
-"""Coupons: credit in an envelope, opened once."""
+"""Coupons: credit that can be claimed once."""
 
 import uuid
 from datetime import datetime
@@ -10,7 +10,7 @@ SUFFIX = "FC"
 
 
 class Coupon(Struct, frozen=True, kw_only=True):
-    """So many satoshis for whoever may claim them, once."""
+    """An amount of satoshis for one organization to claim, once."""
 
     id: str
     sats: Sats
@@ -23,10 +23,10 @@ class Coupon(Struct, frozen=True, kw_only=True):
 
     @property
     def claimed(self) -> bool:
-        """Whether it has been opened."""
+        """Whether the coupon has been claimed."""
         return self.claimed_at is not None
 
 
 def new_coupon_id() -> str:
-    """Make an id that cannot be guessed: it is all one needs to claim the coupon."""
+    """Return a new unguessable id, which is enough to claim the coupon."""
     return f"{uuid.uuid4()}{SUFFIX}"

@@ -1,13 +1,13 @@
-"""How an event travels: when it is tried, what an answer means, what comes next.
+"""Delivery of events: when to attempt, what answers mean, what is next.
 
 pending ──2xx──> delivered
-   │ ├── anything else: tried again, later and later; after the last time ──> failed
+   │ ├── anything else: retried with growing delay; in the end ──> failed
    │ └── the receiver is gone (410) ──> failed, and the receiver is paused
    └── a newer status of the node ──> superseded
 
-Events of one node travel in the order in which they happened. Two things may be
-overtaken: an event that the receiver itself refused (4xx), since the next one may be
-to its taking, and nothing else.
+Events of one node are delivered in the order in which they happened. The
+one exception: an event that the receiver itself refused (4xx) may be
+overtaken, since the receiver may accept the next one.
 """
 
 import email.utils
@@ -37,7 +37,7 @@ _ABOUT_THE_MOMENT = (401, 403, 404, 407, 408, 421, 425, 429)
 
 
 class State(StrEnum):
-    """Where an event stands on its way to the receiver."""
+    """The delivery state of an event."""
 
     PENDING = auto()  # will be tried, or tried again
     DELIVERED = auto()  # the receiver answered 2xx
@@ -46,14 +46,14 @@ class State(StrEnum):
 
 
 class Pause(StrEnum):
-    """Why nothing is sent to a receiver."""
+    """The reason why nothing is sent to a receiver."""
 
     FAILING = auto()  # it took nothing for days
     GONE = auto()  # it said 410
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What came back from one attempt: a status, or the reason why there is none."""
+    """The result of one attempt: a status, or the reason for having none."""
 
     status: int | None = None
     excerpt: str = ""  # the first 2 KiB of the body, made readable
@@ -63,12 +63,12 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def is_success(self) -> bool:
-        """Tell whether the receiver took it: 2xx and nothing else."""
+        """Whether the receiver accepted the event: 2xx and nothing else."""
         return self.status is not None and 200 <= self.status < 300  # noqa: PLR2004
 
     @property
     def is_refusal(self) -> bool:
-        """Tell whether the receiver is well and dislikes this one event."""
+        """Whether a working receiver refused this one event."""
         return (
             self.status is not None
             and 400 <= self.status < 500  # noqa: PLR2004  a 4xx
@@ -77,7 +77,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What one attempt makes of an event, and of its receiver."""
+    """The consequences of an attempt for an event and its receiver."""
 
     state: State
     due: datetime  # the next attempt, for what stays pending
@@ -85,8 +85,21 @@ class Verdict(Struct, frozen=True, kw_only=True):
     pause: Pause | None = None
 
 
+class Message(Struct, frozen=True, kw_only=True):
+    """An event on its way to a receiver."""
+
+    id: str
+    type: str
+    body: str
+    test: bool
+    created: datetime
+    state: State
+    due: datetime
+    attempts: int
+
+
 class Waiting(Struct, frozen=True, kw_only=True):
-    """A pending event in the order of events."""
+    """A pending event at its position among the node's events."""
 
     position: int
     due: datetime
@@ -103,10 +116,10 @@ def judge(
     retries: tuple[timedelta, ...] = RETRIES,
     patience: timedelta = PATIENCE,
 ) -> Verdict:
-    """Say what the answer to attempt number 1, 2, ... means.
+    """Return the verdict for the answer to attempt number 1, 2, ...
 
-    `luck`, from 0 to 1, places the retry within its jitter. `failing_since` is when
-    this receiver first failed since it last took anything.
+    `luck`, from 0 to 1, places the retry within its jitter. `failing_since` is
+    when this receiver first failed since it last accepted an event.
     """
     if answer.is_success:
         return Verdict(state=State.DELIVERED, due=now)
@@ -118,7 +131,7 @@ def judge(
         return Verdict(state=State.FAILED, due=now, pause=pause)
     wait = retries[attempt - 1] * (1 + JITTER * (2 * luck - 1))
     if answer.status in _MAY_ASK_FOR_TIME:
-        wait = max(wait, _asked_for(answer.retry_after, now))
+        wait = max(wait, _parse_retry_after(answer.retry_after, now))
     return Verdict(
         state=State.PENDING,
         due=now + wait,
@@ -128,9 +141,9 @@ def judge(
 
 
 def next_up(pending: Iterable[Waiting], now: datetime) -> Waiting | None:
-    """Choose the event to send now or, if its time has not come, to wait for.
+    """Return the event to send now or, if it is not due yet, to wait for.
 
-    `pending` comes in the order of events.
+    `pending` is in the order of events.
     """
     soonest: Waiting | None = None
     for each in pending:
@@ -141,8 +154,8 @@ def next_up(pending: Iterable[Waiting], now: datetime) -> Waiting | None:
     return soonest
 
 
-def _asked_for(retry_after: str, now: datetime) -> timedelta:
-    """Read a Retry-After, in seconds or as a date; nonsense asks for nothing."""
+def _parse_retry_after(retry_after: str, now: datetime) -> timedelta:
+    """Parse Retry-After, in seconds or as a date; zero if it is invalid."""
     retry_after = retry_after.strip()
     if retry_after.isascii() and retry_after.isdigit():
         seconds = min(int(retry_after[:9]), _LONGEST_RETRY_AFTER.total_seconds())

@@ -1,7 +1,7 @@
-"""Where a webhook is sent: its URL taken apart, with nothing left to interpret.
+"""Parsing of webhook URLs into endpoints.
 
-Which text may be a URL at all, `webhook_urls.py` says; which addresses may be called
-is decided when they are called, by `webhooks/egress.py`.
+`webhook_urls.py` decides which text may be a URL at all; which addresses
+may be called is decided at the call, by `webhooks/egress.py`.
 """
 
 import ipaddress
@@ -15,7 +15,7 @@ _USUAL_PORTS = {True: 443, False: 80}  # by TLS
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """Whom to call, and what to ask for."""
+    """The host to call and the path to request."""
 
     tls: bool
     host: str  # a name in lower case, or an address without brackets
@@ -25,14 +25,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     @property
     def host_header(self) -> str:
-        """Write host and port as a request names them."""
+        """The value of the request's Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _USUAL_PORTS[self.tls] else f"{host}:{self.port}"
 
 
 @lru_cache(4_096)
 def parse(url: str, allowed: webhook_urls.Allowed) -> Endpoint:
-    """Take the URL apart, or say what about it will not do."""
+    """Parse the URL, or raise what is wrong with it."""
     parts = urlsplit(webhook_urls.check(url, allowed))
     tls = parts.scheme == "https"
     host = (parts.hostname or "").removesuffix(".")

@@ -1,7 +1,7 @@
-"""What an API key looks like: `leyden_<43 characters><6 characters of checksum>`.
+"""The format of API keys: `leyden_<43 characters><6 of checksum>`.
 
-The prefix and the checksum are for finding leaked keys: a scanner that meets one can
-tell it from noise without asking us, and we refuse a mistyped one without a look-up.
+Prefix and checksum serve to find leaked keys: a scanner can recognize a key
+without asking us, and we reject a mistyped key without a look-up.
 """
 
 import zlib
@@ -17,7 +17,7 @@ _HINT_LENGTH = len(PREFIX) + 4
 
 
 def write_key(secret: bytes) -> str:
-    """Write 256 random bits as a key that a person can be handed."""
+    """Return 256 random bits formatted as an API key."""
     if len(secret) != _SECRET_BYTES:
         raise ValueError("an API key is made of 32 random bytes")
     body = _base62(int.from_bytes(secret), _SECRET_LENGTH)
@@ -25,7 +25,7 @@ def write_key(secret: bytes) -> str:
 
 
 def is_key(text: str) -> bool:
-    """Tell a key from anything else, by its shape and checksum alone."""
+    """Return whether the text is an API key, by format and checksum alone."""
     if not text.startswith(PREFIX) or not text.isascii():
         return False
     body, check = text[len(PREFIX) : -_CHECK_LENGTH], text[-_CHECK_LENGTH:]
@@ -33,7 +33,7 @@ def is_key(text: str) -> bool:
 
 
 def hint(key: str) -> str:
-    """Give the beginning of a key: enough to recognise it, useless to use it."""
+    """Return the beginning of a key: enough to recognize, not to use it."""
     return key[:_HINT_LENGTH]
 
 

@@ -1,20 +1,23 @@
-"""Where the money is. Entries are only ever added; a balance is only ever a sum.
+"""The ledger: entries are only added, a balance is always a sum.
 
-Each entry moves satoshis from one place to another, so all balances together are
-always zero. Money enters from the places that may go below zero:
+Each entry moves satoshis from one place to another, so all balances
+together are always zero. Money enters from the places that may go below
+zero:
 
     received             sats that reached our wallet, on either rail
-    promised             HTLCs held for us: ours to settle or to hand back
+    promised             held HTLCs: ours to settle or to cancel back
     promo                coupons
-    corrections          what the operator set right, with a reason
-    owed:<org>           what a corporate account owes
-    receivable:<org>     money the chain took back after it was spent
+    corrections          corrected by the operator, with a reason
+    owed:<org>           debt of a corporate account
+    receivable:<org>     money the chain reversed after it was spent
 
-It rests in credit:<org> or held:<order>, and leaves to earned, auction or refunded.
+Money rests in credit:<org> or held:<order>, and leaves to earned, auction
+or refunded.
 
 An order that has ended holds nothing: that is the invariant to remember.
 
-An entry has a key that can be written once. Doing a thing twice writes it once.
+An entry has a key that can be written once, so booking something twice
+writes it once.
 """
 
 from collections.abc import Iterable
@@ -31,36 +34,41 @@ EARNED = "earned"
 AUCTION = "auction"
 REFUNDED = "refunded"
 
+# Whatever is not one organization's.
+OPERATORS = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, EARNED, AUCTION, REFUNDED)
+
+UNUSED_FEE = "unused:"  # how the keys begin under which it is given back
+
 _MAY_GO_BELOW_ZERO = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, "owed:", "receivable:")
 
 
 def credit(organization_id: str) -> str:
-    """Name the place of what an organization may spend."""
+    """Return the place of an organization's available credit."""
     return f"credit:{organization_id}"
 
 
 def held(order_id: str) -> str:
-    """Name the place of what is there for an order."""
+    """Return the place of the money held for an order."""
     return f"held:{order_id}"
 
 
 def owed(organization_id: str) -> str:
-    """Name the place of a corporate account's debt."""
+    """Return the place of a corporate account's debt."""
     return f"owed:{organization_id}"
 
 
 def receivable(organization_id: str) -> str:
-    """Name the place of what the chain took back and the organization had spent."""
+    """Return the place of money the chain reversed after it was spent."""
     return f"receivable:{organization_id}"
 
 
 def may_go_below_zero(place: str) -> bool:
-    """Tell whether a place is where money comes from."""
+    """Return whether a place is a source of money."""
     return place.startswith(_MAY_GO_BELOW_ZERO)
 
 
-class What(StrEnum):
-    """Why money moved."""
+class Reason(StrEnum):
+    """The reason for an entry."""
 
     CREDIT_USED = auto()  # credit, for a new order
     CHARGED = auto()  # a corporate account pays later
@@ -69,7 +77,7 @@ class What(StrEnum):
     PAYMENT = auto()  # sats reached our wallet
     SURPLUS = auto()  # more than was due
     LATE = auto()  # for an order that needed it no more
-    RELEASED = auto()  # an order ended and what it held went back
+    RELEASED = auto()  # an order ended and what it held, or did not need, went back
     REVERSED = auto()  # the chain took a payment back
     EARNED = auto()
     AUCTION = auto()
@@ -79,10 +87,10 @@ class What(StrEnum):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """So many satoshis went from one place to another, once."""
+    """One movement of satoshis from one place to another, written once."""
 
     key: str
-    what: What
+    what: Reason
     source: str
     target: str
     sats: Sats
@@ -92,19 +100,19 @@ class Entry(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def given(
+def payment_entries(
     sats: int,
     *,
     organization_id: str,
     outstanding: int,
     source: str,
-    what: What,
+    what: Reason,
     key: str,
     order_id: str | None = None,
 ) -> list[Entry]:
-    """Give money to an organization: what it owes us is paid first, the rest is credit.
+    """Return entries that pay an organization: first its debt, then credit.
 
-    `outstanding` is what its receivable comes to.
+    `outstanding` is the balance of its receivable.
     """
     repaid = min(sats, outstanding)
     return [
@@ -125,11 +133,12 @@ def given(
     ]
 
 
-def granted(entry: Entry, *, outstanding: int) -> list[Entry]:
-    """Give a coupon's or a correction's money: a debt of the kind above comes first.
+def grant_entries(entry: Entry, *, outstanding: int) -> list[Entry]:
+    """Return entries for a coupon or a correction, debt first.
 
-    The first part has the entry's own key, so that it is given once however it is
-    divided; `parts` names them all.
+    The debt is the organization's receivable. The first part has the entry's
+    own key, so that the money is granted once however it is divided; `parts`
+    returns all keys.
     """
     if entry.organization_id is None:
         raise ValueError("credit is somebody's")
@@ -146,11 +155,11 @@ def granted(entry: Entry, *, outstanding: int) -> list[Entry]:
 
 
 def parts(key: str) -> Iterable[str]:
-    """Name all entries that what is granted under a key may have been divided into."""
+    """Return the keys of all entries that a grant may be divided into."""
     return key, f"rest of {key}"
 
 
-def taken_back(
+def reversal_entries(
     sats: int,
     *,
     organization_id: str,
@@ -158,7 +167,7 @@ def taken_back(
     key: str,
     order_id: str,
 ) -> list[Entry]:
-    """Take back money that never was: from credit as far as it goes, then as a debt.
+    """Return entries that reverse a payment: from credit, then as a debt.
 
     `available` is the credit that may be taken.
     """
@@ -166,7 +175,7 @@ def taken_back(
     return [
         Entry(
             key=f"{key}:{place}",
-            what=What.REVERSED,
+            what=Reason.REVERSED,
             source=source,
             target=RECEIVED,
             sats=Sats(part),
@@ -192,11 +201,12 @@ def release(
     outstanding: int,
     key: str,
 ) -> list[Entry]:
-    """Return what releases all that an order holds, each part to where it came from.
+    """Return entries that release what an order holds to its sources.
 
-    A held HTLC is handed back to its payer, what was charged to
-    a corporate account is taken off again as far as it is still owed, and the rest is
-    the organization's: a bill that was paid meanwhile was paid with its money.
+    `holds` is all of it, or the part to release. A held HTLC is cancelled back to
+    its payer, a corporate account's charge is undone as far as it is still owed, and
+    the rest goes to the organization: a bill that was paid meanwhile was paid with
+    its money.
     """
     to_payer = min(held_htlc, holds)
     to_account = min(charged, holds - to_payer, owes)
@@ -211,22 +221,22 @@ def release(
             order_id=order_id,
         )
         for part, what, target, sats in (
-            ("promised", What.HANDED_BACK, HELD_HTLCS, to_payer),
-            ("owed", What.RELEASED, owed(organization_id), to_account),
+            ("promised", Reason.HANDED_BACK, HELD_HTLCS, to_payer),
+            ("owed", Reason.RELEASED, owed(organization_id), to_account),
         )
         if sats
     ]
-    return entries + given(
+    return entries + payment_entries(
         holds - to_payer - to_account,
         organization_id=organization_id,
         outstanding=outstanding,
         source=held(order_id),
-        what=What.RELEASED,
+        what=Reason.RELEASED,
         key=key,
         order_id=order_id,
     )
 
 
-def credited(entries: list[Entry]) -> Sats:
-    """Give what the entries add to somebody's credit."""
+def credit_total(entries: list[Entry]) -> Sats:
+    """Return the sum that the entries add to an organization's credit."""
     return Sats(sum(each.sats for each in entries if each.target.startswith("credit:")))

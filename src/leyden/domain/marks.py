@@ -1,7 +1,7 @@
-"""Texts with so many accents on one letter that composing them takes for ever.
+"""Limits on texts with very many combining marks on one letter.
 
-Unicode puts the marks on a letter in an order of their own, and Python sorts them by
-insertion: 43,000 on one letter take 1.4 s, four times as many 20 s.
+Unicode orders the marks on a letter, and Python sorts them by insertion:
+43,000 on one letter take 1.4 s, four times as many 20 s.
 """
 
 import unicodedata
@@ -12,10 +12,11 @@ _WRITTEN_AS: Final = 4
 MOST_MARKS: Final = 30  # on one letter, as Unicode's Stream-Safe Text Format has it
 
 
-def composed(text: str, *, most: int) -> str | None:
-    """Return the text composed (NFC) and trimmed, None if it has more characters.
+def compose(text: str, *, most: int) -> str | None:
+    """Return the text composed (NFC) and trimmed, or None if it is too long.
 
-    One letter can be written as four, so no more than that is ever composed.
+    At most `most` characters are allowed. One letter can be written as four, so
+    no more than four times as many are ever composed.
     """
     if len(text) > _WRITTEN_AS * most:
         return None
@@ -23,8 +24,8 @@ def composed(text: str, *, most: int) -> str | None:
     return found if len(found) <= most else None
 
 
-def with_few_marks(text: str) -> str:
-    """Return the text without the marks that no letter of any language has."""
+def limit_marks(text: str) -> str:
+    """Return the text without marks that no language's letters have."""
     if text.isascii() or not any(map(unicodedata.combining, text)):
         return text
     parts: list[str] = []

@@ -1,23 +1,25 @@
-"""The life of a node.
+"""The life cycle of a node.
 
     provisioning ─> starting ─> waiting_init | waiting_unlock ─> starting ─> running
                         ^                                                       │
        start ── stopped <┼── stopping <── stop ──────────────────────────────────┤
                 failed <─┘        restarting, updating <── restart, update, settings
+       deleting ── restore ──> stopped, as long as the data is kept
 
-What is wanted and what is are two columns. A command changes what is wanted and tells
-the owner so by the status; `plan` says what has to be done about the difference; what
-lnd and its process are seen to do (observations.py) moves the status on.
+Desired and actual state are two columns. A command changes the desired
+state and shows it to the owner in the status; `plan` returns the next step
+towards it; observations of lnd and its process (observations.py) change the
+status.
 
-An lnd that has to go because another should take its place is one whose revision is
-older than the node's: restarts, updates and settings all raise the revision.
+An lnd must be replaced if its revision is older than the node's: restarts,
+updates and settings all raise the node's revision.
 """
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
-from leyden.domain.nodes import Action, Node, Seen, Status, Wanted
+from leyden.domain.nodes import Action, DesiredState, Node, ObservedEvent, Status
 from leyden.errors import NotAllowed
 from leyden.values import replace
 
@@ -30,7 +32,7 @@ KEPT = timedelta(days=7)
 
 
 class Step(StrEnum):
-    """What has to be done next for a node."""
+    """The next step for a node."""
 
     START = auto()
     STOP = auto()
@@ -51,7 +53,7 @@ _UP = frozenset(
 # them: after a crash it shows `stopped` until the next lnd says its first word.
 _HEARD = _UP | {Status.RESTARTING, Status.UPDATING, Status.STOPPED}
 
-Cause = Action | Seen
+Cause = Action | ObservedEvent
 
 MOVES: Mapping[tuple[Status, Cause], Status] = {
     (Status.STOPPED, Action.START): Status.STARTING,
@@ -78,32 +80,38 @@ MOVES: Mapping[tuple[Status, Cause], Status] = {
         for status in Status
         if status is not Status.DELETING
     },
-    (Status.PROVISIONING, Seen.LAUNCHED): Status.STARTING,
-    (Status.FAILED, Seen.LAUNCHED): Status.STARTING,
-    **{(status, Seen.OPENING): Status.STARTING for status in _HEARD},
-    **{(status, Seen.UNINITIALIZED): Status.WAITING_INIT for status in _HEARD},
-    **{(status, Seen.LOCKED): Status.WAITING_UNLOCK for status in _HEARD},
-    **{(status, Seen.SERVING): Status.RUNNING for status in _HEARD},
-    **{(status, Seen.ENDED): Status.STOPPED for status in _HEARD},
-    (Status.STOPPING, Seen.ENDED): Status.STOPPED,
+    (Status.DELETING, Action.RESTORE): Status.STOPPING,
+    (Status.PROVISIONING, ObservedEvent.LAUNCHED): Status.STARTING,
+    (Status.FAILED, ObservedEvent.LAUNCHED): Status.STARTING,
+    **{(status, ObservedEvent.OPENING): Status.STARTING for status in _HEARD},
+    **{(status, ObservedEvent.UNINITIALIZED): Status.WAITING_INIT for status in _HEARD},
+    **{(status, ObservedEvent.LOCKED): Status.WAITING_UNLOCK for status in _HEARD},
+    **{(status, ObservedEvent.SERVING): Status.RUNNING for status in _HEARD},
+    **{(status, ObservedEvent.ENDED): Status.STOPPED for status in _HEARD},
+    (Status.STOPPING, ObservedEvent.ENDED): Status.STOPPED,
     **{
-        (status, Seen.BROKE): Status.FAILED
+        (status, ObservedEvent.BROKE): Status.FAILED
         for status in _HEARD | {Status.PROVISIONING, Status.FAILED}
     },
 }
 
 
-def command(
+def is_allowed(node: Node, action: Action) -> bool:
+    """Return whether an owner may command this now; a stopped node stays stopped."""
+    asked = node.wanted is DesiredState.RUNNING or action is not Action.STOP
+    return asked and (node.status, action) in MOVES
+
+
+def apply_command(
     node: Node, action: Action, *, now: datetime, kept: timedelta = KEPT
 ) -> Node:
-    """Give the node as it is once the owner has asked for this, or refuse.
+    """Return the node after an owner's command, or raise NotAllowed.
 
-    Whatever is asked for is begun at once, and with a clean record: an owner who asks
-    again after mending something need not wait for the pause after a crash. Only the
-    data of a deleted node stays, `kept` so long.
+    A command takes effect at once and clears the crash count: an owner who
+    retries after fixing something need not wait for the pause after a crash.
+    Only the data of a deleted node stays, for `kept`.
     """
-    asked = node.wanted is Wanted.RUNNING or action is not Action.STOP
-    if (node.status, action) not in MOVES or not asked:
+    if not is_allowed(node, action):
         raise NotAllowed(f"a node that is {node.status} cannot {_IN_WORDS[action]}")
     after = replace(
         node,
@@ -116,13 +124,16 @@ def command(
         after = replace(after, revision=node.revision + 1)
     if after.status is Status.STOPPING and not after.has_process:
         after = replace(after, status=Status.STOPPED)
+    if action is Action.DELETE:
+        after = after.without_peers(now)
     return after
 
 
-_WANTED: Mapping[Action, Wanted] = {
-    Action.START: Wanted.RUNNING,
-    Action.STOP: Wanted.STOPPED,
-    Action.DELETE: Wanted.DELETED,
+_WANTED: Mapping[Action, DesiredState] = {
+    Action.START: DesiredState.RUNNING,
+    Action.STOP: DesiredState.STOPPED,
+    Action.DELETE: DesiredState.DELETED,
+    Action.RESTORE: DesiredState.STOPPED,
 }
 _REPLACES = frozenset({Action.RESTART, Action.UPDATE, Action.SETTINGS})
 
@@ -135,20 +146,31 @@ _IN_WORDS: Mapping[Action, str] = {
     Action.UPDATE: "be updated",
     Action.SETTINGS: "be given settings",
     Action.DELETE: "be deleted",
+    Action.RESTORE: "be restored: it is not deleted",
 }
 
 
+def is_restorable(node: Node, now: datetime) -> bool:
+    """Return whether a deleted node's data is still kept."""
+    return node.wanted is DesiredState.DELETED and plan(node, now) is not Step.REMOVE
+
+
+def give_up(node: Node) -> Node:
+    """Return a deleted node whose time to be restored is over, for every clock."""
+    return replace(node, due=node.created)
+
+
 def plan(node: Node, now: datetime) -> Step:
-    """Say what has to be done next; the same until it has been done."""
+    """Return the next step; the same step until it has been done."""
     if node.has_process:
-        stays = node.wanted is Wanted.RUNNING and not node.is_outdated
+        stays = node.wanted is DesiredState.RUNNING and not node.is_outdated
         return Step.NOTHING if stays else Step.STOP
     match node.wanted:
-        case Wanted.STOPPED:
+        case DesiredState.STOPPED:
             return Step.NOTHING
-        case Wanted.DELETED:
+        case DesiredState.DELETED:
             return Step.WAIT if now < node.due else Step.REMOVE
-        case Wanted.RUNNING:
+        case DesiredState.RUNNING:
             # A clock that was set back must not make hours of a pause of seconds.
             waits = now < node.due <= now + LONGEST_PAUSE
             return Step.WAIT if waits else Step.START

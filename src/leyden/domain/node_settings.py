@@ -1,4 +1,6 @@
-"""What the owner of a node may set, by the names the API uses.
+"""What the owner of a node may set: the rules that hold between settings.
+
+Which settings there are, and what each may hold, says `schemas/node_settings.py`.
 
 Settings are checked whole: lnd dies of some values only after its wallet has been
 unlocked (an alias of 33 bytes), and refuses to start with some pairs (a smallest
@@ -7,85 +9,50 @@ channel above the largest), so a node with such settings must never come to be.
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
 from leyden.domain.addresses import Reach
-from leyden.domain.marks import composed
+from leyden.domain.marks import compose
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
+from leyden.schemas.node_settings import TABLE, Settings, SettingsAnswer
+from leyden.schemas.settings import Kind, Setting
 from leyden.values import Struct, asdict, fields, hiding, replace
 
 MASK: Final = "********"  # what is shown of a secret; sent back, it changes nothing
-IGNORED: Final = frozenset({"sphinx", "webhook_secret"})  # ours to say, not a client's
 SMALLEST_CHANNEL: Final = 20_000  # lnd's own default for minchansize
 LARGEST_CHANNEL: Final = 16_777_215
 LARGEST_WUMBO_CHANNEL: Final = 1_000_000_000
-_LARGEST_ON_THE_WIRE: Final = 2**32 - 1  # fees travel to peers as 32 bits
 _LONGEST_ALIAS: Final = 32  # bytes, not characters
 _UNSHOWABLE: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
 _DIGITS = re.compile(r"[0-9]{1,16}")
+Shown = TypeVar("Shown")
 _SPEAKABLE = re.compile(r"[A-Za-z0-9_]{1,40}")
 
 
-class NodeSettings(Struct, frozen=True, kw_only=True):
-    """All settings of a node; what the contract leaves optional has its default."""
+class NodeSettings(Settings[tuple[str, ...]], frozen=True, kw_only=True):
+    """All settings of a node, as its owner wants them."""
 
-    autopilot: bool
-    grpc: bool
-    rest: bool
-    keysend: bool
-    whitelist: tuple[str, ...]
-    alias: str
-    color: str
-    wumbo: bool = True
-    webhook: str = ""
-    minchansize: str = ""
-    maxchansize: str = ""
-    autocompaction: bool = False
-    defaultfeerate: str = ""
-    basefee: str = ""
-    amp: bool = True
-    wtclient: bool = False
-    maxpendingchannels: str = ""
-    allowcircularroute: bool = False
-    numgraphsyncpeers: str = ""
-    gccanceledinvoicesonstartup: bool = False
-    gccanceledinvoicesonthefly: bool = False
-    torskipproxyforclearnettargets: bool = False
-    rpcmiddleware: bool = False
-    optionscidalias: bool = False
-    zeroconf: bool = False
-    remotesigning: bool = False
-    remotesigninghost: str = ""
-    remotesigningmacaroon: str = ""
-    remotesigningcert: str = ""
-
-    __repr__ = hiding("remotesigningmacaroon", "remotesigningcert")
+    __repr__ = hiding(*(each.name for each in TABLE.values() if each.is_hidden))
 
 
-NAMES: Final = tuple(item.name for item in fields(NodeSettings))
-SECRETS: Final = frozenset({"remotesigningmacaroon"})
+NAMES: Final = tuple(TABLE)
+SECRETS: Final = frozenset(each.name for each in TABLE.values() if each.is_secret)
 # What the gateway and the webhooks honour; lnd never hears of these.
-LIVE: Final = frozenset({"grpc", "rest", "whitelist", "webhook"})
-_DEFAULTS: Final = asdict(
-    NodeSettings(
-        autopilot=False,
-        grpc=False,
-        rest=False,
-        keysend=False,
-        whitelist=(),
-        alias="",
-        color="",
-    )
-)
-_REQUIRED: Final = NAMES[: NAMES.index("wumbo")]
+LIVE: Final = frozenset(each.name for each in TABLE.values() if not each.restarts)
+# Ours to say, not a client's.
+IGNORED: Final = frozenset(each.name for each in fields(SettingsAnswer)) - set(NAMES)
+_REQUIRED: Final = tuple(each.name for each in TABLE.values() if each.is_required)
+_DEFAULTS: Final = {
+    each.name: each.default for each in TABLE.values() if not each.is_required
+}
 
 
 class Calls(Struct, frozen=True, kw_only=True):
-    """Which addresses an installation lets be called, by the setting that names one."""
+    """The addresses that may be called, by the setting that names one."""
 
     webhook: Reach = Reach()
     remotesigninghost: Reach = Reach()
@@ -95,14 +62,21 @@ PUBLIC: Final = Calls()
 
 
 def parse(
-    given: object, *, webhooks: Allowed = USUAL, calls: Calls = PUBLIC
+    given: object,
+    *,
+    webhooks: Allowed = USUAL,
+    calls: Calls = PUBLIC,
+    listen: bool = False,
 ) -> NodeSettings:
-    """Read the settings of a new node, or say which one is wrong and why."""
+    """Parse the settings of a new node; raise which one is wrong and why.
+
+    `listen` is what is meant where it is not given: the operator says.
+    """
     sent = _known(given)
     for name in _REQUIRED:
         if name not in sent:
             raise Malformed(f"{name}: is required")
-    settings = _read({**_DEFAULTS, **sent}, webhooks)
+    settings = _read({**_DEFAULTS, "listen": listen, **sent}, webhooks)
     if settings.webhook:
         webhook_urls.check_address(settings.webhook, calls.webhook)
     if settings.remotesigninghost:
@@ -117,11 +91,11 @@ def change(
     webhooks: Allowed = USUAL,
     calls: Calls = PUBLIC,
 ) -> NodeSettings:
-    """Return the settings with what was sent put in place; the rest stays.
+    """Return the settings with the given ones changed; the rest stays.
 
-    A secret sent back as it is shown (masked) stays what it was. So does an address
-    that may not be called any more, or never might: nobody is kept from changing
-    something else by it, and it is refused again when it is called.
+    A secret sent back masked, as the API shows it, stays as it was. So does an
+    unchanged address that may not be called now: it must not keep the owner
+    from changing something else, and is refused again when it is called.
     """
     sent = _known(given)
     for name in SECRETS:
@@ -138,7 +112,7 @@ def change(
 
 
 def needs_restart(before: NodeSettings, after: NodeSettings) -> bool:
-    """Tell whether lnd has to be started again to honour the change."""
+    """Return whether the change takes a restart of lnd."""
     return any(
         getattr(before, name) != getattr(after, name)
         for name in NAMES
@@ -146,8 +120,37 @@ def needs_restart(before: NodeSettings, after: NodeSettings) -> bool:
     )
 
 
+def differences(
+    before: NodeSettings, after: NodeSettings
+) -> dict[str, tuple[str | bool, str | bool]]:
+    """Return the settings that differ, with old and new value for the audit log."""
+    return {
+        name: (for_log(name, _plain(before, name)), for_log(name, _plain(after, name)))
+        for name in NAMES
+        if getattr(before, name) != getattr(after, name)
+    }
+
+
+def _plain(settings: NodeSettings, name: str) -> str | bool:
+    value: str | bool | tuple[str, ...] = getattr(settings, name)
+    return ", ".join(value) if isinstance(value, tuple) else value
+
+
+def for_log(name: str, value: Shown) -> Shown | str:
+    """Return a setting's value as logs may have it; of a URL, scheme and host.
+
+    A value that is masked already stays as it is, and so does one of no setting.
+    """
+    setting = TABLE.get(name)
+    if setting is None or not setting.is_hidden or not value:
+        return value
+    if setting.kind is Kind.URL:
+        return f"{webhook_urls.origin(str(value))}/…"
+    return MASK
+
+
 def show(settings: NodeSettings, *, webhook_secret: str) -> dict[str, object]:
-    """Give the settings as the API shows them: with ours, and without secrets."""
+    """Return the settings as the API shows them: with ours, without secrets."""
     shown: dict[str, object] = asdict(settings)
     shown["whitelist"] = list(settings.whitelist)
     for name in SECRETS:
@@ -156,20 +159,22 @@ def show(settings: NodeSettings, *, webhook_secret: str) -> dict[str, object]:
 
 
 def without_secrets(settings: NodeSettings) -> NodeSettings:
-    """Give what may be kept in clear; the rest is kept sealed, by name."""
-    return replace(settings, remotesigningmacaroon="")
+    """Return the settings that may be stored in plaintext.
+
+    The secrets are stored encrypted, by name.
+    """
+    return with_secrets(settings, {})
 
 
 def secrets_of(settings: NodeSettings) -> dict[str, str]:
-    """Give what must be sealed, by name."""
+    """Return the secrets to encrypt, by name."""
     return {name: getattr(settings, name) for name in sorted(SECRETS)}
 
 
 def with_secrets(settings: NodeSettings, secrets: Mapping[str, str]) -> NodeSettings:
-    """Put back what was kept sealed."""
-    return replace(
-        settings, remotesigningmacaroon=secrets.get("remotesigningmacaroon", "")
-    )
+    """Return the settings with their decrypted secrets filled in."""
+    kept: dict[str, Any] = {name: secrets.get(name, "") for name in SECRETS}
+    return replace(settings, **kept)
 
 
 def _known(given: object) -> dict[str, object]:
@@ -184,38 +189,11 @@ def _known(given: object) -> dict[str, object]:
 
 
 def _read(values: Mapping[str, object], webhooks: Allowed) -> NodeSettings:
-    read = _Reader(values)
-    settings = NodeSettings(
-        autopilot=read.boolean("autopilot"),
-        grpc=read.boolean("grpc"),
-        rest=read.boolean("rest"),
-        keysend=read.boolean("keysend"),
-        whitelist=whitelist.parse(values["whitelist"]),
-        alias=_alias(read.text("alias")),
-        color=_color(read.text("color")),
-        wumbo=read.boolean("wumbo"),
-        webhook=read.text("webhook"),
-        minchansize=read.digits("minchansize"),
-        maxchansize=read.digits("maxchansize", least=1),
-        autocompaction=read.boolean("autocompaction"),
-        defaultfeerate=read.digits("defaultfeerate", most=_LARGEST_ON_THE_WIRE),
-        basefee=read.digits("basefee", most=_LARGEST_ON_THE_WIRE),
-        amp=read.boolean("amp"),
-        wtclient=read.boolean("wtclient"),
-        maxpendingchannels=read.digits("maxpendingchannels"),
-        allowcircularroute=read.boolean("allowcircularroute"),
-        numgraphsyncpeers=read.digits("numgraphsyncpeers"),
-        gccanceledinvoicesonstartup=read.boolean("gccanceledinvoicesonstartup"),
-        gccanceledinvoicesonthefly=read.boolean("gccanceledinvoicesonthefly"),
-        torskipproxyforclearnettargets=read.boolean("torskipproxyforclearnettargets"),
-        rpcmiddleware=read.boolean("rpcmiddleware"),
-        optionscidalias=read.boolean("optionscidalias"),
-        zeroconf=read.boolean("zeroconf"),
-        remotesigning=read.boolean("remotesigning"),
-        remotesigninghost=read.text("remotesigninghost"),
-        remotesigningmacaroon=read.text("remotesigningmacaroon"),
-        remotesigningcert=read.text("remotesigningcert"),
-    )
+    read: dict[str, Any] = {
+        name: _READ[setting.kind](setting, values[name])
+        for name, setting in TABLE.items()
+    }
+    settings = NodeSettings(**read)
     if settings.webhook:
         webhook_urls.check(settings.webhook, webhooks)
     _check_channel_sizes(settings)
@@ -224,41 +202,37 @@ def _read(values: Mapping[str, object], webhooks: Allowed) -> NodeSettings:
     return settings
 
 
-class _Reader:
-    """Reads one value at a time, strictly: "1" is no number and 1 is no boolean."""
-
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
-
-    def boolean(self, name: str) -> bool:
-        value = self._values[name]
-        if not isinstance(value, bool):
-            raise Malformed(f"{name}: must be true or false")
-        return value
-
-    def text(self, name: str) -> str:
-        value = self._values[name]
-        if not isinstance(value, str):
-            raise Malformed(f"{name}: must be a string")
-        return value
-
-    def digits(self, name: str, *, least: int = 0, most: int | None = None) -> str:
-        value = self.text(name)
-        if not value:
-            return ""
-        if not _DIGITS.fullmatch(value):
-            raise Malformed(f"{name}: must be a string of 1 to 16 digits, or empty")
-        if int(value) < least:
-            raise Malformed(f"{name}: must be at least {least}, or empty")
-        if most is not None and int(value) > most:
-            raise Malformed(f"{name}: must be at most {most}")
-        return value
+def _switch(setting: Setting, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Malformed(f"{setting.name}: must be true or false")
+    return value
 
 
-def _alias(text: str) -> str:
-    alias = composed(text, most=_LONGEST_ALIAS) or ""
+def _text(setting: Setting, value: object) -> str:
+    if not isinstance(value, str):
+        raise Malformed(f"{setting.name}: must be a string")
+    return value
+
+
+def _digits(setting: Setting, value: object) -> str:
+    """Read a number strictly: 1 is none, and neither is " 1"."""
+    name, text = setting.name, _text(setting, value)
+    if not text:
+        return ""
+    if not _DIGITS.fullmatch(text):
+        raise Malformed(f"{name}: must be a string of 1 to 16 digits, or empty")
+    if int(text) < setting.least:
+        raise Malformed(f"{name}: must be at least {setting.least}, or empty")
+    if setting.most is not None and int(text) > setting.most:
+        raise Malformed(f"{name}: must be at most {setting.most}")
+    return text
+
+
+def _alias(setting: Setting, value: object) -> str:
+    text = _text(setting, value)
+    alias = compose(text, most=_LONGEST_ALIAS) or ""
     if alias and any(unicodedata.category(each) in _UNSHOWABLE for each in text):
-        raise Malformed("alias: must not hold control, format or line characters")
+        raise Malformed("alias: must not contain control, format or line characters")
     if not 1 <= len(alias.encode()) <= _LONGEST_ALIAS:
         raise Malformed(f"alias: must have 1 to {_LONGEST_ALIAS} bytes of UTF-8")
     if alias.startswith('"'):  # lnd would take it for the start of a quoted value
@@ -266,14 +240,33 @@ def _alias(text: str) -> str:
     return alias
 
 
-def _color(text: str) -> str:
+def _color(setting: Setting, value: object) -> str:
+    text = _text(setting, value)
     if not _COLOR.fullmatch(text):
         raise Malformed("color: must look like #RRGGBB")
     return text
 
 
+def _addresses(_: Setting, value: object) -> tuple[str, ...]:
+    return whitelist.parse(value)
+
+
+_READ: Final[Mapping[Kind, Callable[[Setting, object], object]]] = {
+    Kind.SWITCH: _switch,
+    Kind.DIGITS: _digits,
+    Kind.ALIAS: _alias,
+    Kind.COLOR: _color,
+    Kind.ADDRESSES: _addresses,
+    # These are looked into once all settings are read.
+    Kind.URL: _text,
+    Kind.HOST: _text,
+    Kind.MACAROON: _text,
+    Kind.CERTIFICATE: _text,
+}
+
+
 def _check_channel_sizes(settings: NodeSettings) -> None:
-    """Refuse what lnd refuses at its start, an unset size counting as its default."""
+    """Raise what lnd would refuse at its start; unset sizes are defaults."""
     largest = LARGEST_WUMBO_CHANNEL if settings.wumbo else LARGEST_CHANNEL
     most = int(settings.maxchansize or largest)
     if most > largest:

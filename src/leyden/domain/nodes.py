@@ -1,6 +1,7 @@
-"""What a node is: real lnd, somebody's, somewhere, in some state.
+"""A node: one real lnd, with its owner, its place and its state.
 
-What is wanted and what is are two columns; how they move, node_moves.py says.
+Desired and actual state are two columns; node_moves.py defines how they
+change.
 """
 
 import re
@@ -10,7 +11,7 @@ from enum import StrEnum, auto
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.versions import Version
 from leyden.errors import Malformed
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 # What a view of a node is made of: where stamps are equal, so are the views.
 Stamp = tuple[str | int | bytes | None, ...]
@@ -19,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
 
 
 class Status(StrEnum):
-    """Where a node stands; the values are the ones the API shows."""
+    """The status of a node, in the API's values."""
 
     PROVISIONING = auto()  # its home is being made
     STARTING = auto()  # lnd is there, or about to be, and busy opening
@@ -34,8 +35,8 @@ class Status(StrEnum):
     DELETING = auto()  # lnd is being ended for good
 
 
-class Wanted(StrEnum):
-    """What should be."""
+class DesiredState(StrEnum):
+    """The desired state of a node."""
 
     RUNNING = auto()
     STOPPED = auto()
@@ -43,7 +44,7 @@ class Wanted(StrEnum):
 
 
 class Action(StrEnum):
-    """What an owner can ask for; the words of `command_history`."""
+    """An owner's command, as `command_history` shows it."""
 
     CREATE = auto()
     START = auto()
@@ -52,10 +53,11 @@ class Action(StrEnum):
     UPDATE = auto()
     SETTINGS = auto()
     DELETE = auto()
+    RESTORE = auto()
 
 
-class Seen(StrEnum):
-    """What is seen of a node's lnd and its process."""
+class ObservedEvent(StrEnum):
+    """An observation of a node's lnd and its process."""
 
     LAUNCHED = auto()  # there is a process
     OPENING = auto()  # lnd is on its way: to its first word, or to serving
@@ -67,7 +69,7 @@ class Seen(StrEnum):
 
 
 class Network(StrEnum):
-    """Which chain a node is on, by the API's words; settings say which one that is."""
+    """The network of a node in the API's words; settings choose the chain."""
 
     MAINNET = auto()
     TESTNET = auto()
@@ -81,7 +83,7 @@ class Type(StrEnum):
 
 
 class PurchasedType(StrEnum):
-    """How a node is paid for."""
+    """The way in which a node is paid for."""
 
     PAID = auto()
     ONDEMAND = auto()
@@ -89,7 +91,7 @@ class PurchasedType(StrEnum):
 
 
 class PurchaseStatus(StrEnum):
-    """Whether it is."""
+    """Whether a node is paid for."""
 
     ACTIVE = auto()
     PAST_DUE = auto()
@@ -97,7 +99,7 @@ class PurchaseStatus(StrEnum):
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """One hosted lnd, as it is remembered."""
+    """A node's stored row."""
 
     id: str
     organization_id: str
@@ -110,10 +112,10 @@ class Node(Struct, frozen=True, kw_only=True):
     slot: int  # its number on this installation: address and uid follow from it
     created: datetime
     status: Status = Status.PROVISIONING
-    wanted: Wanted = Wanted.RUNNING
+    wanted: DesiredState = DesiredState.RUNNING
     revision: int = 1  # rises whenever an lnd that runs has to be started anew
     process: str = ""  # which process it is, in the runtime's words; "" is none
-    launched: int = 0  # the revision that process was started with
+    launched_revision: int = 0  # the revision that process was started with
     host: str = ""  # the address its lnd serves on, as soon as it has one
     launched_at: datetime | None = None
     crashes: int = 0  # in a row
@@ -123,25 +125,43 @@ class Node(Struct, frozen=True, kw_only=True):
     expires: datetime | None = None  # None is never
     edition: int = 1  # rises with every change; who holds an older one is stale
     has_wallet: bool = False  # its lnd was seen with one, so there has to be one
+    peer_port: int = 0  # the public one, at which peers reach it; 0 is none
+    peer_port_released: datetime | None = None  # since when it does not use that port
 
     @property
     def has_process(self) -> bool:
-        """Whether there is an lnd, as far as we know."""
+        """Whether the node has an lnd process, as far as we know."""
         return self.process != ""
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the lnd that runs has to make way for another."""
-        return self.has_process and self.launched < self.revision
+        """Whether the running lnd has to be replaced."""
+        return self.has_process and self.launched_revision < self.revision
+
+    @property
+    def open_peer_port(self) -> int:
+        """The port at which peers may reach the node; 0 if they may not."""
+        return self.peer_port if self.peer_port_released is None else 0
+
+    def without_peers(self, now: datetime) -> "Node":
+        """Return the node with its peer port released; it may be taken back."""
+        if not self.open_peer_port:
+            return self
+        return replace(self, peer_port_released=now)
 
     @property
     def is_gone(self) -> bool:
-        """Whether its owner sees nothing of it any more."""
-        return self.wanted is Wanted.DELETED and not self.has_process
+        """Whether the node is no longer visible to its owner."""
+        return self.wanted is DesiredState.DELETED and not self.has_process
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether the removal of a deleted node's data has begun, or is done."""
+        return self.wanted is DesiredState.DELETED and self.due <= self.created
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """A node as lists show it: words as they are kept, for speed."""
+    """A node as lists show it, with stored texts as they are, for speed."""
 
     id: str
     name: str
@@ -155,15 +175,16 @@ class Listed(Struct, frozen=True, kw_only=True):
     network: str
     version: str
     edition: int
+    peer_port: int  # 0 if peers may not reach it
 
     @property
     def stamp(self) -> "Stamp":
-        """Give what changes whenever anything of this does."""
+        """The stamp, which changes whenever anything shown here changes."""
         return self.id, self.edition
 
     @classmethod
     def of(cls, node: Node) -> "Listed":
-        """Show a node as lists do."""
+        """Build the listed form of a node."""
         return cls(
             id=node.id,
             name=node.name,
@@ -177,11 +198,12 @@ class Listed(Struct, frozen=True, kw_only=True):
             network=node.network,
             version=str(node.version),
             edition=node.edition,
+            peer_port=node.open_peer_port,
         )
 
 
 def check_name(name: str) -> str:
-    """Give the name back, or say what is wrong with it."""
+    """Return the name, or raise what is wrong with it."""
     if not _NAME.fullmatch(name):
         raise Malformed(
             "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"

@@ -1,7 +1,8 @@
-"""What is seen of a node's lnd, and what that makes of the node.
+"""Observations of a node's lnd, and their effect on the node.
 
-lnd itself is the truth: it says on its state stream where it stands, and the end of
-its process needs no words. What an earlier lnd said is not believed of a later one.
+lnd itself is the source of truth: its state stream reports its state, and
+the end of its process is seen directly. A report by an earlier lnd does not
+count for a later one.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
-from leyden.domain.nodes import Node, Seen, Wanted
+from leyden.domain.nodes import DesiredState, Node, ObservedEvent
 from leyden.values import Struct, replace
 
 # Who has lived this long and then crashes has not crashed "again".
@@ -17,7 +18,7 @@ _LONG_LIFE = timedelta(minutes=10)
 
 
 class State(StrEnum):
-    """Where lnd stands, in its own words."""
+    """lnd's state, in lnd's own words."""
 
     WAITING_TO_START = "WAITING_TO_START"
     NON_EXISTING = "NON_EXISTING"
@@ -29,13 +30,13 @@ class State(StrEnum):
 
 # WAITING_TO_START comes before lnd knows whether it has a wallet: it is never
 # waiting_init, which would invite a stranger to make one.
-_MEANS: Mapping[State, Seen] = {
-    State.WAITING_TO_START: Seen.OPENING,
-    State.NON_EXISTING: Seen.UNINITIALIZED,
-    State.LOCKED: Seen.LOCKED,
-    State.UNLOCKED: Seen.OPENING,
-    State.RPC_ACTIVE: Seen.OPENING,
-    State.SERVER_ACTIVE: Seen.SERVING,
+_MEANS: Mapping[State, ObservedEvent] = {
+    State.WAITING_TO_START: ObservedEvent.OPENING,
+    State.NON_EXISTING: ObservedEvent.UNINITIALIZED,
+    State.LOCKED: ObservedEvent.LOCKED,
+    State.UNLOCKED: ObservedEvent.OPENING,
+    State.RPC_ACTIVE: ObservedEvent.OPENING,
+    State.SERVER_ACTIVE: ObservedEvent.SERVING,
 }
 
 
@@ -46,7 +47,7 @@ _HAVE_WALLET = frozenset(
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """What is known at this moment of one process."""
+    """The current knowledge about one process."""
 
     process: str
     known: bool = True  # False: whoever was asked cannot see it; nothing follows
@@ -55,28 +56,39 @@ class Observation(Struct, frozen=True, kw_only=True):
     asked: bool = False  # it ended because its owner told it to
 
 
-def housed(node: Node, *, host: str) -> Node:
-    """Note where its lnd is going to serve."""
+def record_host(node: Node, *, host: str) -> Node:
+    """Record the host where the node's lnd will run."""
     return replace(node, host=host)
 
 
-def launched(node: Node, *, process: str, revision: int, now: datetime) -> Node:
-    """Note that there is a process now, and with which settings it was started."""
-    after = replace(node, process=process, launched=revision, launched_at=now)
-    return _moved(after, Seen.LAUNCHED)
+def record_launch(node: Node, *, process: str, revision: int, now: datetime) -> Node:
+    """Record the new process, and the revision it was started with."""
+    after = replace(node, process=process, launched_revision=revision, launched_at=now)
+    return _moved(after, ObservedEvent.LAUNCHED)
 
 
-def broke(node: Node, *, now: datetime) -> Node:
-    """Note that no process could be made; it is tried again, later each time."""
+def record_failure(
+    node: Node, *, now: datetime, seen: Observation | None = None
+) -> Node:
+    """Record a failed launch; launches are retried with growing delay.
+
+    Where the launch had come to a process, `seen` is what is known of that: its end is
+    the failure, and counts once, whoever stores it first. A process that may run stays.
+    """
+    if seen is not None:
+        after = observe(node, seen, now)
+        if after.has_process or after.wanted is not DesiredState.RUNNING:
+            return after
+        return _moved(after, ObservedEvent.BROKE)
     crashes = node.crashes + 1
     after = replace(node, crashes=crashes, due=now + pause(crashes))
-    return _moved(after, Seen.BROKE)
+    return _moved(after, ObservedEvent.BROKE)
 
 
 def observe(node: Node, seen: Observation, now: datetime) -> Node:
-    """Give the node as it is in the light of what was seen.
+    """Return the node updated by an observation.
 
-    The second time nothing changes.
+    The same observation again changes nothing.
     """
     if seen.process != node.process:
         return node
@@ -86,13 +98,17 @@ def observe(node: Node, seen: Observation, now: datetime) -> Node:
         node = replace(node, has_wallet=True)
     if not seen.alive:
         return _ended(node, asked=seen.asked, now=now)
-    if seen.state is None or node.is_outdated or node.wanted is not Wanted.RUNNING:
+    if (
+        seen.state is None
+        or node.is_outdated
+        or node.wanted is not DesiredState.RUNNING
+    ):
         return node  # nothing was said, or it no longer matters
     return _moved(node, _MEANS[seen.state])
 
 
 def pause(crashes: int) -> timedelta:
-    """Wait twice as long after each crash: 1 s, 2 s, 4 s ... 5 minutes."""
+    """Return the pause after a crash: 1 s, 2 s, 4 s ... 5 minutes."""
     wait = FIRST_PAUSE
     for _ in range(crashes - 1):
         if wait >= LONGEST_PAUSE:
@@ -102,21 +118,21 @@ def pause(crashes: int) -> timedelta:
 
 
 def _ended(node: Node, *, asked: bool, now: datetime) -> Node:
-    after = replace(node, process="", launched=0, launched_at=None)
-    if node.wanted is not Wanted.RUNNING:
-        return _moved(after, Seen.ENDED)
+    after = replace(node, process="", launched_revision=0, launched_at=None)
+    if node.wanted is not DesiredState.RUNNING:
+        return _moved(after, ObservedEvent.ENDED)
     if node.is_outdated:
         return replace(after, due=now)  # as we wanted: another takes its place
     if asked:
-        return _moved(replace(after, wanted=Wanted.STOPPED), Seen.ENDED)
+        return _moved(replace(after, wanted=DesiredState.STOPPED), ObservedEvent.ENDED)
     crashes = 1 if _lived_long(node, now) else node.crashes + 1
     after = replace(after, crashes=crashes, due=now + pause(crashes))
-    return _moved(after, Seen.ENDED)
+    return _moved(after, ObservedEvent.ENDED)
 
 
 def _lived_long(node: Node, now: datetime) -> bool:
     return node.launched_at is not None and now - node.launched_at >= _LONG_LIFE
 
 
-def _moved(node: Node, seen: Seen) -> Node:
+def _moved(node: Node, seen: ObservedEvent) -> Node:
     return replace(node, status=MOVES.get((node.status, seen), node.status))

@@ -1,4 +1,4 @@
-"""The life of a channel order.
+"""The life cycle of a channel order.
 
                   ┌──────REVERSED─────┐
                   v                   │
@@ -6,7 +6,7 @@
        └─LAPSED─> expired             └─BROKE─> failed                            │
                                                               filled <──MATCHED───┘
 
-CANCELLED is accepted wherever no call to the market is in flight.
+CANCELLED is allowed wherever no call to the market is in flight.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,14 @@ from typing import Self, TypedDict, Unpack
 
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import Quote
+from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
 from leyden.values import Struct, replace
 
 
 class Status(StrEnum):
-    """Where an order stands; the values are the ones the API shows."""
+    """The status of an order, in the API's values."""
 
     WAITING_PAYMENT = auto()  # the fee is not paid yet
     EXPIRED = auto()  # the invoice lapsed unpaid
@@ -35,7 +36,7 @@ class Status(StrEnum):
 
 
 class Event(StrEnum):
-    """What can happen to an order; past tense, because we only record it."""
+    """An event in an order's life; past tense, because events are recorded."""
 
     PAID = auto()  # everything is held
     REVERSED = auto()  # the chain took the payment back before there was a ticket
@@ -71,7 +72,7 @@ TICKETED = frozenset({Status.CREATED, Status.SUBMITTED, Status.FILLED})
 
 
 class Changes(TypedDict, total=False):
-    """What may change of an order once it is made."""
+    """The fields of an order that may change after creation."""
 
     status: Status
     credit_refund: Sats
@@ -85,7 +86,7 @@ class Changes(TypedDict, total=False):
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """One channel that somebody ordered."""
+    """An order of one channel."""
 
     id: str
     organization_id: str
@@ -107,13 +108,13 @@ class Order(Struct, frozen=True, kw_only=True):
     ticket_ref: str = ""  # what the market calls the ticket
     order_nonce: str = ""
 
-    def but(self, **changes: Unpack[Changes]) -> Self:
-        """Return the same order with these changes."""
+    def with_changes(self, **changes: Unpack[Changes]) -> Self:
+        """Return a copy of the order with these changes."""
         return replace(self, **changes)
 
     @property
     def paid(self) -> bool:
-        """Whether everything was there at once, some time."""
+        """Whether the order was fully paid at some time."""
         return self.paid_at is not None
 
     @property
@@ -123,19 +124,25 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def amount_due(self) -> Sats:
-        """What credit did not cover; nothing is due for a cancelled order."""
+        """The price less credit; zero for a cancelled order."""
         if self.status is Status.CANCELLED:
             return Sats(0)
         return Sats(self.total_fee - self.credit_used)
 
     @property
     def held_htlc(self) -> Sats:
-        """What is held on Lightning and neither settled nor handed back."""
+        """The sum of held HTLCs, neither settled nor cancelled back."""
         return self.htlc_sats if self.invoice is InvoiceState.ACCEPTED else Sats(0)
+
+    def unused_fee(self, lease: Lease) -> Sats:
+        """Return what the auction left of its share, if that is the buyer's."""
+        if self.quote.keeps_unused_fee:
+            return Sats(0)
+        return Sats(max(0, self.quote.auction_share - lease.cost))
 
     @property
     def payment_request(self) -> PaymentRequest | None:
-        """How it can be paid; None for an order that never had to be."""
+        """The payment request; None for an order that needed no payment."""
         if not self.payment_hash:
             return None
         return PaymentRequest(
@@ -148,12 +155,12 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def to_be_paid(self) -> Sats:
-        """What has to arrive over Lightning or on-chain."""
+        """The sum that has to arrive over Lightning or on-chain."""
         return Sats(self.total_fee - self.credit_used - self.charged)
 
 
 def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
-    """Return the order one move further, with what else changes by it, or refuse.
+    """Return the order after one event and its changes, or raise.
 
     Nothing else sets a status.
     """
@@ -162,4 +169,4 @@ def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
     except KeyError:
         message = f"an order that is {order.status} cannot be {event}"
         raise NotAllowed(message) from None
-    return order.but(**changes)
+    return order.with_changes(**changes)

@@ -1,7 +1,8 @@
-"""Money on its way to us, as the treasury tells it.
+"""Payments to us, as the treasury reports them.
 
-On Lightning a payment is first held (ACCEPTED): it is ours to settle or to hand back.
-On-chain an output is seen, then confirmed; until it is buried it can be taken back.
+On Lightning a payment is first held (ACCEPTED): ours to settle or to cancel
+back. On-chain an output is seen, then confirmed; until it is buried it can
+be reversed.
 """
 
 from datetime import datetime
@@ -12,7 +13,7 @@ from leyden.values import Struct
 
 
 class InvoiceState(StrEnum):
-    """What became of an invoice."""
+    """The state of an invoice."""
 
     OPEN = auto()  # nobody paid yet
     ACCEPTED = auto()  # paid, and held for us
@@ -22,7 +23,7 @@ class InvoiceState(StrEnum):
 
 
 class Invoice(Struct, frozen=True, kw_only=True):
-    """A Lightning invoice of ours, as it stands."""
+    """A Lightning invoice of ours in its current state."""
 
     payment_hash: str
     state: InvoiceState
@@ -30,18 +31,18 @@ class Invoice(Struct, frozen=True, kw_only=True):
 
 
 class Outpoint(Struct, frozen=True, order=True):
-    """One output of one transaction: a chain payment is booked under this name."""
+    """An output of a transaction: the key by which its payment is booked."""
 
     txid: str
     vout: int
 
     def __str__(self) -> str:
-        """Write it as everyone does: `txid:vout`."""
+        """Return the usual form: `txid:vout`."""
         return f"{self.txid}:{self.vout}"
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """Sats on-chain at an address of ours, as they stand."""
+    """An on-chain output to an address of ours, in its current state."""
 
     outpoint: Outpoint
     address: str
@@ -54,7 +55,7 @@ GONE = -1
 
 
 class Holdings(Struct, frozen=True, kw_only=True):
-    """What is in the treasury at one moment."""
+    """The treasury's balances at one moment."""
 
     confirmed: Sats
     unconfirmed: Sats  # on the chain's way in
@@ -64,7 +65,7 @@ class Holdings(Struct, frozen=True, kw_only=True):
 
 
 class OutputState(StrEnum):
-    """How far an output has come."""
+    """The state of an output."""
 
     SEEN = auto()  # it does not count yet, or no longer
     BOOKED = auto()  # it counts, and may still be taken back by the chain
@@ -73,7 +74,7 @@ class OutputState(StrEnum):
 
 
 class KnownOutput(Struct, frozen=True, kw_only=True):
-    """An output as it is kept."""
+    """An output as stored."""
 
     outpoint: Outpoint
     order_id: str
@@ -85,7 +86,7 @@ class KnownOutput(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Name the last booking in the ledger."""
+        """The ledger key of the output's last booking."""
         return f"chain:{self.outpoint}#{self.bookings}"
 
 
@@ -94,7 +95,7 @@ PaymentUpdate = Invoice | Output
 
 
 class PaymentRequest(Struct, frozen=True, kw_only=True):
-    """How an order can be paid."""
+    """The ways to pay an order."""
 
     order_id: str
     sats: Sats
@@ -104,7 +105,7 @@ class PaymentRequest(Struct, frozen=True, kw_only=True):
 
 
 class Confirmations(Struct, frozen=True):
-    """How deep an output has to lie before it counts, by what is at stake."""
+    """The confirmations an output needs, by its amount."""
 
     steps: tuple[tuple[Sats, int], ...] = (
         (Sats(0), 1),
@@ -113,5 +114,5 @@ class Confirmations(Struct, frozen=True):
     )
 
     def needed(self, sats: Sats) -> int:
-        """Give the confirmations for such a sum."""
+        """Return the confirmations needed for an amount."""
         return max(count for least, count in self.steps if sats >= least)

@@ -1,11 +1,15 @@
-"""What a channel costs: whole satoshis, from the terms and nothing else.
+"""The price of a channel: whole satoshis, from the terms only.
 
     total_fee  = service_fee + pool_fee + self_chan_balance_fee
-    pool_fee   = premium + execution fee + chain fee at the highest rate we allow
+    pool_fee   = premium + execution fee + chain fee at the highest rate
     amount_due = total_fee - credit_used
 
-What the auction itself divides (the rate, the premium) is rounded down as the auction
-does it; everything we divide is rounded up. No fee is off by a whole satoshi.
+`pool_fee` is the most that the auction may take. What it does not take is credited
+when the order is filled, unless the terms say otherwise.
+
+Divisions that the auction does (the rate, the premium) are rounded down as
+the auction does it; our own are rounded up. No fee is off by a whole
+satoshi.
 """
 
 from enum import StrEnum, auto
@@ -29,14 +33,14 @@ _CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
 
 
 class NodeTier(StrEnum):
-    """How good the node at the other end has to be."""
+    """The required quality of the seller's node."""
 
     ANY = auto()  # whoever sells
     BEST = auto()  # rated by the auction
 
 
 class Channel(Struct, frozen=True, kw_only=True):
-    """A channel that someone would like to have."""
+    """A requested channel."""
 
     capacity: Sats
     self_chan_balance: Sats = Sats(0)
@@ -46,7 +50,7 @@ class Channel(Struct, frozen=True, kw_only=True):
 
 
 class AuctionTerms(Struct, frozen=True, kw_only=True):
-    """What the auction asks for, and for how long it leases."""
+    """The auction's fees and lease durations."""
 
     leases: tuple[int, ...] = LEASES
     execution_fee_base: Sats = Sats(1)
@@ -54,7 +58,7 @@ class AuctionTerms(Struct, frozen=True, kw_only=True):
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What the operator asks for."""
+    """The operator's prices and limits."""
 
     capacity_unit: Sats = Sats(100_000)
     smallest_capacity: Sats = Sats(100_000)
@@ -64,10 +68,11 @@ class Terms(Struct, frozen=True, kw_only=True):
     service_fee_ppm: int = 1_000
     self_chan_balance_ppm: int = 2_000
     chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: no batch that costs more is joined
+    keeps_unused_fee: bool = False  # else the buyer is credited with it
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """What a channel costs."""
+    """The price of a channel."""
 
     channel: Channel
     rate_bps: int
@@ -75,6 +80,12 @@ class Quote(Struct, frozen=True, kw_only=True):
     service_fee: Sats
     pool_fee: Sats
     self_chan_balance_fee: Sats
+    keeps_unused_fee: bool = False  # what the auction leaves of pool_fee is ours
+
+    @property
+    def auction_share(self) -> Sats:
+        """The most that the auction may take of the price."""
+        return Sats(self.pool_fee + self.channel.self_chan_balance)
 
     @property
     def total_fee(self) -> Sats:
@@ -83,7 +94,7 @@ class Quote(Struct, frozen=True, kw_only=True):
 
 
 def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
-    """Price the channel, or say which wish cannot be had and why."""
+    """Return the channel's price; raise which field is impossible and why."""
     check(channel, terms, auction)
     blocks = channel.lease_duration_blocks
     rate_bps = channel.bps or rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
@@ -106,16 +117,17 @@ def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
             channel.self_chan_balance
             + part_per_million(channel.self_chan_balance, terms.self_chan_balance_ppm)
         ),
+        keeps_unused_fee=terms.keeps_unused_fee,
     )
 
 
 def premium(capacity: Sats, rate_fixed: int, blocks: int) -> Sats:
-    """Give what the seller of the channel gets, as the auction works it out."""
+    """Return the seller's premium, computed as the auction does."""
     return Sats(capacity * rate_fixed * blocks // _PPB)
 
 
 def check(channel: Channel, terms: Terms, auction: AuctionTerms) -> None:
-    """Refuse a channel that is not sold, naming the field."""
+    """Raise which field is wrong if such a channel is not sold."""
     low, high, unit = (
         terms.smallest_capacity,
         terms.largest_capacity,

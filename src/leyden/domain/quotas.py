@@ -1,6 +1,7 @@
-"""How much of everything one organization may have, and what is said beyond that.
+"""Quotas of an organization, and the errors beyond them.
 
-Quotas are a bound on what one of many takes of a machine that all share, not a price.
+Quotas limit the use of a shared machine by one organization; they are not a
+price.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ CANCELLED_ORDERS: Final = 4
 
 
 class Quota(StrEnum):
-    """What is counted; the values are the words of the API and of the commands."""
+    """A counted resource, by the words of the API and of the commands."""
 
     NODES = auto()
     UNPAID_ORDERS = auto()
@@ -34,7 +35,7 @@ Limits = Mapping[Quota, int]
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """How much of a quota is in use."""
+    """The amount of a quota in use."""
 
     used: int
     limit: int
@@ -42,7 +43,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def is_reached(self) -> bool:
-        """Whether no more can be had."""
+        """Whether the quota is used up."""
         return self.used >= self.limit
 
 
@@ -59,7 +60,7 @@ WORDS: Final[Mapping[Quota, _Words]] = {
     ),
     Quota.KEYS: _Words("API keys", "live API keys", "revoke a key"),
     Quota.INVITATIONS: _Words(
-        "Open invitations", "open invitations", "withdraw an invitation"
+        "Open invitations", "open invitations", "revoke an invitation"
     ),
     Quota.MEMBERS: _Words("Members", "members", "remove a member"),
     Quota.MACAROONS_PER_NODE: _Words(
@@ -81,13 +82,13 @@ WORDS: Final[Mapping[Quota, _Words]] = {
 
 
 def check(quota: Quota, *, used: int, more: int = 1, limit: int) -> None:
-    """Raise OverQuota where so many more would be too many; it says what to do."""
+    """Raise OverQuota, with what to do, if `more` would exceed the limit."""
     if used + more > limit:
         raise OverQuota(refusal(quota, used=used, limit=limit))
 
 
 def refusal(quota: Quota, *, used: int, limit: int) -> str:
-    """Say what the limit is, how much is in use, and what to do."""
+    """Return an error with the limit, the usage, and what to do."""
     words = WORDS[quota]
     return (
         f"quota: an organization may have {limit:,} {words.counted}, and {used:,} are "

@@ -1,7 +1,7 @@
-"""What a node needs to know of the signer that holds its keys elsewhere.
+"""The settings of a node's remote signer, which holds its keys.
 
-lnd reads these only once the wallet is unlocked and dies of a bad one then, so shapes
-are checked when they are given.
+lnd reads these only once the wallet is unlocked, and exits if one is bad.
+So their format is checked when they are set.
 """
 
 import base64
@@ -27,7 +27,7 @@ _CERTIFICATE = re.compile(
 
 
 def check_host(text: str, *, field: str) -> str:
-    """Give host and port as lnd dials them; the port is 10009 unless it is told."""
+    """Return host and port as lnd dials them; the default port is 10009."""
     refusal = Malformed(
         f"{field}: must be an IP address or host name, maybe with :port"
     )
@@ -51,8 +51,8 @@ def check_host(text: str, *, field: str) -> str:
 def check_address(text: str, reach: Reach, *, field: str) -> None:
     """Refuse an address that nodes may not call here, however it is written.
 
-    Names are lnd's to look up, when it dials; the fence around nodes judges what they
-    mean then.
+    Names are lnd's to look up, when it dials; the egress policy of nodes judges what
+    they mean then.
     """
     host, _, port = check_host(text, field=field).rpartition(":")
     host = host.strip("[]")
@@ -69,7 +69,7 @@ def check_address(text: str, reach: Reach, *, field: str) -> None:
 
 
 def macaroon_bytes(text: str, *, field: str) -> bytes:
-    """Decode the macaroon, given in hex or base64; what it allows is the signer's."""
+    """Decode a macaroon in hex or base64; permissions are not checked."""
     if len(text) <= _LONGEST_MACAROON:
         if _HEX.fullmatch(text):
             return bytes.fromhex(text)
@@ -80,7 +80,7 @@ def macaroon_bytes(text: str, *, field: str) -> bytes:
 
 
 def certificate_pem(text: str, *, field: str) -> bytes:
-    """Give the certificate as PEM; it may be sent as PEM or as base64 of PEM."""
+    """Return the certificate as PEM, from PEM or base64 of PEM."""
     refusal = Malformed(f"{field}: must be a certificate in PEM, or base64 of that")
     if len(text) > _LONGEST_CERTIFICATE or not text.isascii():
         raise refusal
@@ -94,7 +94,7 @@ def certificate_pem(text: str, *, field: str) -> bytes:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Take host and port apart; a bare IPv6 address has colons but no port."""
+    """Split host and port; a bare IPv6 address has colons but no port."""
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
         if bracket and ":" in host and (not rest or rest.startswith(":")):

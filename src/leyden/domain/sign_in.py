@@ -1,4 +1,4 @@
-"""Who is at the browser, for how long, and what they may do there."""
+"""Sign-in: who is signed in, for how long, and with which rights."""
 
 import hashlib
 import hmac
@@ -16,13 +16,14 @@ _TOTP_DRIFT: Final = 1  # steps that a phone's clock may be off
 
 
 class Right(StrEnum):
-    """What a page lets one do in an organization."""
+    """A permission for pages of an organization."""
 
     LOOK = auto()  # everything that is no secret
     NODES = auto()  # make, change, delete
     KEYS = auto()  # API keys
     MONEY = auto()  # order, pay, claim
     TEAM = auto()  # who is in it
+    AUDIT = auto()  # who changed what
 
 
 RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
@@ -35,7 +36,7 @@ RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """One browser that somebody signed in with."""
+    """A signed-in browser."""
 
     id: str
     user_id: str
@@ -47,23 +48,23 @@ class Session(Struct, frozen=True, kw_only=True):
     browser: str
 
     def is_live(self, now: datetime, *, idle: timedelta) -> bool:
-        """Tell whether it still opens anything."""
+        """Return whether the session is still valid."""
         return now < self.expires and now - self.seen < idle
 
 
 class Belonging(Struct, frozen=True, kw_only=True):
-    """An organization somebody is in, and as what."""
+    """A person's organization and the role in it."""
 
     organization: Organization
     role: Role
 
     def may(self, right: Right) -> bool:
-        """Tell whether they may do this there."""
+        """Return whether the role has this right."""
         return right in RIGHTS[self.role]
 
 
 class SignedIn(Struct, frozen=True, kw_only=True):
-    """Somebody at a browser."""
+    """A signed-in person."""
 
     person: Person
     session: Session
@@ -72,12 +73,12 @@ class SignedIn(Struct, frozen=True, kw_only=True):
 
     @property
     def actor(self) -> str:
-        """Name them in the audit table."""
+        """The person's name in the audit log."""
         return f"user:{self.person.id}"
 
 
 def totp_code(secret: bytes, step: int) -> str:
-    """Give the code that an authenticator shows in this step (RFC 6238, SHA-1)."""
+    """Return the authenticator code of this step (RFC 6238, SHA-1)."""
     digest = hmac.digest(secret, step.to_bytes(8), hashlib.sha1)
     start = digest[-1] & 0x0F
     number = int.from_bytes(digest[start : start + 4]) & 0x7FFFFFFF
@@ -85,7 +86,7 @@ def totp_code(secret: bytes, step: int) -> str:
 
 
 def totp_step(secret: bytes, code: str, *, now: datetime, last_step: int) -> int | None:
-    """Give the step whose code this is, if it is one that has not been used."""
+    """Return the step of this code if it is valid and unused, else None."""
     present = int(now.timestamp()) // TOTP_STEP_S
     found = None
     for step in range(present - _TOTP_DRIFT, present + _TOTP_DRIFT + 1):

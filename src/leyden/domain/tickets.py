@@ -1,7 +1,8 @@
-"""Sidecar tickets, as the market tells of them.
+"""Sidecar tickets, as the market reports them.
 
-A ticket is a bearer instrument: whoever registers it has the channel. It is shown to
-the organization that ordered it, and written nowhere else in the clear.
+A ticket is a bearer instrument: its registration gets the channel. The
+ticket is shown to the organization that ordered it, and written nowhere
+else in plaintext.
 """
 
 from enum import StrEnum, auto
@@ -11,7 +12,7 @@ from leyden.values import Struct, hiding
 
 
 class TicketState(StrEnum):
-    """How far a ticket has come."""
+    """The state of a ticket."""
 
     OFFERED = auto()  # nobody registered it, or its bid is not in the auction yet
     BROKEN = auto()  # it was registered, and its bid did not get into the auction
@@ -22,7 +23,7 @@ class TicketState(StrEnum):
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
-    """A ticket that the market made for an order."""
+    """A ticket that the market created for an order."""
 
     ref: str  # what the market calls it; no secret
     text: str
@@ -31,30 +32,33 @@ class Ticket(Struct, frozen=True, kw_only=True):
 
 
 class NoTicket(Struct, frozen=True):
-    """The market will not make one, and why."""
+    """The market's refusal to create a ticket, with the reason."""
 
     why: str
 
 
 class Lease(Struct, frozen=True, kw_only=True):
-    """The channel that a ticket became, and what it cost: the proof of delivery."""
+    """The channel leased for a ticket, and its cost: the proof of delivery."""
 
     channel_point: str  # txid:output
     premium: Sats
     execution_fee: Sats
     chain_fee: Sats
     self_chan_balance: Sats
+    node: str = ""  # public key of the node that has the channel; "" is not known
+    peer: str = ""  # ... and of the seller's
+    height: int = 0  # of the chain when the lease was seen first; 0 is not known
 
     @property
     def cost(self) -> Sats:
-        """What the auction took for it in all."""
+        """The total that the auction charged."""
         return Sats(
             self.premium + self.execution_fee + self.chain_fee + self.self_chan_balance
         )
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """Where a ticket stands."""
+    """The progress of a ticket."""
 
     state: TicketState
     order_nonce: str = ""

@@ -1,6 +1,7 @@
-"""Times as we keep them (microseconds since the epoch) and as we show them.
+"""Times as stored (microseconds since the epoch) and as shown.
 
-Every time in the program is aware and in UTC; the wire shows ISO 8601 with a Z.
+Every time in the program is aware and in UTC; the API shows ISO 8601 with a
+Z.
 """
 
 from collections.abc import Callable
@@ -13,20 +14,29 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def utc_now() -> datetime:
-    """Tell the time; the one clock that app.py hands to everything."""
+    """Return the current time: the only clock, passed on by app.py."""
     return datetime.now(UTC)
 
 
+def is_recent(at: datetime, *, now: datetime, within: timedelta) -> bool:
+    """Return whether it was within so long.
+
+    What lies as far ahead was told by a clock that has been set back since: it is not
+    recent, or what waits for it to have passed would wait for as long as that.
+    """
+    return abs(now - at) < within
+
+
 def to_us(when: datetime) -> int:
-    """Give the whole microseconds since the epoch, without a float on the way."""
+    """Return whole microseconds since the epoch, computed without floats."""
     return (when - _EPOCH) // _MICROSECOND
 
 
 def from_us(us: int) -> datetime:
-    """Give back exactly the time that `to_us` was given."""
+    """Return exactly the time that was passed to `to_us`."""
     return _EPOCH + timedelta(microseconds=us)
 
 
 def to_iso(when: datetime) -> str:
-    """Write the time as the API shows it: `2026-01-31T12:00:00.000Z`."""
+    """Format the time as the API shows it: `2026-01-31T12:00:00.000Z`."""
     return f"{when.isoformat(timespec='milliseconds')[:23]}Z"

@@ -1,7 +1,8 @@
-"""Which lnd can be had, and when a newer one is worth telling of.
+"""The lnd versions on offer, and when an update is announced.
 
-The list is short on purpose: each version has been built, started and updated to. What
-is not on it is refused, and what is known to lose money is refused by name.
+The list is short on purpose: each version has been built, started and
+updated to. Other versions are refused; those known to lose money are
+refused by name.
 """
 
 import re
@@ -15,7 +16,7 @@ _VERSION = re.compile(r"v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})-be
 
 
 class Version(Struct, frozen=True, order=True):
-    """A version of lnd; a later one is greater."""
+    """A version of lnd; later versions compare greater."""
 
     major: int
     minor: int
@@ -23,12 +24,12 @@ class Version(Struct, frozen=True, order=True):
 
     @property
     def line(self) -> tuple[int, int]:
-        """Name the minor line it belongs to: 0.20 of 0.20.2."""
+        """The minor version: 0.20 for 0.20.2."""
         return self.major, self.minor
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read one that we wrote ourselves."""
+        """Parse a version that we wrote ourselves."""
         return cls(*_numbers(text, "version"))
 
     def __str__(self) -> str:
@@ -36,7 +37,7 @@ class Version(Struct, frozen=True, order=True):
 
 
 class Release(Struct, frozen=True, kw_only=True):
-    """A version on offer, and what one gives up by taking it."""
+    """A version on offer, and what clients lose by updating to it."""
 
     version: Version
     drops: tuple[str, ...] = ()  # what clients of an older one will miss
@@ -44,7 +45,7 @@ class Release(Struct, frozen=True, kw_only=True):
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
-    """What is offered, oldest first, and which one a node gets unless it asks."""
+    """The versions on offer, oldest first, and the default."""
 
     releases: tuple[Release, ...]
     default: Version
@@ -60,11 +61,11 @@ class Catalogue(Struct, frozen=True, kw_only=True):
 
     @property
     def versions(self) -> tuple[Version, ...]:
-        """List the versions on offer, oldest first."""
+        """The available lnd versions, oldest first."""
         return tuple(release.version for release in self.releases)
 
     def get(self, version: Version) -> Release:
-        """Give the release, which must be on offer."""
+        """Return the release of a version, which must be on offer."""
         return next(r for r in self.releases if r.version == version)
 
 
@@ -100,7 +101,7 @@ OFFERED = Catalogue(
 
 
 def parse_version(text: object, *, field: str = "version") -> Version:
-    """Read `v0.20.2-beta`; nothing that could be a path or an option passes."""
+    """Parse `v0.20.2-beta`; nothing that could be a path or option passes."""
     if not isinstance(text, str):
         raise Malformed(f"{field}: must be a string")
     return Version(*_numbers(text, field))
@@ -109,7 +110,7 @@ def parse_version(text: object, *, field: str = "version") -> Version:
 def choose(
     text: object = None, catalogue: Catalogue = OFFERED, *, field: str = "version"
 ) -> Version:
-    """Give the version a new node will run: the one it asks for, or the default."""
+    """Return the version of a new node: the requested one or the default."""
     if text is None:
         return catalogue.default
     version = parse_version(text, field=field)
@@ -120,15 +121,15 @@ def choose(
         )
     if version not in catalogue.versions:
         offered = _listed(catalogue.versions)
-        raise Malformed(f"{field}: not on offer; choose one of: {offered}")
+        raise Malformed(f"{field}: is not available; choose one of: {offered}")
     return version
 
 
 def newest_for(current: Version, catalogue: Catalogue = OFFERED) -> Version | None:
-    """Find what a node of this version would be updated to; None when up to date.
+    """Return the version to update to; None if the node is up to date.
 
-    Only its own minor line and the default line count: another line may drop calls
-    that its owner uses, so one goes there by asking for it.
+    Only the node's own minor version and the default one count: another one may
+    drop calls that the owner uses, so it must be requested.
     """
     lines = {current.line, catalogue.default.line}
     newer = [v for v in catalogue.versions if v > current and v.line in lines]
@@ -136,7 +137,7 @@ def newest_for(current: Version, catalogue: Catalogue = OFFERED) -> Version | No
 
 
 def update_available(current: Version, catalogue: Catalogue = OFFERED) -> bool:
-    """Tell whether there is something newer that a node should take."""
+    """Return whether a newer version is recommended for a node."""
     return newest_for(current, catalogue) is not None
 
 
@@ -147,9 +148,9 @@ def choose_update(
     *,
     field: str = "version",
 ) -> Version:
-    """Give the version a node goes to: always a newer one, the asked one if any.
+    """Return the version to update to: newer, and the requested one if any.
 
-    lnd rewrites its databases going up and cannot read them going down.
+    lnd migrates its databases upwards and cannot read newer ones.
     """
     wanted = (
         newest_for(current, catalogue)
@@ -166,7 +167,7 @@ def choose_update(
 def dropped(
     before: Version, after: Version, catalogue: Catalogue = OFFERED
 ) -> tuple[str, ...]:
-    """List what clients lose between two versions, for whoever confirms an update."""
+    """List what clients lose between two versions, to confirm an update."""
     return tuple(
         lost
         for release in catalogue.releases

@@ -1,7 +1,7 @@
-"""Which text may be the address of a webhook.
+"""The rules for which text may be a webhook's URL.
 
-This looks at the text alone. Where a name leads is checked when it is called, each
-time anew, because names move.
+Only the text is checked here. The addresses of a name are checked at each
+call, because they change.
 """
 
 import ipaddress
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
-    """What an installation lets its webhooks be sent to."""
+    """The webhook URLs that an installation allows."""
 
     schemes: frozenset[str] = frozenset({"https"})
     ports: Container[int] = frozenset({443, *range(8_000, 10_000)})
@@ -38,13 +38,13 @@ USUAL: Final = Allowed()
 
 
 def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
-    """Give the URL back as it is, or say what is wrong with it."""
+    """Return the URL unchanged, or raise what is wrong with it."""
     if len(url) > LONGEST:
         raise Malformed(f"{field}: at most {LONGEST} characters are allowed")
     if "#" in url:
-        raise Malformed(f"{field}: must not hold a fragment")
+        raise Malformed(f"{field}: must not contain a fragment")
     if not _TEXT.fullmatch(url):
-        raise Malformed(f"{field}: holds a character that no URL may hold")
+        raise Malformed(f"{field}: contains a character that is not allowed in a URL")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -55,7 +55,7 @@ def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
     ):
         raise Malformed(f"{field}: must begin with {_schemes(allowed)}")
     if "@" in parts.netloc:
-        raise Malformed(f"{field}: must not hold a user name or password")
+        raise Malformed(f"{field}: must not contain a user name or password")
     if not _has_host(parts) or parts.netloc.endswith(":"):
         raise Malformed(f"{field}: must name a host")
     if (_STANDARD_PORTS[parts.scheme] if port is None else port) not in allowed.ports:
@@ -63,11 +63,17 @@ def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
     return url
 
 
-def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
-    """Refuse a URL whose host is an address that may not be called here.
+def origin(url: str) -> str:
+    """Return scheme, host and port; what follows them is often a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
-    Names are looked up when they are called, and each of their addresses held against
-    the same rule then.
+
+def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
+    """Raise if the URL's host is an address that may not be called here.
+
+    Names are resolved when they are called, and each of their addresses is
+    checked against the same rule then.
     """
     parts = urlsplit(url)
     port = _STANDARD_PORTS[parts.scheme] if parts.port is None else parts.port

@@ -1,11 +1,11 @@
-"""What a node tells its owner: the three events of the contract, and their proof.
+"""The events that a node sends its owner, and their signatures.
 
 status  the node waits to be unlocked or initialized, or has just stopped
-update  a newer version can be had for it
+update  a newer version of lnd is available for the node
 error   lnd saw Bitcoin blocks out of order and should be restarted soon
 
-An event's body is written once, when the event is announced, and is the same at every
-attempt; what changes from attempt to attempt is the timestamp that is signed with it.
+An event's body is written once, when the event is announced, and is the
+same at every attempt; the timestamp that is signed with it changes.
 """
 
 import base64
@@ -44,20 +44,20 @@ class Type(StrEnum):
 
 
 class StatusChanged(Struct, frozen=True):
-    """The node is now in this state; told for the states in ANNOUNCED."""
+    """A node's change to this status; sent for the statuses in ANNOUNCED."""
 
     status: str
 
 
 class UpdateAvailable(Struct, frozen=True, kw_only=True):
-    """The node could run this newer lnd; told once for each version of it."""
+    """A newer lnd available for the node; sent once for each version."""
 
     lnd_version: str
     service_version: str
 
 
 class BlocksOutOfOrder(Struct, frozen=True):
-    """The node's lnd wrote this line about blocks that came out of order."""
+    """A line that the node's lnd logged about blocks out of order."""
 
     log: str
 
@@ -65,10 +65,11 @@ class BlocksOutOfOrder(Struct, frozen=True):
 Event = StatusChanged | UpdateAvailable | BlocksOutOfOrder
 
 
-def tested(status: str, asked: str | None) -> StatusChanged:
-    """Return the event of a test: what was asked for, else the truth where it is one.
+def new_test_event(status: str, asked: str | None) -> StatusChanged:
+    """Return a test event: the requested status, else the actual one.
 
-    Receivers are written for the contract's three states, and get no other in a test.
+    Receivers are written for the contract's three states. A test sends no
+    other: a node in another state sends `stopped`, which is harmless.
     """
     if asked is not None and asked not in ANNOUNCED:
         raise Malformed(f"status: must be one of {', '.join(sorted(ANNOUNCED))}")
@@ -76,7 +77,7 @@ def tested(status: str, asked: str | None) -> StatusChanged:
 
 
 def type_of(event: Event) -> Type:
-    """Name the event as the body does."""
+    """Return the event's type as in the body."""
     match event:
         case StatusChanged():
             return Type.STATUS
@@ -87,7 +88,7 @@ def type_of(event: Event) -> Type:
 
 
 def details(event: Event) -> dict[str, str]:
-    """Give the `details` of the body: strings alone, `'true'` included."""
+    """Return the body's `details`: strings only, such as `'true'`."""
     match event:
         case StatusChanged(status):
             return {"status": status}
@@ -102,26 +103,26 @@ def details(event: Event) -> dict[str, str]:
 
 
 def body(event: Event, *, api: str) -> str:
-    """Write the event as it is sent, for the node that answers at `api`."""
+    """Return the event's body; `api` is the address of the node."""
     told = {"type": type_of(event), "details": details(event), "api": api}
     return _write(told)
 
 
-def told_once(event: Event) -> str | None:
-    """Name what must not be told twice to one node, if it is such a thing."""
+def once_key(event: Event) -> str | None:
+    """Return the key of an event that a node sends only once, else None."""
     if isinstance(event, UpdateAvailable):
         return f"update {event.lnd_version}"
     return None
 
 
-def proof(
+def signature_headers(
     secrets: Sequence[str], *, event_id: str, sent: datetime, body: str
 ) -> dict[str, str]:
-    """Give the headers by which a receiver knows that the event is ours.
+    """Return the headers that prove to a receiver that the event is ours.
 
-    `Service-Secret` is the first secret, as the contract says. The three headers of
-    Standard Webhooks stand beside it, signed with every secret: the old one signs on
-    for a while after a rotation.
+    `Service-Secret` is the first secret, as the contract says. The three
+    headers of Standard Webhooks are signed with every secret: after a rotation
+    the old secret is used for a while longer.
     """
     timestamp = str(int(sent.timestamp()))
     signed = _signed(event_id, timestamp, body.encode())
@@ -133,10 +134,10 @@ def proof(
     }
 
 
-def proven(
+def verify(
     secrets: Sequence[str], *, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> bool:
-    """Tell whether one of these secrets signed this body less than 5 minutes ago."""
+    """Return whether a secret signed this body in the last 5 minutes."""
     event_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not _TIMESTAMP.fullmatch(timestamp):
@@ -158,7 +159,7 @@ def _signed(event_id: str, timestamp: str, body: bytes) -> bytes:
 
 
 def _bytes(header: str) -> bytes:
-    """Give a header as it came: servers read bytes that are no UTF-8 as surrogates."""
+    """Return a header's raw bytes; servers show invalid UTF-8 as surrogates."""
     return header.encode(errors="surrogateescape")
 
 
@@ -170,11 +171,11 @@ def _signatures(secrets: Iterable[str], signed: bytes) -> Iterable[str]:
 
 
 def _keys(secret: str) -> list[bytes]:
-    """Give the keys that a receiver may make of the secret it was shown.
+    """Return the HMAC keys that receivers may derive from the secret.
 
-    The libraries of Standard Webhooks take a secret to be base64, which the hex we
-    write happens to be; whoever calls an HMAC by hand takes its characters. Both
-    verify, so that nobody has to convert anything.
+    The libraries of Standard Webhooks decode a secret as base64, which our hex
+    happens to be; a direct call of HMAC uses its characters. Both verify, so
+    that no receiver has to convert anything.
     """
     keys = [secret.encode()]
     with contextlib.suppress(ValueError):  # not every secret reads as base64

@@ -1,12 +1,12 @@
-"""Who may reach a node: addresses and blocks, in one canonical form.
+"""A node's allowed addresses and CIDR blocks, in canonical form.
 
-Empty means nobody, because until its wallet exists whoever reaches a node owns it.
-Everyone is spelled `0.0.0.0/0`, `::/0`.
+An empty whitelist means nobody, because until its wallet exists a node
+belongs to the first to reach it. Everybody is `0.0.0.0/0`, `::/0`.
 """
 
 import re
 from collections.abc import Iterable
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from leyden.errors import Malformed
 
@@ -22,9 +22,9 @@ _ABOVE_MAPPED = int(_MAPPED.network_address) >> 32
 
 
 def parse(given: object, *, field: str = "whitelist") -> tuple[str, ...]:
-    """Give the list in canonical form, in its order, each network once.
+    """Return the list in canonical form, in order and without duplicates.
 
-    Parsing what this returns gives the same again.
+    Parsing the result returns the same again.
     """
     if not isinstance(given, list | tuple):
         raise Malformed(f"{field}: must be a list of IP addresses and CIDR blocks")
@@ -35,8 +35,18 @@ def parse(given: object, *, field: str = "whitelist") -> tuple[str, ...]:
 
 
 def networks(whitelist: Iterable[str]) -> tuple[Network, ...]:
-    """Give the networks of a canonical list, for whoever has to compare addresses."""
+    """Return a canonical list as network objects, for comparing addresses."""
     return tuple(ip_network(entry) for entry in whitelist)
+
+
+def allows(whitelist: Iterable[str], address: str) -> bool:
+    """Return whether a canonical list allows an address, as a gateway decides."""
+    try:
+        seen = ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(seen, "ipv4_mapped", None)
+    return any((mapped or seen) in entry for entry in networks(whitelist))
 
 
 def _network(entry: object, field: str) -> Network:
@@ -60,7 +70,7 @@ def _network(entry: object, field: str) -> Network:
 
 
 def _unmapped(network: Network) -> Network:
-    """Read ::ffff:198.51.100.7 as 198.51.100.7: that is whom a gateway will see."""
+    """Return ::ffff:198.51.100.7 as 198.51.100.7, as a gateway will see it."""
     if isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED.prefixlen:
         above, bits = divmod(int(network.network_address), 1 << 32)
         if above == _ABOVE_MAPPED:

@@ -1,1 +1,1 @@
-"""How a node is reached."""
+"""Routing of connections to nodes."""

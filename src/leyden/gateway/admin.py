@@ -1,4 +1,4 @@
-"""What Envoy says about itself, over a socket that only we can open."""
+"""A client for Envoy's admin interface, over a socket only we can open."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ _FIGURES: Final = {
 
 
 class Silent(Exception):
-    """Envoy does not answer: it is not there, or busy."""
+    """Envoy does not answer: not running, or busy."""
 
 
 class _Stat(msgspec.Struct):
@@ -39,19 +39,33 @@ class _Stats(msgspec.Struct):
     stats: list[_Stat]
 
 
+class _Listener(msgspec.Struct):
+    name: str = ""
+
+
+class _Listeners(msgspec.Struct):
+    listener_statuses: list[_Listener] = []
+
+
 class Admin:
-    """Asks the Envoy that runs in a folder."""
+    """A client for the Envoy that runs in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def taken(self) -> tuple[str, int]:
-        """Give the version of the routes in force, and how many were refused."""
+    async def routes_version(self) -> tuple[str, int]:
+        """Return the version of the routes in force, and how many were refused."""
         stats = await self._stats(r"^listener_manager\.lds\.(version|update_rej)")
         return str(stats.get(_VERSION, "")), int(stats.get(_REJECTED, 0))
 
+    async def listeners(self) -> set[str]:
+        """Return the names of the listeners that listen."""
+        said = await self._answer("/listeners?format=json")
+        listed = msgspec.json.decode(said, type=_Listeners).listener_statuses
+        return {each.name for each in listed}
+
     async def traffic(self) -> dict[str, Traffic]:
-        """Give what each node has sent and got."""
+        """Return what each node has sent and got."""
         found: dict[str, dict[str, int]] = {}
         for name, value in (await self._stats(r"^tcp\.node\.")).items():
             node_id, _, figure = name.removeprefix(_PREFIX).rpartition(".")
@@ -60,6 +74,11 @@ class Admin:
         return {node_id: Traffic(**figures) for node_id, figures in found.items()}
 
     async def _stats(self, pattern: str) -> Mapping[str, int | str]:
+        said = await self._answer(f"/stats?format=json&filter={quote(pattern)}")
+        stats = msgspec.json.decode(said, type=_Stats).stats
+        return {stat.name: stat.value for stat in stats}
+
+    async def _answer(self, target: str) -> bytes:
         try:
             folder = os.open(self._folder, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError as error:
@@ -68,19 +87,16 @@ class Admin:
             # A socket's path may have 107 characters; the folder's may have more.
             socket = f"/proc/self/fd/{folder}/{ADMIN}"
             async with asyncio.timeout(_PATIENCE_S):
-                said = await _asked(
-                    socket, f"/stats?format=json&filter={quote(pattern)}"
-                )
+                said = await _request(socket, target)
         except (OSError, TimeoutError) as error:
             raise Silent(str(error)) from None
         finally:
             os.close(folder)
-        stats = msgspec.json.decode(_body(said), type=_Stats).stats
-        return {stat.name: stat.value for stat in stats}
+        return _body(said)
 
 
-async def _asked(socket: str, target: str) -> bytes:
-    """Ask once, and give all that is said."""
+async def _request(socket: str, target: str) -> bytes:
+    """Ask once, and return the whole answer."""
     reader, writer = await asyncio.open_unix_connection(socket)
     try:
         head = f"GET {target} HTTP/1.1\r\nHost: envoy\r\nConnection: close\r\n\r\n"
@@ -91,7 +107,7 @@ async def _asked(socket: str, target: str) -> bytes:
 
 
 class _Reply:
-    """An answer, as the parser takes it apart."""
+    """An answer, filled in by the HTTP parser."""
 
     def __init__(self) -> None:
         self.body = bytearray()
@@ -105,7 +121,7 @@ class _Reply:
 
 
 def _body(said: bytes) -> bytes:
-    """Give the body of a good answer that is whole."""
+    """Return the body of a good answer that is whole."""
     reply = _Reply()
     parser = httptools.HttpResponseParser(reply)
     try:

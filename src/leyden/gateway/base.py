@@ -1,4 +1,4 @@
-"""What the platform wants of a gateway, whichever one it is."""
+"""The interface of every gateway."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -8,25 +8,40 @@ from leyden.values import Struct
 
 
 class Traffic(Struct, frozen=True):
-    """What went to and from one node since its route, or the gateway, was new."""
+    """A node's bytes sent and received since its route or gateway began."""
 
     connections: int = 0
     bytes_in: int = 0  # from its callers
     bytes_out: int = 0  # to them
 
 
-class Gateway(Protocol):
-    """The one way in to every node."""
+class Router(Protocol):
+    """Whoever is told the routes."""
 
     async def apply(self, routes: Iterable[Route]) -> None:
-        """Make these the routes, all of them; the same ones again change nothing.
+        """Replace all routes; applying the same routes again changes nothing.
 
-        Connections that a route or whitelist admits no longer are cut, others are not
-        touched. Raises `Away` when the gateway did not take them: then it goes on with
-        the ones from before, and the caller tries again.
+        Connections that no route or whitelist admits any more are closed, others
+        are not touched. Raise `Away` if the gateway did not accept the routes: it
+        then continues with the earlier ones, and the caller retries.
         """
         ...
 
+
+class Gateway(Router, Protocol):
+    """The single entry point to every node."""
+
+    async def start(self) -> None:
+        """Make sure that it runs; nobody is let in until the first `apply`.
+
+        Where it runs already nothing changes: connections and routes stay.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Supervise Envoy until cancelled; Envoy keeps running afterwards."""
+        ...
+
     async def traffic(self) -> Mapping[str, Traffic]:
-        """Give the figures by node id, of nodes with a route; empty if unknown."""
+        """Return the figures by node id, of nodes with a route; empty if unknown."""
         ...

@@ -1,4 +1,4 @@
-"""What Envoy is started with; everything else it learns while it runs."""
+"""Envoy's bootstrap configuration; the rest follows while it runs."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ _TRAFFIC: Final = r"tcp\.node\..*\.downstream_cx_(total|rx_bytes_total|tx_bytes_
 
 
 class Control(Struct, frozen=True, kw_only=True):
-    """The control plane that a gateway on another machine asks for its routes."""
+    """The control plane where a gateway on another machine gets its routes."""
 
     url: str  # of our API
     token: str  # tells the API that it is a gateway that asks
@@ -31,17 +31,17 @@ class Control(Struct, frozen=True, kw_only=True):
 
 
 class Bootstrap(Struct, frozen=True, kw_only=True):
-    """How one Envoy is set up."""
+    """The startup configuration of one Envoy."""
 
     node_id: str = "gateway"
     connections: int = 10_000  # all together, those that have not told a name included
     connect_timeout_s: float = 3
-    caps_digest: str = ""  # so that a new caps.wasm means a new Envoy
+    limits_digest: str = ""  # so that a new connection_limits.wasm means a new Envoy
     control: Control | None = None  # None: routes are in a file beside this one
 
-    def written(self) -> bytes:
-        """Write it as Envoy reads it; paths are relative to the folder it runs in."""
-        metadata = {"caps": self.caps_digest}
+    def render(self) -> bytes:
+        """Render the file that Envoy reads; paths are relative to its folder."""
+        metadata = {"connection limits": self.limits_digest}
         if self.control is not None:
             # In the body, since Envoy cannot be told a header for it.
             metadata["token"] = self.control.token
@@ -127,9 +127,9 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
 
 
 def flags(bootstrap: Path, *, workers: int) -> tuple[str, ...]:
-    """Give the words after `envoy`.
+    """Return the words after `envoy`.
 
-    A drain time of nothing is what cuts connections at once when their passage goes.
+    A drain time of nothing is what cuts connections at once when their chain goes.
     """
     return (
         "--config-path",

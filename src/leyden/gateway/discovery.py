@@ -1,12 +1,14 @@
-"""The gateway of many machines: Envoys that ask our API for their routes.
+"""The gateway for many machines: Envoys that poll our API for routes.
 
-They ask with `POST /v3/discovery:listeners` and say which version they have. The answer
-comes when there is another one, so a change travels at once; after a while it is "not
-modified" and they ask again. While we are away they go on with what they have.
+They send `POST /v3/discovery:listeners` with the version they have. The
+answer comes once there is another version, so a change arrives at once;
+after a while the answer is "not modified" and Envoy asks again. While we
+are down, the Envoys continue with what they have.
 """
 
 import asyncio
 import hmac
+import logging
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -14,13 +16,12 @@ from typing import Final
 
 import msgspec
 
-from leyden import logs
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
 from leyden.gateway.base import Traffic
-from leyden.gateway.envoy import LISTENER, Document, Listeners, Listening
+from leyden.gateway.envoy import LISTENER, Document, Documents, ListenerOptions
 from leyden.gateway.routes import Route
 
-_log: Final = logs.get()
+log = logging.getLogger(__name__)
 _REPEAT_S: Final = 1.0
 SHORTEST_TOKEN: Final = 16
 _TOKEN: Final = re.compile(rb'"token"\s{0,8}:\s{0,8}("(?:[^"\\]|\\.){0,512}")')
@@ -43,12 +44,12 @@ class _Request(msgspec.Struct):
 
 
 class DiscoveryGateway:
-    """All Envoys that know the token, told the same."""
+    """All Envoys that know the token; all of them get the same routes."""
 
-    def __init__(self, listening: Listening, *, token: str) -> None:
+    def __init__(self, options: ListenerOptions, *, token: str) -> None:
         if len(token) < SHORTEST_TOKEN:
             raise ValueError(f"needs {SHORTEST_TOKEN} characters or more")
-        self._listeners = Listeners(listening)
+        self._documents = Documents(options)
         self._token = token.encode()
         self._one_at_a_time = asyncio.Lock()
         self._document: Document | None = None
@@ -57,26 +58,26 @@ class DiscoveryGateway:
         self._closing = False
 
     async def apply(self, routes: Iterable[Route]) -> None:
-        """Make these the routes that every Envoy is told, the waiting ones now."""
+        """Replace the routes for every Envoy; answer waiting requests now."""
         async with self._one_at_a_time:
             # In a thread: for thousands of routes it takes a tenth of a second.
-            document = await asyncio.to_thread(self._listeners.document, tuple(routes))
+            document = await asyncio.to_thread(self._documents.document, tuple(routes))
             if self._document is None or document.version != self._document.version:
                 self._document = document
                 self._changed.set()
                 self._changed = asyncio.Event()
 
     def close(self) -> None:
-        """Let nobody wait any more: they ask again, whoever is there then."""
+        """End all waits: gateways ask again, and whoever is there then answers."""
         self._closing = True
         self._changed.set()
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Give no figures: each of those machines keeps its own."""
+        """Return no figures: each of those machines keeps its own."""
         return {}
 
     async def answer(self, body: bytes, *, patience_s: float) -> bytes | None:
-        """Answer a DiscoveryRequest; None is "not modified"."""
+        """Answer a DiscoveryRequest; None means "not modified"."""
         if not self._shows_token(body):
             raise Unauthorized
         try:
@@ -94,9 +95,10 @@ class DiscoveryGateway:
         return await self._newer(request, patience_s)
 
     def _shows_token(self, body: bytes) -> bool:
-        """Return whether the token is in the body, before anything else is read of it.
+        """Return whether the body contains the token, before it is parsed.
 
-        Where in the body it is, is looked at after: who knows it may be read.
+        The token's place in the body is checked later: a request that knows the
+        token may be parsed.
         """
         shown = [
             _unquoted(each[1]) for each in islice(_TOKEN.finditer(body), _MOST_TOKENS)
@@ -115,7 +117,7 @@ class DiscoveryGateway:
                 return None
         elif self._sent.get(who) == document.version:
             # It was sent this and has it not: refused, or lost on the way.
-            _log.warning("a gateway did not take its routes", gateway=who)
+            log.warning("a gateway did not take its routes", extra={"gateway": who})
             await _happens(changed, min(_REPEAT_S, patience_s))
         assert self._document is not None  # noqa: S101  it is never taken back
         self._sent[who] = self._document.version
@@ -123,7 +125,7 @@ class DiscoveryGateway:
 
 
 def _unquoted(literal: bytes) -> bytes:
-    """Return the text of a JSON string, nothing where it is none."""
+    """Return the text of a JSON string, empty if it is not one."""
     try:
         return msgspec.json.decode(literal, type=str).encode()
     except (msgspec.DecodeError, ValueError):

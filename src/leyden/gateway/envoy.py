@@ -1,4 +1,4 @@
-"""Routes, as Envoy is told of them: one listener a door, one filter chain a passage.
+"""Routes, as Envoy is told of them: listeners, and the filter chains of each.
 
 Envoy reads the name from the ClientHello, picks the chain by name and source address
 before a byte reaches a node, and passes the bytes through. The document says the same
@@ -7,7 +7,7 @@ JSON.
 
 When it changes, Envoy drops the chains that are gone or different, with their
 connections, and keeps the others: so a chain must come out byte for byte the same as
-long as its passage does.
+long as its chain does.
 """
 
 import hashlib
@@ -19,14 +19,23 @@ from typing import Any, Final
 import msgspec
 
 from leyden.gateway import protobuf
-from leyden.gateway.routes import Door, Passage, Route, passages, table
+from leyden.gateway.routes import (
+    Address,
+    FilterChain,
+    Listener,
+    PeerPort,
+    Route,
+    filter_chains,
+    table,
+)
 from leyden.values import Struct
 
 TYPE: Final = "type.googleapis.com/"
 LISTENER: Final = TYPE + "envoy.config.listener.v3.Listener"
 NODES: Final = "nodes"  # the cluster whose address each chain gives itself
 NOWHERE: Final = "nowhere"  # the cluster that has no addresses
-CAPS: Final = "caps.wasm"  # in the folder that Envoy runs in
+LIMITS: Final = "connection_limits.wasm"  # in the folder that Envoy runs in
+OWN_ADDRESSES: Final = ("127.0.0.0/8", "::1/128")
 _FILTERS: Final = TYPE + "envoy.extensions.filters."
 _HIGHEST: Final = 2**31 - 1
 
@@ -39,26 +48,33 @@ KEEPALIVE: Final = {
 }
 
 
-class Listening(Struct, frozen=True, kw_only=True):
-    """Where the doors are and what they let be done to them."""
+class ListenerOptions(Struct, frozen=True, kw_only=True):
+    """Where the listeners are and what they allow."""
 
     host: str = "127.0.0.1"
-    ports: Mapping[Door, int]
+    ports: Mapping[Listener, int]
     # Load balancers that tell the caller's address by a PROXY preamble. With any, all
     # connections must come through one of them.
     balancers: tuple[str, ...] = ()
     connections_per_source: int = 200  # to all nodes together
-    connections_per_node: int = 1_000  # through both doors together
+    connections_per_node: int = 1_000  # through both listeners together
+    peer_connections_per_node: int = 500
+    # Peers at these addresses count for no source: they are our nodes, all behind one.
+    own_addresses: tuple[str, ...] = OWN_ADDRESSES
     # A ClientHello of a slow phone may take two round trips, each lost once.
     hello_timeout_s: int = 3
     # A subscription to a quiet node says nothing for hours; keepalive finds dead peers.
     idle_timeout_s: int = 86_400
 
     def __post_init__(self) -> None:
-        """Refuse what Envoy would refuse later, and a preamble from just anybody."""
-        if set(self.ports) != set(Door):
-            raise ValueError("each door needs a port")
-        for cap in (self.connections_per_source, self.connections_per_node):
+        """Raise what Envoy would refuse later, and PROXY headers from anybody."""
+        if set(self.ports) != set(Listener):
+            raise ValueError("each listener needs a port")
+        for cap in (
+            self.connections_per_source,
+            self.connections_per_node,
+            self.peer_connections_per_node,
+        ):
             if not 1 <= cap <= _HIGHEST:
                 raise ValueError(f"{cap} is no number of connections to allow")
         for balancer in self.balancers:
@@ -67,35 +83,42 @@ class Listening(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True):
-    """What Envoy is told; equal content has an equal version, on every replica."""
+    """Envoy's document; equal content has an equal version on every replica."""
 
     version: str
     content: bytes
 
 
 def as_json(_message: str, value: object) -> msgspec.Raw:
-    """Write a message, or a value in it, for a gateway that asks over HTTP."""
+    """Encode a message or a value in it, for a gateway that polls over HTTP."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 def as_protobuf(message: str, value: object) -> msgspec.Raw:
-    """Write a message for a gateway that reads a file: it is sooner done with it."""
+    """Encode a message for a gateway that reads a file, which is faster."""
     return protobuf.encode(message, value)
 
 
 Form = Callable[[str, object], msgspec.Raw]
 
 
-class Listeners:
-    """Writes documents; remembers each route's part, since few change at a time."""
+class _Part(Struct, frozen=True):
+    """What follows from one route."""
 
-    def __init__(self, listening: Listening, form: Form = as_json) -> None:
-        self._listening = listening
+    chains: Mapping[Listener, list[msgspec.Raw]]
+    peers: msgspec.Raw | None  # a listener of its own
+
+
+class Documents:
+    """A builder of documents; caches each route's part, since few change."""
+
+    def __init__(self, options: ListenerOptions, form: Form = as_json) -> None:
+        self._options = options
         self._form = form
-        self._parts: dict[Route, dict[Door, list[msgspec.Raw]]] = {}
+        self._parts: dict[Route, _Part] = {}
 
     def document(self, routes: Iterable[Route]) -> Document:
-        """Write what Envoy has to know for exactly these routes."""
+        """Return Envoy's document for exactly these routes."""
         ordered = table(routes)
         known = self._parts
         self._parts = {
@@ -104,10 +127,14 @@ class Listeners:
         listeners = [
             self._form(
                 "Any",
-                {**self._listener(door), "filter_chains": list(self._chains(door))},
+                {
+                    **self._listener(listener),
+                    "filter_chains": list(self._chains(listener)),
+                },
             )
-            for door in Door
+            for listener in Listener
         ]
+        listeners += [part.peers for part in self._parts.values() if part.peers]
         version = hashlib.sha256(b"\n".join(listeners)).hexdigest()[:32]
         content = {
             "version_info": version,
@@ -117,7 +144,7 @@ class Listeners:
         }
         return Document(version, bytes(self._form("DiscoveryResponse", content)))
 
-    def _chains(self, door: Door) -> Iterator[object]:
+    def _chains(self, listener: Listener) -> Iterator[object]:
         # Envoy refuses a listener without any chain: this one is never chosen.
         yield {
             "name": "nobody",
@@ -126,94 +153,146 @@ class Listeners:
                 # Here too, so that the filter's machines outlast the last node: made
                 # anew for the next one they take 10 ms of processor, just when its lnd
                 # starts.
-                self._caps(),
+                self._limits(),
                 _filter("tcp_proxy", stat_prefix="nobody", cluster=NOWHERE),
             ],
         }
         for part in self._parts.values():
-            yield from part[door]
+            yield from part.chains[listener]
 
-    def _part(self, route: Route) -> dict[Door, list[msgspec.Raw]]:
+    def _part(self, route: Route) -> _Part:
+        peers = route.peers and self._peers(route.node_id, route.peers)
+        return _Part(
+            chains={
+                listener: [
+                    self._form("FilterChain", self._chain(chain))
+                    for chain in filter_chains(route, listener)
+                ]
+                for listener in Listener
+            },
+            peers=self._form("Any", peers) if peers else None,
+        )
+
+    def _peers(self, node_id: str, peers: PeerPort) -> dict[str, Any]:
+        """Return a listener of one node for anybody: strangers, so it is limited."""
+        through = self._through(f"node.{node_id}", peers.to)
+        limit = _filter(
+            "connection_limit",
+            stat_prefix=f"peers.{node_id}",
+            max_connections=self._options.peer_connections_per_node,
+        )
+        own = [_range(address) for address in self._options.own_addresses]
+        chains = [
+            ("peers", {}, [limit, self._limits(by_node=False), *through]),
+            ("own peers", {"source_prefix_ranges": own}, [limit, *through]),
+        ]
         return {
-            door: [
-                self._form("FilterChain", self._chain(passage))
-                for passage in passages(route, door)
-            ]
-            for door in Door
+            **self._listening(peers.listener(node_id), peers.port),
+            "stat_prefix": "peers",
+            "listener_filters": self._preamble(),
+            "filter_chains": [
+                {
+                    "name": f"{node_id} {label}",
+                    "filter_chain_match": {**match, **self._behind_balancers()},
+                    "filters": filters,
+                }
+                for label, match, filters in chains
+            ],
         }
 
-    def _listener(self, door: Door) -> dict[str, Any]:
-        preamble = [_listener_filter("proxy_protocol", "ProxyProtocol")]
+    def _listener(self, listener: Listener) -> dict[str, Any]:
+        return {
+            **self._listening(listener.value, self._options.ports[listener]),
+            "stat_prefix": listener.value,
+            "listener_filters": [
+                *self._preamble(),
+                _listener_filter("tls_inspector", "TlsInspector"),
+            ],
+        }
+
+    def _listening(self, name: str, port: int) -> dict[str, Any]:
         return {
             "@type": LISTENER,
-            "name": door.value,
-            "stat_prefix": door.value,
+            "name": name,
             "address": {
                 "socket_address": {
-                    "address": self._listening.host,
-                    "port_value": self._listening.ports[door],
-                    "ipv4_compat": self._listening.host == "::",
+                    "address": self._options.host,
+                    "port_value": port,
+                    "ipv4_compat": self._options.host == "::",
                 }
             },
             # Else a second Envoy on the same port would take half of the connections,
             # by a whitelist of its own.
             "enable_reuse_port": False,
-            "listener_filters": [
-                *(preamble if self._listening.balancers else ()),
-                _listener_filter("tls_inspector", "TlsInspector"),
-            ],
             # Whoever has not told a name by then is closed.
-            "listener_filters_timeout": f"{self._listening.hello_timeout_s}s",
+            "listener_filters_timeout": f"{self._options.hello_timeout_s}s",
             "per_connection_buffer_limit_bytes": 64 * 1024,
             "tcp_keepalive": KEEPALIVE,
         }
 
-    def _chain(self, passage: Passage) -> dict[str, Any]:
+    def _preamble(self) -> list[dict[str, Any]]:
+        if not self._options.balancers:
+            return []
+        return [_listener_filter("proxy_protocol", "ProxyProtocol")]
+
+    def _behind_balancers(self) -> dict[str, Any]:
+        """Match whose preamble it was: its address is worth what its sender is."""
+        if not self._options.balancers:
+            return {}
+        ranges = [_range(balancer) for balancer in self._options.balancers]
+        return {"direct_source_prefix_ranges": ranges}
+
+    def _chain(self, chain: FilterChain) -> dict[str, Any]:
         match: dict[str, Any] = {
-            "server_names": passage.names,
-            "source_prefix_ranges": [_range(source) for source in passage.sources],
-        }
-        if self._listening.balancers:
-            # Whose preamble it was: the address in it is worth what its sender is.
-            match["direct_source_prefix_ranges"] = [
-                _range(balancer) for balancer in self._listening.balancers
-            ]
-        to = {
-            "object_key": "envoy.network.transport_socket.original_dst_address",
-            "format_string": {"text_format_source": {"inline_string": str(passage.to)}},
-            "shared_with_upstream": "ONCE",
+            "server_names": chain.names,
+            "source_prefix_ranges": [_range(source) for source in chain.sources],
         }
         return {
-            "name": f"{passage.node_id} {passage.label}",
-            "filter_chain_match": match,
+            "name": f"{chain.node_id} {chain.label}",
+            "filter_chain_match": {**match, **self._behind_balancers()},
             "filters": [
-                self._caps(),
-                _filter("set_filter_state", "Config", on_new_connection=[to]),
-                _filter(
-                    "tcp_proxy",
-                    stat_prefix=f"node.{passage.node_id}",
-                    cluster=NODES,
-                    idle_timeout=f"{self._listening.idle_timeout_s}s",
-                ),
+                self._limits(),
+                *self._through(f"node.{chain.node_id}", chain.to),
             ],
         }
 
-    def _caps(self) -> dict[str, Any]:
+    def _through(self, stat_prefix: str, address: Address) -> list[dict[str, Any]]:
+        to = {
+            "object_key": "envoy.network.transport_socket.original_dst_address",
+            "format_string": {"text_format_source": {"inline_string": str(address)}},
+            "shared_with_upstream": "ONCE",
+        }
+        return [
+            _filter("set_filter_state", "Config", on_new_connection=[to]),
+            _filter(
+                "tcp_proxy",
+                stat_prefix=stat_prefix,
+                cluster=NODES,
+                idle_timeout=f"{self._options.idle_timeout_s}s",
+            ),
+        ]
+
+    def _limits(self, *, by_node: bool = True) -> dict[str, Any]:
+        """Return the filter that counts by source, and by the node that is named.
+
+        Peers name none: a filter of Envoy's own counts theirs.
+        """
         numbers = (
-            self._listening.connections_per_source,
-            self._listening.connections_per_node,
+            self._options.connections_per_source,
+            self._options.connections_per_node if by_node else _HIGHEST,
         )
+        name = "connection limits" if by_node else "peer limits"
         packed = b"".join(number.to_bytes(4, "little") for number in numbers)
         return _filter(
             "wasm",
             config={
-                "name": "caps",
+                "name": name,
                 # Were it ever to fail, nobody gets in until it has been loaded anew.
                 "failure_policy": "FAIL_RELOAD",
                 "vm_config": {
-                    "vm_id": "caps",
+                    "vm_id": name,
                     "runtime": "envoy.wasm.runtime.v8",
-                    "code": {"local": {"filename": CAPS}},
+                    "code": {"local": {"filename": LIMITS}},
                     "configuration": {
                         "@type": TYPE + "google.protobuf.BytesValue",
                         "value": b64encode(packed).decode(),

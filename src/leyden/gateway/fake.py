@@ -1,17 +1,18 @@
-"""A gateway without a door: it knows the routes and lets nobody in.
+"""A gateway without a listener: it knows the routes and lets nobody in.
 
 For tests of whoever applies routes. It proves nothing about whitelists.
 """
 
+import asyncio
 from collections.abc import Iterable
 
 from leyden.errors import Away
 from leyden.gateway.base import Traffic
-from leyden.gateway.routes import Address, Door, Route, passages, table
+from leyden.gateway.routes import Address, Listener, Route, filter_chains, table
 
 
 class FakeGateway:
-    """Keeps the routes in force where a test can see them."""
+    """A fake gateway that exposes the routes in force to a test."""
 
     def __init__(self) -> None:
         self.routes: dict[str, Route] = {}
@@ -19,8 +20,15 @@ class FakeGateway:
         self.figures: dict[str, Traffic] = {}
         self.away = False  # set it to have `apply` fail
 
+    async def start(self) -> None:
+        """Do nothing: it runs for as long as the test does."""
+
+    async def run(self) -> None:
+        """Look after nothing until cancelled."""
+        await asyncio.Event().wait()
+
     async def apply(self, routes: Iterable[Route]) -> None:
-        """Make these the routes, all of them; the same ones again change nothing."""
+        """Replace all routes; applying the same routes again changes nothing."""
         wanted = {route.node_id: route for route in table(routes)}
         if self.away:
             raise Away("the gateway has not taken the routes")
@@ -29,14 +37,14 @@ class FakeGateway:
             self.changes += 1
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Give the figures that a test has put there."""
+        """Return the figures that a test has put there."""
         return {i: self.figures.get(i, Traffic()) for i in self.routes}
 
-    def leads(self, name: str, door: Door) -> Address | None:
-        """Say where a name leads to; None when nobody gets in by it."""
+    def resolve(self, name: str, listener: Listener) -> Address | None:
+        """Return where a name leads to; None when nobody gets in by it."""
         asked = name.lower()
         for route in self.routes.values():
-            for passage in passages(route, door):
-                if asked in passage.names:
-                    return passage.to
+            for chain in filter_chains(route, listener):
+                if asked in chain.names:
+                    return chain.to
         return None

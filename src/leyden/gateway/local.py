@@ -1,21 +1,22 @@
-"""The gateway of one machine: Envoy beside us, told by a file."""
+"""The gateway of one machine: a local Envoy, configured by a file."""
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from leyden import logs
 from leyden.errors import Away, SetupError
 from leyden.files import write_private
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import ROUTES, Bootstrap
-from leyden.gateway.envoy import Document, Listeners, Listening, as_protobuf
+from leyden.gateway.envoy import Document, Documents, ListenerOptions, as_protobuf
 from leyden.gateway.routes import Route
 from leyden.gateway.supervisor import Supervisor
+from leyden.values import replace
 
-_log: Final = logs.get()
+log = logging.getLogger(__name__)
 # 5,000 nodes take 3 s on a busy machine; past this something is wrong.
 _TAKEN_S: Final = 30.0
 _FIRST_POLL_S: Final = 0.002
@@ -23,51 +24,52 @@ _LONGEST_POLL_S: Final = 0.05
 
 
 class LocalGateway:
-    """An Envoy that is ours to start."""
+    """An Envoy that we start."""
 
     def __init__(
         self,
         folder: Path,
-        listening: Listening,
+        options: ListenerOptions,
         bootstrap: Bootstrap,
         *,
         envoy: Path,
         workers: int = 2,
     ) -> None:
         self._folder = folder
-        self._listeners = Listeners(listening, as_protobuf)
+        self._documents = Documents(options, as_protobuf)
         self._supervisor = Supervisor(folder, bootstrap, envoy=envoy, workers=workers)
         self._admin = self._supervisor.admin
         self._one_at_a_time = asyncio.Lock()
         self._in_force: Document | None = None  # as far as we have seen to it
 
     async def start(self) -> None:
-        """Make sure that Envoy runs; with no routes at all if it did not run before.
+        """Ensure that Envoy runs; without routes if it did not run before.
 
-        Which nodes are where may have changed since the file was written, so a fresh
-        Envoy begins with nobody let in until `apply` has said who is.
+        The nodes' addresses may have changed since the file was written, so a new
+        Envoy admits nobody until `apply` has set the routes.
         """
         if self._in_force is None and self._supervisor.find() is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._listeners.document(()).content)
+            self._write(self._documents.document(()).content)
         await self._supervisor.start()
 
     async def run(self) -> None:
-        """Look after Envoy until cancelled, which leaves it running."""
+        """Supervise Envoy until cancelled; Envoy keeps running afterwards."""
         await self._supervisor.run()
 
     async def stop(self) -> None:
-        """End Envoy."""
+        """Stop Envoy."""
         await self._supervisor.stop()
 
     async def apply(self, routes: Iterable[Route]) -> None:
-        """Make these the routes; returns once Envoy has taken them.
+        """Replace all routes; return once Envoy has accepted them.
 
-        While Envoy is away nobody reaches a node; it reads the file when it is back.
+        While Envoy is down no node can be reached; it reads the file when it is
+        back.
         """
         async with self._one_at_a_time:
-            # In a thread: for thousands of routes it takes a tenth of a second.
-            document = await asyncio.to_thread(self._listeners.document, tuple(routes))
+            wanted = tuple(routes)
+            document = await self._document(wanted)
             before = self._in_force
             lies_there = await asyncio.to_thread(self._read)
             # Another process may have put others there since we did.
@@ -77,19 +79,63 @@ class LocalGateway:
                 and document.content == lies_there
             ):
                 return
-            refused = await self._refusals()
-            await asyncio.to_thread(self._write, document.content)
             try:
-                if refused is not None:
-                    await self._taken(document, refused)
+                blocked = await self._put_in_force(document, wanted)
             except Away:
                 if before is not None:
                     await asyncio.to_thread(self._write, lies_there)
                 raise
-            self._in_force = document
+            if blocked:
+                ports = ", ".join(str(port) for port in sorted(blocked.values()))
+                raise Away(f"peers cannot connect: another program has port {ports}")
+
+    async def _put_in_force(
+        self, document: Document, routes: tuple[Route, ...]
+    ) -> dict[str, int]:
+        """Put the routes in force, and return what another program is in the way of.
+
+        A peer port that it has must not keep everybody else's nodes from being
+        reached.
+        """
+        try:
+            await self._replace(document)
+        except Away:
+            blocked = await self._blocked(routes)
+            if not blocked:
+                raise
+            others = (
+                replace(route, peers=None) if route.node_id in blocked else route
+                for route in routes
+            )
+            await self._replace(await self._document(tuple(others)))
+            return blocked
+        return {}
+
+    async def _document(self, routes: tuple[Route, ...]) -> Document:
+        # In a thread: for thousands of routes it takes a tenth of a second.
+        return await asyncio.to_thread(self._documents.document, routes)
+
+    async def _replace(self, document: Document) -> None:
+        refused = await self._refusals()
+        await asyncio.to_thread(self._write, document.content)
+        if refused is not None:
+            await self._taken(document, refused)
+        self._in_force = document
+
+    async def _blocked(self, routes: tuple[Route, ...]) -> dict[str, int]:
+        """Return the peer ports that Envoy does not listen on, by node."""
+        try:
+            listening = await self._admin.listeners()
+        except Silent:
+            return {}
+        return {
+            route.node_id: route.peers.port
+            for route in routes
+            if route.peers and route.peers.listener(route.node_id) not in listening
+        }
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Give the figures by node id; empty while Envoy is away."""
+        """Return the figures by node id; empty while Envoy is away."""
         try:
             return await self._admin.traffic()
         except Silent:
@@ -97,9 +143,9 @@ class LocalGateway:
 
     async def _refusals(self) -> int | None:
         try:
-            return (await self._admin.taken())[1]
+            return (await self._admin.routes_version())[1]
         except Silent:
-            _log.warning("the gateway is away; it will find the routes when it is back")
+            log.warning("the gateway is away; it will find the routes when it is back")
             return None
 
     async def _taken(self, document: Document, refused_before: int) -> None:
@@ -107,7 +153,7 @@ class LocalGateway:
         try:
             async with asyncio.timeout(_TAKEN_S):
                 while True:
-                    version, refused = await self._admin.taken()
+                    version, refused = await self._admin.routes_version()
                     if version == document.version:
                         return
                     if refused > refused_before:
@@ -127,7 +173,7 @@ class LocalGateway:
             return b""
 
     def _write(self, content: bytes) -> None:
-        """Put the file in place whole: Envoy looks when a file is moved in."""
+        """Write the file whole: Envoy looks when a file is moved in."""
         try:
             # Written anew at each start: no node waits for a disk to keep it.
             write_private(self._folder / ROUTES, content, lasting=False)

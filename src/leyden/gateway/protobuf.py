@@ -1,9 +1,10 @@
-"""Envoy's messages as protobuf writes them, from the dictionaries that JSON comes from.
+"""Envoy's messages as protobuf, from the dictionaries of the JSON form.
 
-Envoy reads and compares all of a listener at every change, and a third of that was
-reading JSON. So the file on one machine is binary; a gateway that asks over HTTP gets
-JSON, for it can ask for nothing else. Only the messages that we tell are here: numbers
-of fields never change, and a test has Envoy show what it made of either form.
+Envoy reads and compares all of a listener at every change, and a third of
+that was reading JSON. So the file on one machine is binary; a gateway that
+polls over HTTP gets JSON, the only form it can ask for. Only the messages
+that we send are here: field numbers never change, and a test has Envoy show
+what it read from either form.
 """
 
 from base64 import b64decode
@@ -21,7 +22,7 @@ _Kind = Callable[[int, Value], bytes]
 
 
 def encode(message: str, value: Value) -> msgspec.Raw:
-    """Write one message; KeyError for a field or a message that we do not know."""
+    """Encode one message; raise KeyError for unknown fields or messages."""
     if isinstance(value, msgspec.Raw):
         return value
     if message == "Any":  # says by its `@type` which message it is
@@ -133,6 +134,10 @@ _MESSAGES: Final[Mapping[str, Mapping[str, tuple[int, _Kind]]]] = {
         "stat_prefix": (1, _text),
         "cluster": (2, _text),
         "idle_timeout": (8, _duration),
+    },
+    "ConnectionLimit": {
+        "stat_prefix": (1, _text),
+        "max_connections": (2, _wrapped),
     },
     "Config": {"on_new_connection": (1, _message("FilterStateValue"))},
     "FilterStateValue": {

@@ -1,12 +1,12 @@
 """Which name leads to which node, and for whom; pure.
 
-A route is what is wanted for one node. From it follow its passages: through which door,
-by which names, from which sources, to where. A node with an empty whitelist has none,
-so nobody gets in.
+A route is what is wanted for one node. From it follow its filter chains: through which
+listener, by which names, from which sources, to where. A node with an empty whitelist
+has none, so nobody gets in.
 
-A connection ends with the passage it came through. That is why each whitelist entry
-has a passage of its own: taking one away cuts who came in by it and nobody else. A
-whitelist longer than `APART` entries shares that many passages, because each costs the
+A connection ends with the filter chain it came through. That is why each whitelist
+entry has a chain of its own: taking one away cuts who came in by it and nobody else. A
+whitelist longer than `APART` entries shares that many chains, because each costs the
 gateway a quarter of a millisecond an update; then a removal also cuts one in sixteen of
 the others, who can come in again at once.
 """
@@ -27,53 +27,67 @@ _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
-class Door(StrEnum):
-    """The public ports; each one serves all nodes."""
+class Listener(StrEnum):
+    """A public port; each one serves all nodes."""
 
     REST = auto()
     GRPC = auto()
 
 
 class Address(NamedTuple):
-    """Where an lnd listens: an address, never a name that somebody could repoint."""
+    """The address of an lnd: an IP, never a name that could be repointed."""
 
     host: str
     port: int
 
     def __str__(self) -> str:
-        """Write it as `192.0.2.1:8080` or `[2001:db8::1]:8080`."""
+        """Return `192.0.2.1:8080` or `[2001:db8::1]:8080`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
+class PeerPort(Struct, frozen=True):
+    """A public port of one node alone: its peers come without a name in TLS."""
+
+    port: int
+    to: Address
+
+    def listener(self, node_id: str) -> str:
+        """Return the listener's name, which tells all there is to know of it."""
+        return f"peers {self.port} {node_id}"
+
+
 class Route(Struct, frozen=True, kw_only=True):
-    """What is wanted for one node; refuses what no gateway could carry out."""
+    """The desired access to one node; rejects what no gateway could do."""
 
     node_id: str
     name: str  # the node's api_endpoint
     whitelist: tuple[str, ...]  # canonical, see domain/whitelist.py; empty is nobody
     rest: Address | None  # None: switched off
     grpc: Address | None
+    peers: PeerPort | None = None  # None: no peer may connect
 
     def __post_init__(self) -> None:
-        """Look at everything once, so that nothing wrong ever reaches the gateway."""
+        """Validate everything once, so that nothing wrong ever reaches the gateway."""
         name = _canonical(self.name)
         # Above all no `*`: to a gateway that is every name there is.
         if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
             raise ValueError(f"{self.name!r} is not a host name")
-        for address in (self.rest, self.grpc):
+        peers = None if self.peers is None else self.peers.to
+        for address in (self.rest, self.grpc, peers):
             if address is not None:
                 ip_address(address.host)
-                if not 1 <= address.port <= _HIGHEST_PORT:
-                    raise ValueError(f"{address.port} is not a port")
+                _check_port(address.port)
+        if self.peers is not None:
+            _check_port(self.peers.port)
 
-    def to(self, door: Door) -> Address | None:
-        """Say where a door leads."""
-        return self.rest if door is Door.REST else self.grpc
+    def to(self, listener: Listener) -> Address | None:
+        """Return where a listener leads."""
+        return self.rest if listener is Listener.REST else self.grpc
 
 
-class Passage(Struct, frozen=True, kw_only=True):
-    """One way in: what a gateway knows as one filter chain."""
+class FilterChain(Struct, frozen=True, kw_only=True):
+    """One way to a node: a filter chain in the gateway."""
 
     node_id: str
     label: str  # which one of the node's; stays the same while its sources do
@@ -82,14 +96,14 @@ class Passage(Struct, frozen=True, kw_only=True):
     to: Address
 
 
-def passages(route: Route, door: Door) -> tuple[Passage, ...]:
-    """Give the ways in to a node through one door, always in the same order."""
-    to = route.to(door)
+def filter_chains(route: Route, listener: Listener) -> tuple[FilterChain, ...]:
+    """Return the ways in to a node through one listener, always in the same order."""
+    to = route.to(listener)
     if to is None:
         return ()
     name = _canonical(route.name)
     return tuple(
-        Passage(
+        FilterChain(
             node_id=route.node_id,
             label=label,
             # A name in a ClientHello has no dot at its end, but clients send what
@@ -103,17 +117,25 @@ def passages(route: Route, door: Door) -> tuple[Passage, ...]:
 
 
 def table(routes: Iterable[Route]) -> tuple[Route, ...]:
-    """Put the routes in order; refuses two nodes with one name."""
+    """Sort the routes; raise ValueError for two nodes with one name or peer port."""
     ordered = sorted(routes, key=lambda route: route.node_id)
-    holders: dict[str, str] = {}
+    holders: dict[str | int, str] = {}
     for route in ordered:
-        first = holders.setdefault(_canonical(route.name), route.node_id)
-        if first != route.node_id:
-            both = f"{first} and {route.node_id}"
-            raise ValueError(f"{route.name} is the name of both {both}")
+        ports = () if route.peers is None else (route.peers.port,)
+        for each in (_canonical(route.name), *ports):
+            first = holders.setdefault(each, route.node_id)
+            if first != route.node_id:
+                both = f"{first} and {route.node_id}"
+                what = "name" if isinstance(each, str) else "peer port"
+                raise ValueError(f"{each} is the {what} of both {both}")
     if len({route.node_id for route in ordered}) != len(ordered):
         raise ValueError("a node has more than one route")
     return tuple(ordered)
+
+
+def _check_port(port: int) -> None:
+    if not 1 <= port <= _HIGHEST_PORT:
+        raise ValueError(f"{port} is not a port")
 
 
 def _canonical(name: str) -> str:

@@ -6,7 +6,7 @@ program we would start, started the way we would start it; else it is replaced.
 FOLDER/
 ├── claim              held by the Envoy that runs here
 ├── bootstrap-*.json   named after its content, so that the command line tells all
-├── caps.wasm          the filter that holds the connection caps
+├── connection_limits.wasm
 ├── routes.pb          what is in force (see local.py)
 ├── admin.sock
 ├── starting.lock     held by whoever starts it
@@ -17,6 +17,7 @@ import asyncio
 import contextlib
 import hashlib
 import importlib
+import logging
 import os
 import resource
 from collections.abc import AsyncIterator
@@ -24,15 +25,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from leyden import logs, processes
+from leyden import processes
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
-from leyden.gateway.envoy import CAPS
+from leyden.gateway.envoy import LIMITS
+from leyden.gateway.routes import Listener
 from leyden.values import replace
 
-_log: Final = logs.get()
+log = logging.getLogger(__name__)
 _READY_S: Final = 20.0
 _POLL_S: Final = 0.005
 _CALM_S: Final = 5.0  # one that lived so long is started again at once
@@ -43,7 +45,7 @@ _AS_EVER: Final = os.sched_param(0)
 
 
 def program(override: str = "") -> Path:
-    """Find Envoy: the one that was named, or the one that was installed with us."""
+    """Return the path of Envoy: the configured one or the installed one."""
     if override:
         return Path(override)
     try:
@@ -56,30 +58,30 @@ def program(override: str = "") -> Path:
 
 
 class Supervisor:
-    """The one who looks after the Envoy of one folder."""
+    """A supervisor of the Envoy of one folder."""
 
     def __init__(
         self, folder: Path, bootstrap: Bootstrap, *, envoy: Path, workers: int = 2
     ) -> None:
         self._folder = folder
         self._envoy = Path(os.path.realpath(envoy))
-        self._caps = files(__package__).joinpath(CAPS).read_bytes()
-        digest = hashlib.sha256(self._caps).hexdigest()
-        self._files, connections = _bounded(bootstrap.connections, workers)
-        bootstrap = replace(bootstrap, caps_digest=digest, connections=connections)
-        self._bootstrap = bootstrap.written()
+        self._limits = files(__package__).joinpath(LIMITS).read_bytes()
+        digest = hashlib.sha256(self._limits).hexdigest()
+        self._files, connections = _file_limits(bootstrap.connections, workers)
+        bootstrap = replace(bootstrap, limits_digest=digest, connections=connections)
+        self._bootstrap = bootstrap.render()
         name = f"bootstrap-{hashlib.sha256(self._bootstrap).hexdigest()[:16]}.json"
         self._flags = flags(Path(name), workers=workers)
         self._bootstrap_path = folder / name
         self.admin = Admin(folder)
 
     def find(self) -> processes.Identity | None:
-        """Give the Envoy that runs here, if it is the one that is wanted."""
+        """Return the Envoy that runs here, if it is the one that is wanted."""
         found = processes.holder(self._folder / "claim")
         return found if found is not None and self._wanted(found) else None
 
     async def start(self) -> processes.Identity:
-        """Make sure that the wanted Envoy runs and listens; give which one it is.
+        """Make sure that the wanted Envoy runs and listens; return which one it is.
 
         1. Adopt the one that runs here, if it is what we want.
         2. End any other that runs here.
@@ -92,13 +94,13 @@ class Supervisor:
             async with self._one_at_a_time():
                 found = self.find() or await self._started()
         await self._ready(found)
-        _prefer(found)
+        _raise_priority(found)
         return found
 
     async def _started(self) -> processes.Identity:
         other = processes.holder(self._folder / "claim")
         if other is not None:
-            _log.info("the gateway is replaced by a newer one", pid=other.pid)
+            log.info("the gateway is replaced by a newer one", extra={"pid": other.pid})
             await processes.stop(other, grace_s=2)
         self._prepare()
         found = await processes.spawn(
@@ -108,13 +110,13 @@ class Supervisor:
             cwd=self._folder,
             limits=processes.Limits(open_files=self._files),
         )
-        _log.info("the gateway was started", pid=found.pid)
+        log.info("the gateway was started", extra={"pid": found.pid})
         return found
 
     @contextlib.asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:
-        """Hold the folder's lock: a second one would remove the first one's socket."""
-        held = processes.alone(self._folder / "starting.lock")
+        """Hold the folder's lock: two Envoys would fight over one socket."""
+        held = processes.locked(self._folder / "starting.lock")
         await asyncio.to_thread(held.__enter__)
         try:
             yield
@@ -122,7 +124,7 @@ class Supervisor:
             held.__exit__(None, None, None)
 
     async def run(self) -> None:
-        """Look after it until cancelled, which leaves it running."""
+        """Supervise Envoy until cancelled; Envoy keeps running afterwards."""
         loop = asyncio.get_running_loop()
         pause = 0.0
         while True:
@@ -130,15 +132,18 @@ class Supervisor:
             try:
                 envoy = await self.start()
                 code = await processes.exited(envoy)
-                _log.error("the gateway ended; it is started again", code=code)
+                log.error(
+                    "the gateway ended; it is started again", extra={"code": code}
+                )
             except (SetupError, OSError, TimeoutError) as error:
-                _log.error("the gateway could not be started", reason=str(error))
+                why = str(error)
+                log.error("the gateway could not be started", extra={"reason": why})  # noqa: TRY400
             calm = loop.time() - began > _CALM_S
             pause = 0.0 if calm else min(max(2 * pause, 0.05), _LONGEST_PAUSE_S)
             await asyncio.sleep(pause)
 
     async def stop(self, *, grace_s: float = 2) -> None:
-        """End it; nodes cannot be reached then. Does nothing when there is none."""
+        """Stop Envoy; nodes are unreachable then. Do nothing if none runs."""
         found = processes.holder(self._folder / "claim")
         if found is not None:
             await processes.stop(found, grace_s=grace_s)
@@ -158,17 +163,21 @@ class Supervisor:
             old.unlink()
         with contextlib.suppress(FileNotFoundError):
             (self._folder / ADMIN).unlink()
-        write_private(self._folder / CAPS, self._caps, lasting=False)
+        write_private(self._folder / LIMITS, self._limits, lasting=False)
         # It may hold a token.
         write_private(self._bootstrap_path, self._bootstrap, lasting=False)
+
+    async def _serves(self) -> bool:
+        """Return whether it listens for callers; a peer port may be another's."""
+        return {each.value for each in Listener} <= await self.admin.listeners()
 
     async def _ready(self, envoy: processes.Identity) -> None:
         async with asyncio.timeout(_READY_S):
             while processes.alive(envoy):
                 with contextlib.suppress(Silent):
-                    version, refused = await self.admin.taken()
-                    if refused and not version:
-                        # It serves nobody, and would not look at its ports again.
+                    version, refused = await self.admin.routes_version()
+                    if refused and not version and not await self._serves():
+                        # It would not look at its ports again.
                         await processes.stop(envoy, grace_s=2)
                         raise SetupError(
                             "the gateway cannot listen; perhaps another program has "
@@ -179,8 +188,8 @@ class Supervisor:
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
 
 
-def _prefer(envoy: processes.Identity) -> None:
-    """Let it go first where we may say so, as root: it cuts who may not stay.
+def _raise_priority(envoy: processes.Identity) -> None:
+    """Raise its priority where we may, as root: it cuts who may not stay.
 
     With 1,000 nodes an update takes it 0.7 s of processor. On a machine where ten more
     wanted both processors that was 5 s without this, and 1 s with it.
@@ -200,8 +209,8 @@ def _prefer(envoy: processes.Identity) -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICENESS)
 
 
-def _bounded(connections: int, workers: int) -> tuple[int, int]:
-    """Give how many files to allow, and how many connections fit into that.
+def _file_limits(connections: int, workers: int) -> tuple[int, int]:
+    """Return how many files to allow, and how many connections fit into that.
 
     A connection takes two files. At the cap Envoy closes what is new; with no files
     left it would spin.

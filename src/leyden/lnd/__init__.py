@@ -1,1 +1,1 @@
-"""What a node is."""
+"""A node's lnd: configuration, files, logs and state."""

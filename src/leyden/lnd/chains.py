@@ -1,14 +1,15 @@
-"""Where a node learns of blocks, in lnd's words."""
+"""The chain backends of nodes, in lnd's options."""
 
 from collections.abc import Iterator
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from leyden.errors import SetupError
 from leyden.values import Struct, hiding
 
 
 class Chain(StrEnum):
-    """Which chain a node lives on, as lnd spells it and names its folders."""
+    """A chain, as lnd spells it and names its folders."""
 
     MAINNET = "mainnet"
     TESTNET3 = "testnet"
@@ -28,8 +29,13 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
     __repr__ = hiding("password")
 
+    @property
+    def hosts(self) -> Iterator[str]:
+        """List what nodes have to reach for it, as HOST:PORT."""
+        yield self.host
+
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the options by which lnd finds it."""
+        """Return lnd's options for this backend."""
         yield "bitcoin.node", "btcd"
         yield "btcd.rpchost", self.host
         yield "btcd.rpcuser", _literal(self.user)
@@ -38,7 +44,7 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
 
 class Bitcoind(Struct, frozen=True, kw_only=True):
-    """A bitcoind of the installation; it is polled where it has no ZMQ."""
+    """A bitcoind of the installation; polled if it has no ZMQ."""
 
     host: str
     user: str
@@ -48,8 +54,16 @@ class Bitcoind(Struct, frozen=True, kw_only=True):
 
     __repr__ = hiding("password")
 
+    @property
+    def hosts(self) -> Iterator[str]:
+        """List what nodes have to reach for it, as HOST:PORT."""
+        yield self.host
+        for address in (self.zmq_blocks, self.zmq_transactions):
+            if address:
+                yield urlsplit(address).netloc
+
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the options by which lnd finds it."""
+        """Return lnd's options for this backend."""
         yield "bitcoin.node", "bitcoind"
         yield "bitcoind.rpchost", self.host
         yield "bitcoind.rpcuser", _literal(self.user)
@@ -62,14 +76,23 @@ class Bitcoind(Struct, frozen=True, kw_only=True):
 
 
 class Neutrino(Struct, frozen=True, kw_only=True):
-    """No backend of ours: blocks come from peers that serve compact filters."""
+    """No backend of ours: peers that serve compact filters provide blocks."""
 
     only_peers: tuple[str, ...] = ()
     more_peers: tuple[str, ...] = ()
     fee_url: str = ""  # on mainnet lnd does not start without
 
+    @property
+    def hosts(self) -> Iterator[str]:
+        """List what nodes have to reach for them, as HOST:PORT."""
+        yield from (*self.only_peers, *self.more_peers)
+        if self.fee_url:
+            url = urlsplit(self.fee_url)
+            usual = "" if url.port else ":443" if url.scheme == "https" else ":80"
+            yield url.netloc.rpartition("@")[2] + usual
+
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Give the options by which lnd finds them."""
+        """Return lnd's options for these peers."""
         yield "bitcoin.node", "neutrino"
         for peer in self.only_peers:
             yield "neutrino.connect", peer
@@ -83,7 +106,7 @@ Backend = Btcd | Bitcoind | Neutrino
 
 
 def check_backend(chain: Chain, backend: Backend) -> None:
-    """Refuse a pair that lnd would not start with."""
+    """Raise for a pair that lnd would not start with."""
     if isinstance(backend, Bitcoind) and chain is Chain.SIMNET:
         raise SetupError("bitcoind knows no simnet: choose regtest, or btcd")
     if isinstance(backend, Neutrino) and chain is Chain.MAINNET and not backend.fee_url:
@@ -91,7 +114,7 @@ def check_backend(chain: Chain, backend: Backend) -> None:
 
 
 def _literal(text: str) -> str:
-    """Refuse $NAME, which lnd would look up in its environment."""
+    """Raise for $NAME, which lnd would expand from its environment."""
     if text.startswith("$"):
         raise SetupError("the chain backend's user and password must not begin with $")
     return text

@@ -1,10 +1,11 @@
-"""The text of lnd.conf: written plainly, and read back the way lnd reads it.
+"""The text of lnd.conf: written, and read back as lnd reads it.
 
-lnd's parser (go-flags) ends a value only at the end of its line, and takes a value that
-begins with a quote for a Go string. So one line break in an alias is a new option
-("restcors=*" was injected that way), and one leading quote is a node that never starts.
-The writer refuses both, and what was written is read back and compared before lnd
-starts, by a reader that shares no code with the writer.
+lnd's parser (go-flags) ends a value only at the end of its line, and takes
+a value that begins with a quote for a Go string. So one line break in an
+alias is a new option ("restcors=*" was injected that way), and one leading
+quote is a node that never starts. The writer rejects both, and its output
+is read back and compared before lnd starts, by a reader that shares no code
+with the writer.
 """
 
 import re
@@ -30,12 +31,12 @@ _BLANKS = (
 
 
 def write(lines: Iterable[tuple[str, str]]) -> bytes:
-    """Write the options, or refuse one that would be read as something else."""
+    """Render the options; raise for one that would be read differently."""
     return (_HEAD + "".join(map(_line, lines))).encode()
 
 
 def read(content: bytes) -> Lines:
-    """Read options as lnd does; whatever is not a plain option is refused."""
+    """Parse options as lnd does; raise for anything but plain options."""
     if len(content) > _MOST_BYTES:
         raise Malformed("lnd.conf: is too large")
     try:
@@ -60,7 +61,7 @@ def read(content: bytes) -> Lines:
 
 
 def verify(content: bytes, lines: Lines, *, repeatable: Collection[str]) -> None:
-    """Make sure that lnd will read these options, each once, and nothing more."""
+    """Check that lnd will read these options, each once, and nothing more."""
     found = read(content)
     if found != lines:
         raise Malformed("lnd.conf: would be read as something else than was meant")
@@ -76,5 +77,5 @@ def _line(line: tuple[str, str]) -> str:
     if not value or value != value.strip() or value.startswith('"'):
         raise Malformed(f"{key}: cannot be written to lnd.conf")
     if _UNWRITABLE.search(value):
-        raise Malformed(f"{key}: must not hold control or line characters")
+        raise Malformed(f"{key}: must not contain control or line characters")
     return f"{key}={value}\n"

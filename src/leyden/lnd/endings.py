@@ -1,15 +1,16 @@
-"""Why an lnd ended, from its own last words.
+"""The reason why an lnd ended, from the end of its log.
 
-An owner who calls `/v1/stop` wants his node to stay stopped; whoever else ends it does
-not. The exit code cannot tell them apart: lnd answers a signal (a machine that shuts
-down), and even most errors it calls critical, with a graceful end and code 0. And of a
-process that we adopted we do not learn the code at all.
+An owner who calls `/v1/stop` wants the node to stay stopped; any other end
+means a restart. The exit code cannot distinguish the two: lnd ends
+gracefully with code 0 after a signal (a machine that shuts down), and even
+after most errors that it calls critical. And the code of a process that we
+adopted is unknown.
 
     [INF] LTND: Received shutdown request.    the owner, or lnd itself after [CRT]
     [INF] LTND: Received terminated           a signal
 
-Peers can put words into lnd's log, so a line counts from its first character to its
-last; what they could gain by forging one is that a node is started again.
+Peers can put words into lnd's log, so a line counts only if it matches in
+full; all that peers could gain by forging one is a restart of the node.
 """
 
 import re
@@ -27,11 +28,11 @@ _REQUEST = b"shutdown request"
 _LINES_BEFORE = 200
 
 
-def was_asked(words: bytes, code: int | None) -> bool:
-    """Tell whether its owner ended it; `words` are the last ones of its log.
+def stopped_by_owner(words: bytes, code: int | None) -> bool:
+    """Return whether the owner stopped lnd; `words` is the end of its log.
 
-    A code of None is unknown. Where the log says nothing (its owner may have silenced
-    it), code 0 is taken for a wish.
+    A code of None is unknown. If the log says nothing (its owner may have
+    silenced it), code 0 counts as the owner's wish.
     """
     lines = words.split(b"\n")
     for number in range(len(lines) - 1, -1, -1):
@@ -45,8 +46,8 @@ def was_asked(words: bytes, code: int | None) -> bool:
     return code == 0
 
 
-def last_words(log: Path) -> bytes:
-    """Read the end of a log; nothing when there is none."""
+def log_end(log: Path) -> bytes:
+    """Return the end of a log; empty if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(0, 2)

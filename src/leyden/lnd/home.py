@@ -1,9 +1,9 @@
-"""A node's folder: what we put into it before lnd starts, and where lnd puts its own.
+"""A node's folder: the files we write before lnd starts, and lnd's own.
 
 HOME/                     0700
-├── lnd.conf              0600  written anew at each start, read back, compared
-├── tls.cert, tls.key     0600  the platform's chain; lnd takes them from here alone
-├── remote-signer.*       0600  only while remote signing is on; never in argv
+├── lnd.conf              0600  rewritten at each start, read back, compared
+├── tls.cert, tls.key     0600  the platform's chain; lnd reads no other
+├── remote-signer.*       0600  only with remote signing; never in argv
 ├── data/chain/bitcoin/…  lnd's own
 └── logs/bitcoin/…        lnd's own, capped
 """
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from leyden import files
-from leyden.domain import remote_signers
 from leyden.domain.node_settings import NodeSettings
 from leyden.errors import Malformed, SetupError
 from leyden.lnd import conf, keys
@@ -30,7 +29,7 @@ _FOLDER_MODE = 0o700
 
 
 class Tls(Struct, frozen=True, kw_only=True):
-    """The certificate chain a node shows, and its key."""
+    """The certificate chain a node serves, and its key."""
 
     chain_pem: bytes
     key_pem: bytes
@@ -39,34 +38,39 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Struct, frozen=True):
-    """Whose the files are, where each node has a user of its own."""
+    """The user who owns the files, where each node has its own user."""
 
     uid: int
     gid: int
 
 
 def log_file(home: Path, chain: Chain) -> Path:
-    """Say where lnd writes its log."""
+    """Return the path of lnd's log."""
     return home / "logs" / "bitcoin" / chain / "lnd.log"
 
 
 def network_folder(home: Path, chain: Chain) -> Path:
-    """Say where lnd keeps the wallet, and macaroons if it is let."""
+    """Return the folder of lnd's wallet, and of macaroons if enabled."""
     return home / "data" / "chain" / "bitcoin" / chain
 
 
+def has_wallet(home: Path) -> bool:
+    """Return whether lnd keeps a wallet there, on whichever chain."""
+    return any(home.glob("data/chain/*/*/wallet.db"))
+
+
 def wallet(home: Path, chain: Chain) -> Path:
-    """Say where lnd keeps the wallet; without it lnd would make a new one."""
+    """Return the path of the wallet; without it lnd would create a new one."""
     return network_folder(home, chain) / "wallet.db"
 
 
 def channel_backup(home: Path, chain: Chain) -> Path:
-    """Say where lnd keeps its own encrypted backup of channels."""
+    """Return the path of lnd's own encrypted channel backup."""
     return network_folder(home, chain) / "channel.backup"
 
 
 def certificate(home: Path) -> bytes:
-    """Give the chain that lnd serves; nothing where there is none yet."""
+    """Return the chain that lnd serves; empty if there is none yet."""
     try:
         with _open_folder(home) as folder:
             return _get(folder, CERTIFICATE)
@@ -75,7 +79,7 @@ def certificate(home: Path) -> bytes:
 
 
 def origins(home: Path) -> tuple[str, ...]:
-    """Give the origins whose pages may talk to the lnd that was started last."""
+    """Return the origins allowed to call the lnd that was started last."""
     try:
         with _open_folder(home) as folder:
             read = conf.read(_get(folder, CONF))
@@ -85,22 +89,16 @@ def origins(home: Path) -> tuple[str, ...]:
 
 
 def render(settings: NodeSettings, options: Options, home: Path) -> dict[str, bytes]:
-    """Give the files that follow from the settings, by name; pure, for any runtime.
+    """Return the files for these settings, by name; pure, for any runtime.
 
-    Raises when lnd would read the configuration as anything else than was meant.
+    Raise if lnd would read the configuration differently.
     """
     if not home.is_absolute() or "$" in str(home):  # lnd expands $NAME in paths
         raise SetupError("a node's folder needs an absolute path without $ in it")
     wanted = lines(settings, options, home)
     files = {CONF: conf.write(wanted)}
     conf.verify(files[CONF], wanted, repeatable=REPEATABLE)
-    if settings.remotesigning:
-        files[keys.SIGNER_MACAROON] = remote_signers.macaroon_bytes(
-            settings.remotesigningmacaroon, field="remotesigningmacaroon"
-        )
-        files[keys.SIGNER_CERTIFICATE] = remote_signers.certificate_pem(
-            settings.remotesigningcert, field="remotesigningcert"
-        )
+    files |= keys.files(settings)
     return files
 
 
@@ -112,14 +110,15 @@ def write(
     tls: Tls,
     owner: Owner | None = None,
 ) -> None:
-    """Make the folder ready for lnd to start in; doing it again changes nothing.
+    """Prepare the folder for lnd's start; doing it again changes nothing.
 
-    1. Render everything, so that a refusal leaves the folder as it was.
-    2. Make the folder, or take it as it is, for its owner alone.
-    3. Put each file in place whole; take away what is wanted no more.
-    4. Read lnd.conf back from the disk and compare it with what was proved in 1.
+    1. Render everything, so that an error leaves the folder as it was.
+    2. Create the folder if it is missing, for its owner only.
+    3. Replace each file atomically; delete files that are not wanted any more.
+    4. Read lnd.conf back from the disk and compare it with the result of 1.
 
-    Nothing is synced to disk: all of it can be written again, and is at each start.
+    Nothing is synced to disk: every file can be written again, and is at each
+    start.
     """
     wanted = render(settings, options, home)
     wanted[CERTIFICATE], wanted[PRIVATE_KEY] = tls.chain_pem, tls.key_pem
@@ -127,7 +126,7 @@ def write(
         files.remove_abandoned_drafts(folder)
         for name, content in wanted.items():
             _put(folder, name, content, owner)
-        for name in {keys.SIGNER_MACAROON, keys.SIGNER_CERTIFICATE} - set(wanted):
+        for name in keys.FILES - set(wanted):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
         if _get(folder, CONF) != wanted[CONF]:
@@ -136,7 +135,7 @@ def write(
 
 @contextlib.contextmanager
 def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
-    """Make the folder, or take it as it is, for its owner alone."""
+    """Open the folder, created if missing, for its owner only."""
     with contextlib.suppress(FileExistsError):
         home.mkdir(mode=_FOLDER_MODE)
     with _open_folder(home) as folder:
@@ -150,10 +149,10 @@ def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
 
 
 def _hand_over(folder: int, before: int, owner: Owner) -> None:
-    """Give all that is in the folder to its new owner; the folder itself comes last.
+    """Change the owner of the folder's content, then of the folder itself.
 
-    So it is begun again when it was broken off. Only what was the old owner's is given:
-    a hard link to somebody else's file stays somebody else's.
+    So an interrupted run is started again. Only the old owner's files are
+    changed: a hard link to another user's file keeps its owner.
     """
     for _, folders, others, here in os.fwalk(dir_fd=folder):
         for name in (*folders, *others):
@@ -163,7 +162,7 @@ def _hand_over(folder: int, before: int, owner: Owner) -> None:
 
 @contextlib.contextmanager
 def _open_folder(home: Path) -> Iterator[int]:
-    """Open the folder itself, never where a link of that name may lead."""
+    """Open the folder itself, never the target of a link."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     folder = os.open(home, flags)
     try:
@@ -173,7 +172,7 @@ def _open_folder(home: Path) -> Iterator[int]:
 
 
 def _put(folder: int, name: str, content: bytes, owner: Owner | None) -> None:
-    """Put a file in place whole, with its mode and owner from its first byte."""
+    """Replace a file atomically, with mode and owner from the first byte."""
     with files.draft_in(folder, name, mode=files.PRIVATE, lasting=False) as file:
         if owner is not None:
             os.fchown(file.fileno(), owner.uid, owner.gid)

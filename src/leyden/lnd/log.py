@@ -1,11 +1,11 @@
-"""The lines of lnd's log that matter to others, found cheaply.
+"""Efficient search for the few log lines of lnd that matter.
 
-Its owner is told of one, and the height of the last block is read from another.
+One kind is sent to the owner; another has the height of the last block.
 
-lnd says `[ERR] GRPH: out of order block: expecting height=9, got height=7` when its
-chain backend has gone astray, and should be started again soon. A peer can put words
-into other lines (aliases, error messages), so a line counts only when it is that line
-from its first character to its last.
+lnd logs `[ERR] GRPH: out of order block: expecting height=9, got height=7`
+when its chain backend has gone astray, and should be restarted soon. A peer
+can put words into other lines (aliases, error messages), so a line counts
+only if it matches in full.
 """
 
 import re
@@ -33,7 +33,7 @@ _BLOCK = re.compile(
 
 
 def last_height(content: bytes) -> int | None:
-    """Find the height of the last block that lnd told of in whole lines of its log."""
+    """Return the height of the last block in whole lines of lnd's log."""
     place = max(content.rfind(each) for each in _TELLTALES)
     if place < 0:
         return None
@@ -44,7 +44,7 @@ def last_height(content: bytes) -> int | None:
 
 
 def out_of_order(content: bytes) -> list[str]:
-    """Find lnd's own complaints about the order of blocks in whole lines of its log."""
+    """Return lnd's out-of-order errors in whole lines of its log."""
     if _TELLTALE not in content:  # as good as always; 1 MiB takes 0.1 ms
         return []
     return [line.decode() for line in content.split(b"\n") if _LINE.fullmatch(line)]

@@ -1,7 +1,8 @@
-"""What the platform decides about a node, in lnd's words."""
+"""The platform's options for a node, in lnd's words."""
 
 import re
 from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ REPEATABLE: Final = frozenset(
         "rpclisten",
         "listen",
         "externalip",
+        "externalhosts",
         "restcors",
         "neutrino.connect",
         "neutrino.addpeer",
@@ -34,14 +36,14 @@ _NEW_LOGS = Version(0, 19, 0)
 
 
 class Logs(Struct, frozen=True, kw_only=True):
-    """How much lnd may log: an owner can ask for trace logging."""
+    """Limits on lnd's logs: an owner can enable trace logging."""
 
     files: int = 3
     file_mb: int = 10
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """Everything about a node's lnd that is not its owner's to set."""
+    """All options of a node's lnd that its owner cannot set."""
 
     version: Version
     chain: Chain
@@ -50,10 +52,12 @@ class Options(Struct, frozen=True, kw_only=True):
     rpc_listen: tuple[str, ...]
     domain: str  # the node's api_endpoint, the one name a certificate may show
     peer_listen: tuple[str, ...] = ()  # empty: it calls its peers, they cannot call
-    announced: tuple[str, ...] = ()  # where peers are told they can find it
+    announced: tuple[str, ...] = ()  # HOST:PORT where peers are told they can find it
     cors_origins: tuple[str, ...] = ()  # whose pages may talk to the node
     log_level: str = "info"
     logs: Logs = field(default_factory=Logs)
+    on_console: bool = False  # whether it prints its log as well; who runs it caps that
+    tls_files: tuple[Path, ...] = ()  # certificate and key; empty: in its folder
 
     def __post_init__(self) -> None:
         check_backend(self.chain, self.backend)
@@ -65,13 +69,13 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Refuse what no browser would ever call the origin of a page."""
+    """Raise for texts that no browser would send as an origin."""
     if not all(map(_ORIGIN.fullmatch, origins)):
         raise SetupError("an origin of pages looks like https://dashboard.example")
 
 
 def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:
-    """Give every option a node's lnd starts with, each key once but the repeatable."""
+    """Return all options of a node's lnd; only repeatable keys repeat."""
     return (*_platform(options), *keys.lines(settings, options.version, home))
 
 
@@ -93,11 +97,13 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
         for address in options.peer_listen:
             yield Key("listen"), address
         for address in options.announced:
-            yield Key("externalip"), address
+            yield Key(_announcing(address)), address
     else:
         yield Key("nolisten"), "true"
     for origin in options.cors_origins:
         yield Key("restcors"), origin
+    for name, file in zip(("cert", "key"), options.tls_files, strict=False):
+        yield Key(f"tls{name}path"), str(file)
     # Should lnd ever make itself a certificate, it must not list this machine's names
     # and addresses in it.
     yield Key("tlsdisableautofill"), "true"
@@ -109,8 +115,18 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
     yield Key("healthcheck.remotesigner.attempts"), "0"
     yield Key("debuglevel"), options.log_level
     # The log file is capped; what would go to the console as well is not.
-    yield Key("logging.console.disable", since=_NEW_LOGS), "true"
+    if not options.on_console:
+        yield Key("logging.console.disable", since=_NEW_LOGS), "true"
     yield Key("logging.file.max-files", since=_NEW_LOGS), str(options.logs.files)
     yield Key("logging.file.max-file-size", since=_NEW_LOGS), str(options.logs.file_mb)
     yield Key("maxlogfiles", until=_NEW_LOGS), str(options.logs.files)
     yield Key("maxlogfilesize", until=_NEW_LOGS), str(options.logs.file_mb)
+
+
+def _announcing(address: str) -> str:
+    """Return the option: what a name stands for, lnd looks up again and again."""
+    try:
+        ip_address(address.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return "externalhosts"
+    return "externalip"

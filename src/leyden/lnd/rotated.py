@@ -1,8 +1,8 @@
-"""The old files that lnd has rotated its log into.
+"""The rotated files of lnd's log.
 
-lnd renames lnd.log to lnd.log.N, packs that into lnd.log.N.gz, and then removes it:
-both may be there, and then the packed one is not whole yet. Numbers rise; the oldest
-files are removed.
+lnd renames lnd.log to lnd.log.N, packs that into lnd.log.N.gz, and then
+removes it: both may exist, and then the packed one is incomplete. Numbers
+rise; the oldest files are removed.
 """
 
 import gzip
@@ -22,7 +22,7 @@ Rotated = dict[int, Path]  # by their numbers
 
 
 class Part(Struct, kw_only=True):
-    """An old file, from the first byte on that was not read."""
+    """A rotated file, from its first unread byte."""
 
     file: BufferedIOBase
     start: int
@@ -30,12 +30,12 @@ class Part(Struct, kw_only=True):
 
     @property
     def left(self) -> int:
-        """How many bytes that are."""
+        """The number of unread bytes."""
         return max(0, self.size - self.start)
 
 
 def rotated(path: str) -> Rotated:
-    """List the old files of a log; the one that is packed is left out meanwhile."""
+    """List a log's rotated files, without one that is still being packed."""
     folder, name = os.path.split(path)
     found: Rotated = {}
     try:
@@ -49,16 +49,16 @@ def rotated(path: str) -> Rotated:
 
 
 def newest(old: Rotated) -> int:
-    """Return the number of the newest; 0 where there is none."""
+    """Return the highest number; 0 if there are no files."""
     return max(old, default=0)
 
 
 def unread(
     old: Rotated, stack: ExitStack, *, since: int, offset: int, head: bytes
 ) -> tuple[list[Part], bool]:
-    """Open what is newer than `since`, and tell whether that is all there was.
+    """Open files newer than `since`; return them and whether all are there.
 
-    One of them may begin with `head`: of that the first `offset` bytes are known.
+    A file may begin with `head`: its first `offset` bytes were already read.
     """
     if newest(old) < since:
         since = 0  # lnd removes the oldest: without the newest it counts anew

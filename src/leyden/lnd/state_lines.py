@@ -1,4 +1,4 @@
-"""The text of a state stream: HTTP/1.1, in chunks, a line of JSON for each state."""
+"""A parser of state streams: chunked HTTP/1.1, a JSON line per state."""
 
 import json
 from typing import Final
@@ -10,11 +10,11 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class NotAStream(Exception):
-    """What answers there is no state stream."""
+    """The answer is not a state stream."""
 
 
 class StateLines:
-    """Reads the answer as it comes: HTTP/1.1, in chunks, a line of JSON a state."""
+    """An incremental parser of the stream."""
 
     __slots__ = ("_buffer", "_in_body", "_line")
 
@@ -24,7 +24,7 @@ class StateLines:
         self._in_body = False
 
     def feed(self, data: bytes) -> list[State]:
-        """Take what came; give the states it completes, oldest first."""
+        """Parse more data; return the states it completes, oldest first."""
         self._buffer += data
         if not self._in_body and not self._read_headers():
             return []
@@ -33,7 +33,7 @@ class StateLines:
             *lines, self._line = (self._line + chunk).split(b"\n")
             states += [_state(line) for line in lines if line.strip()]
         if len(self._buffer) + len(self._line) > _LONGEST_ANSWER:
-            raise NotAStream("it says too much at once")
+            raise NotAStream("its response is too large")
         return states
 
     def _read_headers(self) -> bool:

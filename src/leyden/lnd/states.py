@@ -1,14 +1,16 @@
-"""Where lnd stands, from its own state stream: one connection per node, no polling.
+"""Each lnd's state from its state stream: one connection, no polling.
 
-lnd answers `GET /v1/state/subscribe` without a macaroon, from some 50 ms after its
-exec on, with one line of JSON for each state it comes to, and never ends the answer.
-Ten thousand of these are open at once, so each is a bare protocol on uvloop: 51 KiB of
-memory where an HTTP client's stream takes several times that, and no task that waits.
+lnd answers `GET /v1/state/subscribe` without a macaroon, from about 50 ms
+after its exec on, with one line of JSON for each new state, and never ends
+the answer. Ten thousand of these are open at once, so each is a bare
+protocol on uvloop: 51 KiB of memory where an HTTP client's stream takes
+several times that, and no task that waits.
 """
 
 import asyncio
 import contextlib
 import errno
+import logging
 import os
 import socket
 import ssl
@@ -17,12 +19,11 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, cast
 
-from leyden import logs
 from leyden.domain.observations import State
 from leyden.lnd.state_lines import NotAStream, StateLines
 from leyden.values import Struct
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 # From exec to the first answer lnd needs 50 ms at the very least. To be refused on this
 # machine costs 50 µs; each wait is a part of the time it has taken so far, so that what
@@ -36,7 +37,7 @@ _HANDSHAKE_S: Final = 20.0
 
 
 class Address(Struct, frozen=True):
-    """Where an lnd answers, and the one name its certificate shows."""
+    """The address of an lnd, and the one name in its certificate."""
 
     host: str  # an IP address: it is never looked up
     port: int
@@ -44,7 +45,7 @@ class Address(Struct, frozen=True):
 
 
 class Watch(asyncio.Protocol):
-    """Follows one lnd: knocks until it opens, listens, knocks again when it ends."""
+    """A watch of one lnd: connects, listens, reconnects when it ends."""
 
     __slots__ = (
         "_address",
@@ -69,10 +70,10 @@ class Watch(asyncio.Protocol):
         opens_after_s: float = 0.0,
         turns: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
-        """Begin to knock; `turns` is entered while a connection is made.
+        """Begin to connect; `turns` is entered while a connection is made.
 
-        Thousands that are made at once would all take longer than each may, and
-        nothing else would have its turn meanwhile.
+        Thousands made at once would each exceed their time limit, and block
+        everything else meanwhile.
         """
         self._turns = turns or contextlib.nullcontext()
         self._address = address
@@ -85,10 +86,10 @@ class Watch(asyncio.Protocol):
         self._began = self._loop.time()
         self._closed = False
         self._warned = False
-        self._next = self._loop.call_later(opens_after_s, self._knock)
+        self._next = self._loop.call_later(opens_after_s, self._connect)
 
     def close(self) -> None:
-        """Stop listening; nothing is told any more."""
+        """Stop listening; no more states are reported."""
         self._closed = True
         if self._next is not None:
             self._next.cancel()
@@ -98,10 +99,10 @@ class Watch(asyncio.Protocol):
     def _knock_later(self) -> None:
         taken_s = self._loop.time() - self._began
         wait_s = min(max(_FIRST_WAIT_S, _PART * taken_s), _LONGEST_WAIT_S)
-        self._next = self._loop.call_later(wait_s, self._knock)
+        self._next = self._loop.call_later(wait_s, self._connect)
 
-    def _knock(self) -> None:
-        """Begin to connect; on this machine a refusal comes before this returns."""
+    def _connect(self) -> None:
+        """Begin to connect; a local refusal arrives before this returns."""
         family = socket.AF_INET6 if ":" in self._address.host else socket.AF_INET
         try:
             knocking = socket.socket(family, socket.SOCK_STREAM)
@@ -116,13 +117,13 @@ class Watch(asyncio.Protocol):
             knocking.close()
             self._knock_later()
         else:
-            entering = self._loop.create_task(self._enter(knocking))
+            entering = self._loop.create_task(self._adopt_connection(knocking))
             # Not in `_enter` itself: cancelled before its first step it never begins.
             entering.add_done_callback(partial(_close_unless_entered, knocking))
             self._next = entering
 
-    async def _enter(self, knocking: socket.socket) -> bool:
-        """Make the connection that was begun ours; False when it was not to be."""
+    async def _adopt_connection(self, knocking: socket.socket) -> bool:
+        """Take over the new connection; return False if it failed."""
         try:
             knocking.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             async with self._turns, asyncio.timeout(_HANDSHAKE_S):
@@ -138,8 +139,7 @@ class Watch(asyncio.Protocol):
                 self._warned = True  # once is enough: it knocks every second
                 log.warning(
                     "an lnd shows a certificate that is not ours",
-                    name=self._address.name,
-                    why=str(error),
+                    extra={"host": self._address.name, "why": str(error)},
                 )
             self._knock_later()
             return False
@@ -147,7 +147,7 @@ class Watch(asyncio.Protocol):
         return True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask for the stream."""
+        """Request the stream."""
         self._transport = cast("asyncio.Transport", transport)
         self._lines = StateLines()
         request = (
@@ -156,11 +156,14 @@ class Watch(asyncio.Protocol):
         self._transport.write(request.encode())
 
     def data_received(self, data: bytes) -> None:
-        """Tell each state that lnd comes to."""
+        """Report each new state of lnd."""
         try:
             states = self._lines.feed(data)
         except NotAStream as error:
-            log.debug("a state stream broke off", name=self._address.name, why=error)
+            log.debug(
+                "a state stream broke off",
+                extra={"host": self._address.name, "why": error},
+            )
             if self._transport is not None:
                 self._transport.abort()
             return
@@ -170,7 +173,7 @@ class Watch(asyncio.Protocol):
                 self._tell(state)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Knock again, unless nobody listens."""
+        """Reconnect, unless closed."""
         self._transport = None
         if not self._closed:
             self._knock_later()
@@ -184,7 +187,7 @@ def _close_unless_entered(
 
 
 async def _connected(knocking: socket.socket) -> None:
-    """Wait until the other side has taken a connection that was begun, or refused."""
+    """Wait until a pending connection is accepted or refused."""
     loop = asyncio.get_running_loop()
     writable = asyncio.Event()
     loop.add_writer(knocking, writable.set)
@@ -194,14 +197,3 @@ async def _connected(knocking: socket.socket) -> None:
         loop.remove_writer(knocking)
     if error := knocking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(error, os.strerror(error))
-
-
-def trusting(authority_pem: str) -> ssl.SSLContext:
-    """Make the one TLS context that all watches share: our authority and no other."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(cadata=authority_pem)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_TICKET
-    with contextlib.suppress(NotImplementedError):
-        context.set_alpn_protocols(["http/1.1"])
-    return context

@@ -1,8 +1,9 @@
-"""Macaroons on disk are keys to a wallet in clear; no node is to have any.
+"""Removal of plaintext macaroons from disk; no node may have any.
 
-A wallet that is made and unlocked statelessly leaves none. One unlock without
-`stateless_init` writes admin.macaroon and seven more, and the platform cannot see
-inside the TLS that it came through. So the files are looked for and taken away, and the
+Macaroons on disk are keys to a wallet in plaintext. A wallet created and
+unlocked statelessly leaves none. One unlock without `stateless_init` writes
+admin.macaroon and seven more, and the platform cannot see inside the TLS
+connection of the unlock. So the files are searched for and deleted, and the
 owner is told. lnd does not miss them: it only writes them.
 """
 
@@ -19,10 +20,10 @@ def find(home: Path) -> tuple[str, ...]:
 
 
 def sweep(home: Path) -> tuple[str, ...]:
-    """Remove the macaroons under a node's folder, and list what was removed.
+    """Delete the macaroons under a node's folder; list what was deleted.
 
-    Links are removed, never followed: a node's own process may have left them for a
-    platform that runs as root. A second call finds nothing.
+    Links are deleted, never followed: a node's own process may have left them
+    for a platform that runs as root. A second call finds nothing.
     """
     return tuple(sorted(_walk(home, remove=True)))
 

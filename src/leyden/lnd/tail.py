@@ -1,14 +1,15 @@
-"""Reading on in a log that lnd rotates, from a place that outlasts us.
+"""Resumable reading of a log that lnd rotates.
 
-A place names a file and how much of it was read. By its inode alone a file is not
-known: the packed copy of an old log gives an inode back, and a new log may get it. So
-the first bytes are kept as well: they begin with the time, to the millisecond.
+A place names a file and how much of it was read; it outlasts our process.
+An inode alone does not identify a file: packing an old log frees its inode,
+and a new log may get it. So the first bytes are stored as well: they begin
+with the time, to the millisecond.
 
-Cost (measured): a look at a log that has not grown is one stat, 2 µs; at one that has,
-40 µs. inotify would wake the platform at every line of every node instead. In passing
-at most 1 MiB is read, which takes 1 ms; whatever went on without us for longer is
-caught up with in a thread, 16 MiB at the most: an owner who floods the log (trace
-logging) can hide a line from himself, and costs no more.
+Cost (measured): checking a log that has not grown is one stat, 2 µs; one
+that has, 40 µs. inotify would wake the platform at every line of every node
+instead. A normal check reads at most 1 MiB, which takes 1 ms; longer
+backlogs are read in a thread, 16 MiB at the most: an owner who floods the
+log (trace logging) can hide a line from himself, and costs no more.
 """
 
 import os
@@ -30,7 +31,7 @@ _TRIES: Final = 3  # each is in vain when the log is rotated that very moment
 
 
 class Place(Struct, frozen=True):
-    """How far a log was read: which file, and up to which byte."""
+    """The read position in a log: which file, and up to which byte."""
 
     inode: int = 0
     offset: int = 0
@@ -43,7 +44,7 @@ END: Final = Place(offset=-1)  # after the last, whichever that is when it is lo
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """What was written since, and how far it is read now."""
+    """The new lines of a log, and the new read position."""
 
     place: Place
     complaints: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class News(Struct, frozen=True, kw_only=True):
 
 
 def look(path: str, place: Place) -> News | None:
-    """Read what is new in passing; None where nothing is."""
+    """Read new lines quickly; return None if there are none."""
     try:
         there = os.stat(path)  # noqa: PTH116  half the cost of Path.stat
     except OSError:
@@ -69,11 +70,11 @@ def look(path: str, place: Place) -> News | None:
 
 
 def catch_up(path: str, place: Place) -> News:
-    """Read what is new, also of files that the log was rotated into meanwhile.
+    """Read new lines, including those in files rotated meanwhile.
 
-    1. List the old files, and open the log: rotated in between, it is done again.
-    2. Find what was not read: the rest of the file that the place is in, what came
-       after it, and the log.
+    1. List the old files, and open the log: if rotated in between, start over.
+    2. Find what was not read: the rest of the place's file, the files after it,
+       and the log.
     3. Read that, the newest 16 MiB of it.
     """
     for _ in range(_TRIES):
@@ -88,7 +89,7 @@ def catch_up(path: str, place: Place) -> News:
 
 
 def height_at_the_end(path: str) -> int:
-    """Return the height that the end of a log tells; 0 is not known."""
+    """Return the block height at the end of a log; 0 if unknown."""
     try:
         with open(path, "rb") as log:  # noqa: PTH123  as above
             log.seek(max(0, os.fstat(log.fileno()).st_size - _BEFORE))
@@ -119,7 +120,7 @@ def _read_on(path: str, place: Place) -> News:
 
 
 def _is_in(log: BufferedIOBase, place: Place) -> bool:
-    """Tell whether this is the file that the place is in."""
+    """Return whether this is the file of the place."""
     there = os.fstat(log.fileno())
     return (
         there.st_ino & _INODE == place.inode
@@ -129,7 +130,7 @@ def _is_in(log: BufferedIOBase, place: Place) -> bool:
 
 
 class _Heard:
-    """What the lines say that were read."""
+    """The findings in the lines read."""
 
     def __init__(self) -> None:
         self.complaints: list[str] = []
@@ -138,10 +139,10 @@ class _Heard:
     def read(
         self, file: BufferedIOBase, start: int, until: int, *, cut: bool = False
     ) -> int:
-        """Read whole lines, and return where the last of them ends.
+        """Read whole lines; return the position after the last one.
 
-        `cut` is to begin within a line, which is passed over: its end may be whatever
-        somebody wrote there.
+        `cut` means that the start is within a line, which is skipped: its rest may
+        be text that anybody wrote there.
         """
         file.seek(start)
         at, left = start, b""
@@ -158,7 +159,7 @@ class _Heard:
         return at - len(left)
 
     def news(self, log: BufferedIOBase, offset: int, rotated: int) -> News:
-        """Return it, with the place in the log that was reached."""
+        """Return the findings, with the new position in the log."""
         inode = os.fstat(log.fileno()).st_ino & _INODE
         head = os.pread(log.fileno(), _HEAD, 0)[:offset]
         return News(

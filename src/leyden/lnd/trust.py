@@ -1,20 +1,32 @@
-"""Whom to believe that an lnd of ours is who it should be."""
+"""TLS contexts for verifying our own lnds."""
 
+import contextlib
 import ssl
 from typing import Final
 
-from leyden.lnd.states import trusting
+from cryptography import x509
 
 # OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which Python has no name for.
 _WHENEVER: Final = 0x200000
 
 
-def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
-    """Give the context in which we listen to lnds of this machine.
+def trusting(authority_pem: str) -> ssl.SSLContext:
+    """Return the context in which this authority is believed, and no other."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=authority_pem)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_TICKET
+    with contextlib.suppress(NotImplementedError):
+        context.set_alpn_protocols(["http/1.1"])
+    return context
 
-    A certificate that has ended is believed: an lnd that nobody restarted for a year
-    goes on with it, and what becomes of it has to be seen all the same, on a clock that
-    was set wrong too. Clients check the time; we know which process we have started.
+
+def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
+    """Return the context for listening to lnds of this machine.
+
+    It accepts expired certificates: an lnd that was not restarted for a year
+    still has one, and its state must be known all the same, also if the clock
+    is wrong. Clients check the time; we know which process we have started.
     """
     context = trusting(authority_pem)
     context.verify_flags |= _WHENEVER
@@ -22,14 +34,13 @@ def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
 
 
 def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
-    """Give the context in which a node's own chain is believed.
+    """Return the context that trusts a node's own chain.
 
-    That is the one all nodes share, whose authority issues their certificates. One that
-    was handed in may be from any authority there is: it is believed because we gave it
-    to this node ourselves, and nothing above it is looked at.
+    Usually that is the shared context, whose authority issues all nodes'
+    certificates. An uploaded chain may be from any authority: it is trusted
+    because we gave it to this node ourselves, and no issuer above it is
+    checked.
     """
-    from cryptography import x509  # noqa: PLC0415  a tenth of a start
-
     try:
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
     except ValueError:

@@ -1,1 +1,1 @@
-"""Where capacity is bought."""
+"""Buying of capacity."""

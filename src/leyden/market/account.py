@@ -1,6 +1,7 @@
-"""The account at the auction: found, opened, filled up, renewed.
+"""The auction account: finding, opening, depositing, renewing.
 
-Where there are several and none is named, the one with the most left is meant.
+If there are several and none is configured, the one with the most left is
+used.
 """
 
 from typing import Any
@@ -22,7 +23,7 @@ class PoolAccount:
         self._trader_key = trader_key
 
     async def find(self) -> AuctionAccount:
-        """Give the account; MarketAway when there is none."""
+        """Return the account; raise MarketAway if there is none."""
         asked = trader.ListAccountsRequest(active_only=True)
         told = await self._poold.call("ListAccounts", asked)
         accounts = [_account(each) for each in told.accounts]
@@ -31,20 +32,31 @@ class PoolAccount:
             accounts = [each for each in accounts if each.trader_key == named]
         if not accounts:
             raise MarketAway(
-                "there is no account at the auction; `leyden pool open` makes one",
+                "there is no account at the auction; `leyden pool open` opens one",
                 retry_after_s=_RETRY_AFTER_S,
             )
-        return max(accounts, key=lambda each: (each.buys, each.available))
+        return max(accounts, key=lambda each: (each.can_buy, each.available))
 
-    async def height(self) -> int:
-        """Give the height of the chain, as poold sees it."""
-        told = await self._poold.call("GetInfo", trader.GetInfoRequest())
+    async def taproot(self) -> dict[str, bool]:
+        """Return whether each account is of the new kind, by its key; closed ones too.
+
+        What was bought from an account outlives it.
+        """
+        asked = trader.ListAccountsRequest(active_only=False)
+        told = await self._poold.call("ListAccounts", asked)
+        accounts = [_account(each) for each in told.accounts]
+        return {each.trader_key: each.taproot for each in accounts}
+
+    async def height(self, *, brief: bool = False) -> int:
+        """Return the chain's height, as poold sees it."""
+        asked = trader.GetInfoRequest()
+        told = await self._poold.call("GetInfo", asked, brief=brief)
         return int(told.current_block_height)
 
     async def open(
         self, sats: Sats, *, blocks: int, fee_sat_per_kw: int
     ) -> AuctionAccount:
-        """Open an account with coins of poold's lnd; it needs blocks to be open."""
+        """Open an account with coins of poold's lnd; it opens after some blocks."""
         asked = trader.InitAccountRequest(
             account_value=sats,
             relative_height=blocks,
@@ -54,7 +66,7 @@ class PoolAccount:
         return _account(await self._poold.call("InitAccount", asked))
 
     async def deposit(self, sats: Sats, *, fee_sat_per_kw: int) -> AuctionAccount:
-        """Put more coins of poold's lnd into the account."""
+        """Deposit more coins of poold's lnd into the account."""
         asked = trader.DepositAccountRequest(
             trader_key=await self._key(),
             amount_sat=sats,
@@ -63,7 +75,7 @@ class PoolAccount:
         return _account((await self._poold.call("DepositAccount", asked)).account)
 
     async def renew(self, *, blocks: int, fee_sat_per_kw: int) -> AuctionAccount:
-        """Let the account live for so many blocks from now."""
+        """Extend the account's expiry to `blocks` blocks from now."""
         asked = trader.RenewAccountRequest(
             account_key=await self._key(),
             relative_expiry=blocks,
@@ -72,7 +84,7 @@ class PoolAccount:
         return _account((await self._poold.call("RenewAccount", asked)).account)
 
     async def close(self) -> None:
-        """Let go of poold."""
+        """Close the connection to poold."""
         await self._poold.close()
 
     async def _key(self) -> bytes:

@@ -1,7 +1,7 @@
-"""Where capacity is bought.
+"""The interface of markets, where capacity is bought.
 
-As with payments there are three answers, and the third, not known, is the exception
-MarketAway. Every method may be called any number of times.
+As with payments there are three answers: yes, no, and unknown, which is the
+exception MarketAway. Every method may be called any number of times.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,58 +13,62 @@ from leyden.domain.tickets import NoTicket, Progress, Ticket
 
 
 class Market(Protocol):
-    """An auction that makes sidecar tickets and matches them with sellers."""
+    """An auction that creates sidecar tickets and matches them with sellers."""
 
     async def terms(self) -> AuctionTerms:
-        """Tell what the auction asks for; cheap enough for every quote."""
+        """Return the auction's terms; cheap enough for every quote."""
         ...
 
     async def ready(self, quote: Quote) -> None:
-        """Make sure, before money is asked for, that it could be bought now.
+        """Check, before a payment is requested, that the channel can be bought.
 
-        SoldOut when what we have at the auction does not suffice.
+        Raise SoldOut if our account at the auction does not suffice.
         """
         ...
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
-        """Make the ticket for an order.
+        """Create the ticket for an order.
 
-        The second call finds the ticket that the first one gave. Where the answer to
-        the first was lost it may make another: the order shows one of them alone.
+        A second call returns the first one's ticket. If the first answer was lost,
+        the second call may create another: the order shows only one of them.
         """
         ...
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Return where these tickets stand, MISSING for those the market does not know.
+        """Return the progress of these tickets; MISSING if the market lacks one.
 
-        How one stands that is not told of is not known yet.
+        The progress of a ticket that is left out is not known yet.
         """
         ...
 
     async def withdraw(self, order_id: str, ref: str) -> bool:
-        """Cancel the order's ticket, known by its ref or, without one, by the order.
+        """Cancel the order's ticket, found by its ref or else by the order.
 
-        True once it cannot be filled any more, or never was. False: it is filled. What
-        becomes of a ref that the market does not know is not known.
+        Return True once it cannot be filled any more, or never could be, and False
+        if it is filled. The state of a ref that the market does not know is
+        unknown.
         """
         ...
 
 
 class Account(Protocol):
-    """The coins at an auction that has to have them before anything is bought."""
+    """The coins that an auction must hold before anything is bought."""
 
     async def find(self) -> AuctionAccount:
-        """Give the account; MarketAway when there is none."""
+        """Return the account; raise MarketAway if there is none."""
         ...
 
     async def height(self) -> int:
-        """Give the height of the chain."""
+        """Return the chain's height."""
         ...
 
     async def renew(self, *, blocks: int, fee_sat_per_kw: int) -> AuctionAccount:
-        """Let the account live for so many blocks from now; MarketRefused says no."""
+        """Extend the account's expiry; raise MarketRefused if refused.
+
+        The new expiry is `blocks` blocks from now.
+        """
         ...
 
     async def close(self) -> None:
-        """Let go of the auction, the market's connection too."""
+        """Close the connection to the auction, the market's too."""
         ...

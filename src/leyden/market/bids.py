@@ -1,16 +1,17 @@
 """Bids: what a registered ticket becomes in the auction.
 
-poold cancels a bid along with its ticket only once it has written down that there is
-one. So whoever wants a ticket gone has to look for its bid as well.
+poold cancels a bid along with its ticket only once poold has recorded the
+bid. So withdrawing a ticket means looking for its bid as well.
 """
 
-from leyden import logs
+import logging
+
 from leyden.errors import MarketAway, MarketRefused
 from leyden.market.poold import NO_SUCH_BID, Poold
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 FILLED = auctioneer.OrderState.ORDER_EXECUTED
 ALIVE = frozenset(
@@ -30,15 +31,16 @@ class Bids:
         self._poold = poold
 
     async def states(self, *, active_only: bool = False) -> dict[bytes, int]:
-        """Give the state of each bid, by its nonce."""
+        """Return the state of each bid, by its nonce."""
         asked = trader.ListOrdersRequest(active_only=active_only)
         told = await self._poold.call("ListOrders", asked)
         return {each.details.order_nonce: each.details.state for each in told.bids}
 
     async def end(self, nonce: bytes) -> bool:
-        """Make sure that a bid is not matched any more; True when it was filled.
+        """Ensure that a bid is not matched any more; return True if filled.
 
-        MarketAway while it takes part in a batch: then nobody knows yet.
+        Raise MarketAway while the bid takes part in a batch: the outcome is unknown
+        until then.
         """
         state = (await self.states()).get(nonce)
         if state in ALIVE:
@@ -53,13 +55,15 @@ class Bids:
         return state == FILLED
 
     async def _cancel(self, nonce: bytes) -> bool:
-        """Cancel it with the auctioneer; False when the auctioneer never had it."""
+        """Cancel a bid with the auctioneer; return False if it is unknown there."""
         asked = trader.CancelOrderRequest(order_nonce=nonce)
         try:
             await self._poold.call("CancelOrder", asked)
         except MarketRefused as error:
             if NO_SUCH_BID in error.message:
                 # poold goes on setting its price aside until it is started again.
-                log.warning("a bid was not in the auction", nonce=nonce.hex())
+                log.warning(
+                    "a bid was not in the auction", extra={"nonce": nonce.hex()}
+                )
                 return False
         return True

@@ -1,7 +1,8 @@
-"""What the provider has to know of our orders: it sets nothing aside by itself.
+"""Our orders as the provider has to know them.
 
-A poold reserves money for a ticket only once somebody has registered it. What those
-before that may take is known from the orders, so nothing is kept twice.
+A poold reserves money for a ticket only once the ticket is registered. What
+earlier tickets may take is computed from the orders, so nothing is stored
+twice.
 """
 
 from typing import Protocol
@@ -11,17 +12,17 @@ from leyden.domain.units import Sats
 
 
 class Book(Protocol):
-    """Tickets and orders, as our database has them."""
+    """Tickets and orders as our database has them."""
 
     async def outstanding(self, order_id: str | None) -> Sats:
-        """Give what tickets outside the auction may still take from the account.
+        """Return what tickets outside the auction may still take.
 
-        With an order, of tickets that are there and of orders that were paid before
-        it; otherwise of all that are paid.
+        That is money of the account. With an order, those are existing tickets and
+        orders paid before it; otherwise all that are paid.
         """
         ...
 
 
 def may_take(quote: Quote) -> Sats:
-    """Give what a ticket takes from the account at the most."""
+    """Return the most that a ticket takes from the account."""
     return Sats(quote.pool_fee + quote.channel.self_chan_balance)

@@ -1,9 +1,9 @@
-"""Make market/stubs from the protocol that poold is released with.
+"""Generator of market/stubs from the protocol of poold's release.
 
     .venv/bin/python -m leyden.market.generate
 
-Needs Go, which fetches the files, and the tools of `./leyden check`. What it writes is
-committed: nobody who only runs Leyden needs either.
+Needs Go, which fetches the files, and the tools of `./leyden check`. The
+output is committed: installations that only run Leyden need neither.
 """
 
 import json
@@ -23,7 +23,7 @@ _SOURCES = Path(__file__).parents[2]
 
 
 def main() -> None:
-    """Fetch the protocols, and write the modules that speak them."""
+    """Fetch the protocols and generate their Python modules."""
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / _PACKAGE
         where.mkdir(parents=True)
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _fetched(module: str, folder: str) -> Path:
-    """Give the folder of a Go module."""
+    """Return the folder of a Go module."""
     told = subprocess.run(
         ["go", "mod", "download", "-json", module],  # noqa: S607  as on the PATH
         cwd=folder,

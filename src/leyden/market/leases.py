@@ -1,8 +1,9 @@
-"""What a lease cost: poold tells the chain's part as if every account were an old one.
+"""The cost of leases, computed anew from poold's report.
 
-It is worked out anew: from what poold tells, the fee rate of the batch; from that, what
-the auctioneer took from an account of our kind. Right to the satoshi that rounding
-hides.
+poold reports the chain fee as if every account were of the old kind. So the
+batch's fee rate is computed from poold's report, and from the rate what the
+auctioneer took from an account of our kind. The result is exact up to the
+satoshi that rounding hides.
 """
 
 from collections import defaultdict
@@ -18,8 +19,10 @@ _CHANNEL = 43  # half of it is the seller's
 _OLD_WITNESS, _TAPROOT_WITNESS = 229, 66
 
 
-def by_nonce(told: Iterable[Any], *, taproot: bool) -> dict[str, Lease]:
-    """Give what was bought, by the nonce of the bid."""
+def by_nonce(
+    told: Iterable[Any], *, taproot: bool, height: int = 0
+) -> dict[str, Lease]:
+    """Return the leases that were bought, by the nonce of the bid."""
     batches: dict[bytes, list[Any]] = defaultdict(list)
     for lease in told:
         batches[lease.channel_point.txid].append(lease)
@@ -30,12 +33,12 @@ def by_nonce(told: Iterable[Any], *, taproot: bool) -> dict[str, Lease]:
         fee = chain_fee(told_fee, len(batch), taproot=taproot)
         for place, lease in enumerate(batch):
             share = fee // len(batch) + (fee % len(batch) if place == 0 else 0)
-            found[lease.order_nonce.hex()] = _lease(lease, share)
+            found[lease.order_nonce.hex()] = _lease(lease, share, height)
     return found
 
 
 def chain_fee(told: int, channels: int, *, taproot: bool) -> int:
-    """Give what an account paid to the chain for so many channels in one batch."""
+    """Return an account's chain fee for so many channels in one batch."""
     as_told = _weight(channels, _OLD_WITNESS)
     rate = -(-told * 1_000 // as_told)
     witness = _TAPROOT_WITNESS if taproot else _OLD_WITNESS
@@ -46,7 +49,7 @@ def _weight(channels: int, witness: int) -> int:
     return (_ACCOUNT + (_CHANNEL * channels + 1) // 2) * 4 + witness
 
 
-def _lease(told: Any, fee: int) -> Lease:
+def _lease(told: Any, fee: int, height: int) -> Lease:
     point = told.channel_point
     return Lease(
         channel_point=f"{point.txid[::-1].hex()}:{point.output_index}",
@@ -54,4 +57,6 @@ def _lease(told: Any, fee: int) -> Lease:
         execution_fee=Sats(told.execution_fee_sat),
         chain_fee=Sats(fee),
         self_chan_balance=Sats(told.self_chan_balance),
+        peer=told.channel_remote_node_key.hex(),
+        height=height,
     )

@@ -1,6 +1,7 @@
-"""Tickets are made where there is room for them at the auction."""
+"""Creation of tickets where the account at the auction has room."""
 
-from leyden import logs
+import logging
+
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.pricing import NodeTier, Quote
 from leyden.domain.tickets import Ticket
@@ -10,9 +11,9 @@ from leyden.market.book import Book, may_take
 from leyden.market.poold import Poold
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
-from leyden.market.texts import ref_of
+from leyden.market.ticket_text import ref_of
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _TIERS = {
     NodeTier.ANY: auctioneer.NodeTier.TIER_0,
@@ -24,7 +25,7 @@ _SOLD_OUT_FOR_S = 60
 
 
 class Offers:
-    """What our poold offers to the buyers of one account."""
+    """The tickets that our poold offers from one account."""
 
     def __init__(
         self,
@@ -39,28 +40,37 @@ class Offers:
         self._book = book
         self._batch_fee = batch_fee_sat_per_kw
 
-    async def room(self, quote: Quote, order_id: str | None = None) -> AuctionAccount:
-        """Return the account, if it can take this beside what is outstanding."""
+    async def account_with_room(
+        self, quote: Quote, order_id: str | None = None
+    ) -> AuctionAccount:
+        """Return the account if it has room for this quote, or raise SoldOut.
+
+        Outstanding tickets are counted first.
+        """
         # In this order: a ticket that is registered meanwhile is counted twice, and
         # never not at all.
         outstanding = await self._book.outstanding(order_id)
         account = await self._account.find()
-        if not account.buys:
-            log.warning("nothing can be bought from the account", state=account.state)
+        if not account.can_buy:
+            log.warning(
+                "nothing can be bought from the account", extra={"state": account.state}
+            )
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         if account.available < outstanding + may_take(quote):
             log.warning(
                 "the account at the auction is too small",
-                available=account.available,
-                outstanding=outstanding,
-                wanted=may_take(quote),
+                extra={
+                    "available": account.available,
+                    "outstanding": outstanding,
+                    "wanted": may_take(quote),
+                },
             )
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         return account
 
     async def make(self, order_id: str, quote: Quote) -> Ticket:
-        """Make the order's ticket, where there is room for it; SoldOut otherwise."""
-        account = await self.room(quote, order_id)
+        """Create the order's ticket; raise SoldOut if there is no room for it."""
+        account = await self.account_with_room(quote, order_id)
         asked = trader.OfferSidecarRequest(
             auto_negotiate=True, bid=self._bid(account.trader_key, quote)
         )

@@ -1,17 +1,17 @@
-"""Lightning Pool: tickets from a poold of ours, channels from its auction.
+"""Lightning Pool: tickets from our poold, channels from its auction.
 
-poold knows no order of ours and sets nothing aside for a ticket before somebody has
-registered it; the book of our orders makes up for both. What it says of a ticket is
-not enough to pay for it: a ticket counts as filled with a lease, and as cancelled once
-neither it nor its bid can be matched any more.
+poold does not know our orders and reserves nothing for a ticket before it
+is registered; the book of our orders makes up for both. poold's word on a
+ticket is not enough to pay for it: a ticket counts as filled with a lease,
+and as cancelled once neither ticket nor bid can be matched any more.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leyden import logs
 from leyden.domain.pricing import LEASES, AuctionTerms, Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
 from leyden.domain.units import Sats
@@ -19,14 +19,14 @@ from leyden.errors import Malformed, MarketAway, MarketRefused
 from leyden.market.account import PoolAccount
 from leyden.market.bids import Bids
 from leyden.market.book import Book
-from leyden.market.ends import OVER, STATES, Ends
 from leyden.market.offers import Offers
 from leyden.market.poold import Poold
 from leyden.market.sidecars import Sidecars
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader
+from leyden.market.ticket_ends import OVER, STATES, Ends
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _REGISTERED = "registered"
 _TAKES_ORDERS = frozenset(
@@ -45,7 +45,7 @@ _MOST_BASE_FEE, _MOST_FEE_PPM = 1_000_000, 500_000
 
 
 class PoolMarket:
-    """The auction, as one poold sees it."""
+    """The auction as seen by one poold."""
 
     def __init__(
         self,
@@ -70,24 +70,25 @@ class PoolMarket:
         self._terms: tuple[float, AuctionTerms] | None = None
 
     async def terms(self) -> AuctionTerms:
-        """Tell what the auction asks for, as it was some seconds ago at the most."""
+        """Return the auction's terms, cached for some seconds."""
         now = time.monotonic()
         if self._terms is None or now - self._terms[0] > _TERMS_HOLD_S:
             self._terms = (now, await self._ask_terms())
         return self._terms[1]
 
     async def ready(self, quote: Quote) -> None:
-        """Make sure that it could be bought after all that is paid for already."""
+        """Check that a channel can be bought after all that is already paid for."""
         blocks = quote.channel.lease_duration_blocks
         if blocks not in (await self.terms()).leases:
             raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
-        await self._offers.room(quote)
+        await self._offers.account_with_room(quote)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
-        """Make the order's ticket, one order after the other; find it if it is made.
+        """Create the order's ticket, one order at a time, or return it.
 
-        Whether it is made we know only from an answer: nothing on a ticket tells whose
-        it is. One whose answer was lost is left alone, for nobody has seen its text.
+        Only poold's answer tells whether a ticket was created: nothing on a ticket
+        names its order. A ticket whose answer was lost is left alone, for nobody
+        has seen its text.
         """
         async with self._turn:
             if (ref := self._made.get(order_id)) is None:
@@ -103,7 +104,7 @@ class PoolMarket:
         return Ticket(ref=ref, text=found.encoded_ticket)
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Tell where these tickets stand."""
+        """Return the progress of these tickets."""
         if not refs:
             return {}
         tickets = await self._sidecars.find_many(refs)
@@ -130,9 +131,9 @@ class PoolMarket:
     async def withdraw(self, order_id: str, ref: str) -> bool:
         """Cancel the order's ticket and its bid.
 
-        A ticket that nobody has seen needs no cancelling: nobody can register it. One
-        that an order has, and poold does not know, may still be matched for all we
-        know: then this is another poold, or it lost its database.
+        A ticket that nobody has seen needs no cancelling: nobody can register it. A
+        ticket that an order has and poold does not know may still be matched: then
+        this is another poold, or poold lost its database.
         """
         given = bool(ref)
         ref = ref or self._made.get(order_id, "")
@@ -146,7 +147,10 @@ class PoolMarket:
             try:
                 await self._poold.call("CancelSidecar", asked)
             except MarketRefused as error:
-                log.info("a ticket was not cancelled", ref=ref, why=error.message)
+                log.info(
+                    "a ticket was not cancelled",
+                    extra={"ref": ref, "why": error.message},
+                )
         if ticket.state == _REGISTERED:
             # Its bid may be under way just now, and poold does not hold that up.
             await asyncio.sleep(_SETTLES_S)
@@ -175,7 +179,7 @@ class PoolMarket:
             )
         if not offered:
             raise MarketAway(
-                "the auction takes no orders at present", retry_after_s=_LATER_S
+                "the auction accepts no orders at the moment", retry_after_s=_LATER_S
             )
         return AuctionTerms(
             leases=offered, execution_fee_base=Sats(base), execution_fee_ppm=ppm
@@ -187,10 +191,10 @@ class PoolMarket:
             if time.monotonic() - since > self._registering_takes_s:
                 return TicketState.BROKEN
         if (state := STATES.get(ticket.state)) is None:
-            log.error("poold has a new word for a ticket", word=ticket.state)
+            log.error("poold has a new word for a ticket", extra={"word": ticket.state})
         return state
 
 
 def _nonce_of(ticket: Any, state: TicketState) -> str:
-    """Give the bid's nonce once it is in the auction."""
+    """Return the bid's nonce once the bid is in the auction."""
     return str(ticket.order_bid_nonce.hex()) if state is TicketState.SUBMITTED else ""

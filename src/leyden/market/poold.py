@@ -1,11 +1,13 @@
-"""The provider's poold: called over gRPC, its answers told apart.
+"""A gRPC client for the provider's poold that classifies its answers.
 
-There are three: yes; no, which is MarketRefused with poold's own reason; and not known,
-which is MarketAway. poold gives most of its reasons as plain text, so what means no is
-listed here. What is not listed is not known: it is asked again, never guessed.
+There are three: yes; no, which is MarketRefused with poold's own reason;
+and unknown, which is MarketAway. poold gives most of its reasons as plain
+text, so refusals are listed here. What is not listed is unknown: the call
+is retried, never guessed.
 """
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,15 @@ import grpc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from leyden import logs
 from leyden.errors import MarketAway, MarketRefused, SoldOut
 from leyden.market.stubs import trader_pb2
 from leyden.values import Struct
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _TRADER = trader_pb2.DESCRIPTOR.services_by_name["Trader"]
 _PATIENCE_S = 20.0  # an auction that hangs is one that is away
+_BRIEF = 5  # a fifth of that, for what we can do without
 _RETRY_AFTER_S = 5
 _LONGEST_REASON = 300
 _OPTIONS = (
@@ -59,7 +61,7 @@ _NO: tuple[tuple[str, type[MarketRefused | SoldOut]], ...] = (
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """How poold is reached; the files are read when they are needed."""
+    """The address and files of poold; files are read when they are needed."""
 
     host: str  # HOST:PORT
     certificate: Path
@@ -67,7 +69,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class Poold:
-    """Calls a poold, which need not be there yet, nor stay as it is."""
+    """A client for a poold, which may start or change its certificate later."""
 
     def __init__(self, access: Access, *, patience_s: float = _PATIENCE_S) -> None:
         self._access = access
@@ -76,8 +78,11 @@ class Poold:
         self._channel: grpc.aio.Channel | None = None
         self._replaced: set[asyncio.Task[None]] = set()
 
-    async def call(self, name: str, request: Message) -> Any:
-        """Call once; MarketRefused says no, and MarketAway that it is not known."""
+    async def call(self, name: str, request: Message, *, brief: bool = False) -> Any:
+        """Call once; raise MarketRefused for a refusal, MarketAway if unknown.
+
+        A `brief` call is one that its caller can do without.
+        """
         channel, macaroon = self._connected()
         answer = GetMessageClass(_TRADER.methods_by_name[name].output_type)
         ask = channel.unary_unary(
@@ -89,29 +94,29 @@ class Poold:
             answered = await ask(
                 request,
                 metadata=(("macaroon", macaroon),),
-                timeout=self._patience_s,
+                timeout=self._patience_s / (_BRIEF if brief else 1),
             )
         except grpc.aio.AioRpcError as error:
             raise _meaning(error.details() or error.code().name) from None
         if answered is None:  # so gRPC tells of bytes that are no message
-            raise _meaning("it answers what nobody can read")
+            raise _meaning("its response can't be parsed")
         return answered
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
         await asyncio.gather(*self._replaced, return_exceptions=True)
 
     def _connected(self) -> tuple[grpc.aio.Channel, str]:
-        """Give the connection: another one when poold has another certificate."""
+        """Return the connection, a new one if poold's certificate has changed."""
         try:
             macaroon = self._access.macaroon.read_bytes().hex()
             certificate = self._access.certificate.read_bytes()
         except OSError as error:
             # Which file and why is for the operator, not for who asked.
-            log.warning("poold's files cannot be read", why=str(error))
+            log.warning("poold's files cannot be read", extra={"why": str(error)})
             raise MarketAway(retry_after_s=_RETRY_AFTER_S) from None
         if self._channel is None or certificate != self._certificate:
             self._replace(certificate)
@@ -132,7 +137,7 @@ class Poold:
 
 
 def _meaning(said: str) -> MarketAway | MarketRefused:
-    """Tell a no from an answer that is not known."""
+    """Return the error for a message: a refusal, or an unknown outcome."""
     reason = " ".join(said.split())[:_LONGEST_REASON]
     for part, kind in _NO:
         if part in said:

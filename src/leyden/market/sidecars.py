@@ -14,7 +14,7 @@ _WANTED_OF_THE_LIST = 20
 
 
 class Sidecars:
-    """The list of tickets."""
+    """poold's list of tickets."""
 
     def __init__(self, poold: Poold) -> None:
         self._poold = poold
@@ -22,13 +22,13 @@ class Sidecars:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def all_(self) -> list[Any]:
-        """Give every ticket ever made."""
+        """Return every ticket ever created."""
         told = await self._poold.call("ListSidecars", trader.ListSidecarsRequest())
         self._length = len(told.tickets)
         return list(told.tickets)
 
     async def find(self, ref: str) -> Any | None:
-        """Give one ticket, if it is known."""
+        """Return one ticket, or None if it is unknown."""
         asked = trader.ListSidecarsRequest(sidecar_id=bytes.fromhex(ref))
         async with self._turns:
             told = await self._poold.call("ListSidecars", asked)
@@ -37,7 +37,7 @@ class Sidecars:
         return ours[0] if ours else None
 
     async def find_many(self, refs: Sequence[str]) -> dict[str, Any]:
-        """Give these tickets, those that are known."""
+        """Return those of these tickets that are known."""
         if len(refs) * _WANTED_OF_THE_LIST < self._length:
             found = await asyncio.gather(*(self.find(ref) for ref in refs))
             return {

@@ -1,8 +1,8 @@
-"""A market that is not there: tickets without channels, for trying things out.
+"""A simulated market: tickets without channels, for trying things out.
 
-A ticket is drawn from the order's id, so the second offer finds the first one's. What
-it knows can be kept in a file, so that it survives a restart, and several programs see
-the same market.
+A ticket is derived from the order's id, so the second offer returns the
+first one's. The state can be stored in a file, so that it survives a
+restart, and several programs see the same market.
 """
 
 import contextlib
@@ -20,9 +20,11 @@ from leyden.domain.units import Sats
 from leyden.errors import MarketAway, SoldOut
 from leyden.files import write_private
 
+_HEIGHT = 850_000  # there is no chain: it is always that high
+
 
 class _Kept(msgspec.Struct):
-    """A ticket as it is kept."""
+    """A stored ticket."""
 
     text: str
     state: TicketState
@@ -31,7 +33,7 @@ class _Kept(msgspec.Struct):
 
 
 class SimulatedMarket:
-    """Makes tickets at once; somebody else says when one is registered or filled."""
+    """A market that creates tickets at once; tests register and fill them."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.away = False
@@ -43,18 +45,18 @@ class SimulatedMarket:
         self._tickets: dict[str, _Kept] = {}
 
     async def terms(self) -> AuctionTerms:
-        """Tell what the auction asks for."""
+        """Return the auction's terms."""
         self._answer()
         return self.auction
 
     async def ready(self, quote: Quote) -> None:  # noqa: ARG002  there is always room
-        """Make sure that it could be bought, unless we are told that it could not."""
+        """Check that a channel can be bought: yes, unless set otherwise."""
         self._answer()
         if self.sold_out:
             raise SoldOut(retry_after_s=60)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
-        """Draw the order's ticket."""
+        """Derive the order's ticket."""
         self._answer()
         ref = _ref(order_id)
         with self._held():
@@ -64,7 +66,7 @@ class SimulatedMarket:
                 kept = _Kept(
                     text=f"sidecar1{hashlib.sha256(ref.encode()).hexdigest()}",
                     state=TicketState.OFFERED,
-                    cost=quote.pool_fee + quote.channel.self_chan_balance,
+                    cost=quote.auction_share,
                     self_chan_balance=quote.channel.self_chan_balance,
                 )
                 self._tickets[ref] = kept
@@ -75,7 +77,7 @@ class SimulatedMarket:
         return Ticket(ref=ref, text=kept.text)
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Tell where these tickets stand."""
+        """Return the progress of these tickets."""
         self._answer()
         with self._held():
             tickets = self._tickets
@@ -120,37 +122,46 @@ class SimulatedMarket:
     # What buyers and sellers do.
 
     def tickets(self) -> dict[str, TicketState]:
-        """Give every ticket that was made, by its ref."""
+        """Return every ticket that was created, by its ref."""
         return {ref: kept.state for ref, kept in self._tickets.items()}
 
     def register(self, text: str) -> bool:
-        """Register a ticket, as a buyer's daemon does; False when it is none."""
+        """Register a ticket as a buyer's poold does; return False if unknown."""
         return self._step(text, TicketState.OFFERED, TicketState.SUBMITTED)
 
-    def match(self, text: str) -> bool:
-        """Fill a registered ticket; False when there is none such."""
-        return self._step(text, TicketState.SUBMITTED, TicketState.FILLED)
+    def match(self, text: str, *, unused: int = 0) -> bool:
+        """Fill a registered ticket; return False if there is no such ticket.
 
-    def spoil(self, text: str) -> bool:
-        """Register a ticket whose bid the auction does not take."""
+        The channel costs so much less than the order allows; the usual market takes
+        all it may.
+        """
+        return self._step(
+            text, TicketState.SUBMITTED, TicketState.FILLED, unused=unused
+        )
+
+    def register_with_refused_bid(self, text: str) -> bool:
+        """Register a ticket whose bid the auction refuses."""
         return self._step(text, TicketState.OFFERED, TicketState.BROKEN)
 
-    def drop(self, text: str) -> bool:
+    def cancel(self, text: str) -> bool:
         """Cancel a ticket behind the platform's back."""
         return self._step(text, TicketState.OFFERED, TicketState.CANCELLED)
 
-    def lose(self, text: str) -> None:
-        """Forget a ticket, as a poold does that lost its database."""
+    def forget(self, text: str) -> None:
+        """Forget a ticket, as a poold that lost its database does."""
         with self._held():
             self._tickets = {
                 ref: kept for ref, kept in self._tickets.items() if kept.text != text
             }
             self._save()
 
-    def _step(self, text: str, before: TicketState, after: TicketState) -> bool:
+    def _step(
+        self, text: str, before: TicketState, after: TicketState, *, unused: int = 0
+    ) -> bool:
         with self._held():
             for kept in self._tickets.values():
                 if kept.text == text and kept.state is before:
+                    kept.cost -= unused
                     self._become(kept, after)
                     return True
         return False
@@ -160,7 +171,7 @@ class SimulatedMarket:
         self._save()
 
     def _held(self) -> AbstractContextManager[None]:
-        """Be the only one who changes what is kept, with what others did before."""
+        """Lock the stored state for a change; load other programs' changes."""
         if self._file is None:
             return contextlib.nullcontext()
         return self._locked(self._file)
@@ -187,7 +198,14 @@ def _lease(kept: _Kept) -> Lease:
         execution_fee=Sats(0),
         chain_fee=Sats(0),
         self_chan_balance=Sats(kept.self_chan_balance),
+        node=_pubkey(f"node {kept.text}"),
+        peer=_pubkey(f"peer {kept.text}"),
+        height=_HEIGHT,
     )
+
+
+def _pubkey(name: str) -> str:
+    return f"02{hashlib.sha256(name.encode()).hexdigest()}"
 
 
 def _ref(order_id: str) -> str:

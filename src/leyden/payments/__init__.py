@@ -1,1 +1,1 @@
-"""How we are paid."""
+"""Payments to us."""

@@ -1,8 +1,8 @@
-"""How we are paid.
+"""The interface of payments to us.
 
-Calls about money have three answers: yes, no, and not known. Not known is the
-exception TreasuryAway, so that nobody can take it for one of the other two; whoever
-gets it asks again. Every method may be called any number of times.
+Calls about money have three answers: yes, no, and unknown. Unknown is the
+exception TreasuryAway, so that no caller can take it for one of the other
+two; the caller retries. Every method may be called any number of times.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -14,55 +14,62 @@ from leyden.domain.units import Sats
 
 
 class Payments(Protocol):
-    """A treasury: it takes Lightning payments into hold invoices, and coins."""
+    """A treasury: accepts Lightning payments to hold invoices, and coins."""
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta
     ) -> PaymentRequest:
-        """Make an invoice and an address for an order.
+        """Create an invoice and an address for an order.
 
-        The second call for the same order and sum finds the same invoice.
+        The second call for the same order and sum returns the same invoice.
         """
         ...
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
-        """Tell how these stand: each one's invoice, and every output to its address.
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+        """Return updates for these: each one's invoice and all its outputs.
 
-        An output that is not told of is not there (any more).
+        An output that is left out does not exist (any more).
         """
         ...
 
     async def settle(self, request: PaymentRequest) -> bool:
-        """Take a held Lightning payment. False: it is not held any more.
+        """Settle a held Lightning payment; return False if no longer held.
 
-        True once it is ours, however often it is called. Of an invoice that it never
-        made a treasury knows nothing: TreasuryAway, for another one may hold it.
+        True once the money is ours, however often this is called. A treasury knows
+        nothing of an invoice that it never created: TreasuryAway, for another one
+        may hold it.
         """
         ...
 
     async def cancel(self, request: PaymentRequest) -> bool:
-        """Hand a held payment back, or close an invoice that nobody paid.
+        """Cancel a held payment back, or an invoice that nobody paid.
 
-        False: it was settled before, the money is ours. TreasuryAway as for `settle`.
+        Return False if it was settled before: the money is ours. TreasuryAway as
+        for `settle`.
         """
         ...
 
     async def identity(self) -> str:
-        """Say who it is: the public key of its lnd, the same for ever."""
+        """Return the public key of the treasury's lnd, which never changes."""
+        ...
+
+    async def close(self) -> None:
+        """Release the connections; whatever is asked next opens them again."""
         ...
 
     def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Tell of payments as they come: each may come twice, and some not at all.
+        """Yield payments as they arrive: some may come twice, some not at all.
 
-        All coins there are come first, so that none is missed however long nobody
-        watched. Invoices of that time have to be looked for. Ends with TreasuryAway.
+        All existing coins come first, so that none is missed however long nobody
+        watched. Invoices paid in that time have to be looked up. Ends with
+        TreasuryAway.
         """
         ...
 
 
 class TreasuryFunds(Protocol):
-    """The treasury as its operator looks at it."""
+    """The treasury's balances, for its operator."""
 
     async def holdings(self) -> Holdings:
-        """Return what is in it; TreasuryAway when it does not answer."""
+        """Return the treasury's balances; raise TreasuryAway without an answer."""
         ...

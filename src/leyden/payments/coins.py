@@ -1,8 +1,8 @@
-"""What the treasury's wallet has on the chain, by address.
+"""The treasury wallet's coins on the chain, by address.
 
-Everything is listed once; after that only the newest blocks are, as deep as any
-reorganisation may go, and what waits for a block. What a block pays its finder waits
-until it can be spent: should the block lose its place, no other has it.
+Everything is listed once; after that only the newest blocks are, as deep as
+any reorganization may go, and unconfirmed coins. A block reward waits until
+it can be spent: should its block be replaced, no other block has it.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ class Coins:
         self._listing = asyncio.Lock()
 
     def at(self, address: str) -> list[Output]:
-        """Give the outputs to an address."""
+        """Return the outputs to an address."""
         return [self._output(each) for each in sorted(self._at.get(address, ()))]
 
     def since(self, height: int) -> list[Output]:
-        """Give what is new since then, or may have changed; since 0 it is all."""
+        """Return outputs new or possibly changed since a height; 0 means all."""
         return [
             self._output(outpoint)
             for outpoint, coin in self._coins.items()
@@ -52,7 +52,7 @@ class Coins:
         ]
 
     async def refresh(self, *, at_most_s: float = _FRESH_S) -> None:
-        """List what may have changed, unless that was done this very moment."""
+        """List what may have changed, unless that was done just now."""
         async with self._listing:
             if time.monotonic() - self._listed_at < at_most_s:
                 return

@@ -1,8 +1,8 @@
-"""A treasury in memory, with a chain of its own and hands to pay with.
+"""A treasury in memory, with a chain of its own and methods to pay it.
 
-It keeps the contract of `Payments` to the letter, unpleasant parts included: what
-happens while nobody watches is not told later, and an answer can get lost on its way
-back although the thing was done.
+It keeps the contract of `Payments` to the letter, unpleasant parts
+included: what happens while nobody watches is not reported later, and an
+answer can get lost although the call succeeded.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from leyden.values import Struct, field, replace
 
 
 class PaymentFailed(Exception):
-    """The payer keeps the money."""
+    """A payment that did not happen: the payer keeps the money."""
 
 
 # Blocks until what a block pays its finder can be spent.
@@ -38,7 +38,7 @@ class _Block(Struct):
 
 
 class FakePayments:
-    """Invoices, addresses and blocks that live as long as the test."""
+    """Invoices, addresses and blocks in memory, for the length of a test."""
 
     def __init__(self, *, pubkey: str = f"02{'21' * 32}") -> None:
         self.pubkey = pubkey
@@ -62,7 +62,7 @@ class FakePayments:
         *,
         lives: timedelta,  # noqa: ARG002  here they live as long as they must
     ) -> PaymentRequest:
-        """Make an address, and an invoice, or find the one that was made."""
+        """Create an address and an invoice, or return the existing invoice."""
         self._answer()
         payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
         self._addresses += 1
@@ -82,13 +82,16 @@ class FakePayments:
         self._lose()
         return request
 
+    async def close(self) -> None:
+        """Do nothing: it has no connections."""
+
     async def identity(self) -> str:
-        """Say who it is."""
+        """Return the treasury's public key."""
         self._answer()
         return self.pubkey
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
-        """Tell of each one's invoice and outputs."""
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+        """Return updates for each one's invoice and outputs."""
         self._answer()
         found: list[PaymentUpdate] = []
         for request in requests:
@@ -104,7 +107,7 @@ class FakePayments:
         return found
 
     async def settle(self, request: PaymentRequest) -> bool:
-        """Take what is held."""
+        """Settle a held payment."""
         self._answer()
         invoice = self._known(request)
         if invoice.state is InvoiceState.ACCEPTED:
@@ -113,7 +116,7 @@ class FakePayments:
         return self.invoices[request.payment_hash].state is InvoiceState.SETTLED
 
     async def cancel(self, request: PaymentRequest) -> bool:
-        """Hand back what is held, or close what nobody paid."""
+        """Cancel a held payment back, or an invoice that nobody paid."""
         self._answer()
         invoice = self._known(request)
         if invoice.state in {InvoiceState.OPEN, InvoiceState.ACCEPTED}:
@@ -122,7 +125,7 @@ class FakePayments:
         return self.invoices[request.payment_hash].state is InvoiceState.CANCELLED
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Tell of all coins, then of what happens from now on."""
+        """Yield all coins, then everything that happens from now on."""
         self._answer()
         queue = self.subscribe()
         self.listeners += 1
@@ -137,7 +140,7 @@ class FakePayments:
             self._watchers.remove(queue)
 
     async def holdings(self) -> Holdings:
-        """Tell what was paid and not handed back."""
+        """Return the balance: what was paid and not cancelled back."""
         self._answer()
         outputs = self.outputs()
         settled = self.invoices.values()
@@ -172,7 +175,7 @@ class FakePayments:
     # What the world does.
 
     def subscribe(self) -> asyncio.Queue[PaymentUpdate | None]:
-        """Hear all that is told from now on, one by one."""
+        """Return a queue of every update from now on."""
         queue: asyncio.Queue[PaymentUpdate | None] = asyncio.Queue()
         self._watchers.append(queue)
         return queue
@@ -184,7 +187,7 @@ class FakePayments:
             queue.put_nowait(None)
 
     def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
-        """Pay over Lightning, as lnd takes it: never less, at most twice as much."""
+        """Pay over Lightning: as in lnd never less, at most twice as much."""
         invoice = self.invoices[request.payment_hash]
         amount = request.sats if sats is None else sats
         if invoice.state is not InvoiceState.OPEN:
@@ -194,20 +197,20 @@ class FakePayments:
         self._become(replace(invoice, sats=Sats(amount)), InvoiceState.ACCEPTED)
 
     def time_out(self, request: PaymentRequest) -> None:
-        """Hand back what is held, as lnd does before its time lock runs out."""
+        """Cancel a held payment back, as lnd does before its time lock expires."""
         invoice = self.invoices[request.payment_hash]
         if invoice.state is InvoiceState.ACCEPTED:
             self._become(invoice, InvoiceState.CANCELLED)
 
     def send(self, address: str, sats: int, *, txid: str | None = None) -> Outpoint:
-        """Send coins; they wait for a block."""
+        """Send coins; they are unconfirmed until the next block."""
         output = self._output(address, sats, txid=txid)
         self._mempool.append(output)
         self._tell(output.outpoint)
         return output.outpoint
 
     def mine_to(self, address: str, sats: int) -> Outpoint:
-        """Find a block with nothing in it, whose reward goes there."""
+        """Mine an empty block whose reward goes to this address."""
         reward = self._output(address, sats)
         self._blocks.append(_Block(reward=reward))
         for output in self.outputs():
@@ -225,13 +228,13 @@ class FakePayments:
         )
 
     def replace(self, outpoint: Outpoint, *, sats: int) -> Outpoint:
-        """Send a waiting payment anew with another fee: another transaction wins."""
+        """Replace an unconfirmed payment with another fee, as a new transaction."""
         (lost,) = (each for each in self._mempool if each.outpoint == outpoint)
         self._mempool.remove(lost)
         return self.send(lost.address, sats)
 
     def mine(self, count: int = 1) -> None:
-        """Put what waits into a block, and more blocks on top."""
+        """Mine unconfirmed payments into a block, and more blocks on top."""
         for _ in range(count):
             self._blocks.append(_Block(self._mempool))
             self._mempool = []
@@ -239,7 +242,10 @@ class FakePayments:
             self._tell(output.outpoint)
 
     def reorganise(self, depth: int, *, drop: Sequence[Outpoint] = ()) -> None:
-        """Undo blocks; what they held waits again, except what is dropped for good."""
+        """Undo blocks; their payments are unconfirmed again, except `drop`.
+
+        Payments in `drop` are gone for good.
+        """
         undone = self._blocks[len(self._blocks) - depth :]
         del self._blocks[len(self._blocks) - depth :]
         self._mempool = [
@@ -252,7 +258,7 @@ class FakePayments:
             self._tell(output.outpoint)
 
     def outputs(self) -> list[Output]:
-        """Give every output, with its confirmations."""
+        """Return every output, with its confirmations."""
         tip = len(self._blocks)
         mined = [
             replace(output, confirmations=tip - height)
@@ -268,7 +274,7 @@ class FakePayments:
         return mined + rewards + self._mempool
 
     def received(self) -> int:
-        """Add up the treasury's own books: settled invoices and mined outputs."""
+        """Return the treasury's own sum: settled invoices and mined outputs."""
         return sum(
             invoice.sats
             for invoice in self.invoices.values()

@@ -1,15 +1,15 @@
-"""What is in the treasury: coins, and our side of its channels."""
+"""The treasury's balances: coins, and the local balance of its channels."""
 
 import asyncio
 
 from leyden.domain.payments import Holdings
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
-from leyden.payments.treasury import Treasury, refused
+from leyden.payments.treasury import Treasury, refusal
 
 
 async def holdings(treasury: Treasury) -> Holdings:
-    """Ask the treasury; a macaroon from before channels were looked at will do."""
+    """Return the treasury's balances; old macaroons without channels work."""
     try:
         info, coins, channels = await asyncio.gather(
             treasury.call("GET", "/v1/getinfo"),
@@ -17,7 +17,7 @@ async def holdings(treasury: Treasury) -> Holdings:
             _in_channels(treasury),
         )
     except NodeRefused as error:
-        raise refused(error) from error
+        raise refusal(error) from error
     return Holdings(
         confirmed=Sats(int(coins["confirmed_balance"])),
         unconfirmed=Sats(int(coins["unconfirmed_balance"])),

@@ -1,4 +1,4 @@
-"""What lnd says of an invoice, in our words."""
+"""Parsing of lnd's invoices."""
 
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ _PAID: Final = {"ACCEPTED", "SETTLED"}
 
 
 def read(payment_hash: str, told: dict[str, Any]) -> Invoice:
-    """Read what lnd tells; what its payer sent counts, not what was asked for."""
+    """Parse lnd's invoice; the amount paid counts, not the amount requested."""
     msat = sum(
         int(each["amt_msat"]) for each in told["htlcs"] if each["state"] in _PAID
     )

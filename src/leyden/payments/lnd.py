@@ -1,7 +1,7 @@
-"""Paid through an lnd: hold invoices for Lightning, addresses of its wallet for coins.
+"""Payments through an lnd: hold invoices, and on-chain addresses.
 
-The preimage of each invoice is drawn from the order and the sum, so that asking twice
-finds the invoice of the first time, and nothing secret has to be kept.
+The preimage of each invoice is derived from the order and the sum, so that
+a second request returns the first invoice, and no secret has to be stored.
 """
 
 import asyncio
@@ -21,10 +21,11 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
+from leyden.lnd.connection import Access
 from leyden.payments import invoices
 from leyden.payments.coins import Coins
 from leyden.payments.holdings import holdings
-from leyden.payments.treasury import Access, Treasury, refused, unknown
+from leyden.payments.treasury import Treasury, refusal, unknown_invoice
 from leyden.payments.watching import Watch
 
 Preimage = Callable[[str, Sats], bytes]
@@ -49,7 +50,7 @@ class LndPayments:
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta
     ) -> PaymentRequest:
-        """Make an invoice and an address, or find the invoice that was made."""
+        """Create an invoice and an address, or return the existing invoice."""
         payment_hash = hashlib.sha256(self._preimage(order_id, sats)).digest()
         invoice = {
             "memo": f"{invoices.MEMO}{order_id}",
@@ -63,7 +64,7 @@ class LndPayments:
             made = await self._treasury.call("POST", "/v2/invoices/hodl", invoice)
         except NodeRefused as error:
             if _DUPLICATE not in error.message:
-                raise refused(error) from error
+                raise refusal(error) from error
             made = await self._found(payment_hash.hex())
         address = await self._plainly("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
         return PaymentRequest(
@@ -74,8 +75,8 @@ class LndPayments:
             payment_hash=payment_hash.hex(),
         )
 
-    async def look(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
-        """Tell of each one's invoice and outputs."""
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+        """Return updates for each one's invoice and outputs."""
         turns = asyncio.Semaphore(_LOOKUPS_AT_ONCE)
 
         async def invoice(payment_hash: str) -> Invoice:
@@ -92,7 +93,7 @@ class LndPayments:
         return found
 
     async def settle(self, request: PaymentRequest) -> bool:
-        """Take what is held."""
+        """Settle a held payment."""
         preimage = self._preimage(request.order_id, request.sats)
         try:
             await self._treasury.call(
@@ -101,12 +102,12 @@ class LndPayments:
         except NodeRefused as error:
             state = await self._state_of(request)
             if state is InvoiceState.ACCEPTED:
-                raise refused(error) from error
+                raise refusal(error) from error
             return state is InvoiceState.SETTLED
         return True
 
     async def cancel(self, request: PaymentRequest) -> bool:
-        """Hand back what is held, or close what nobody paid."""
+        """Cancel a held payment back, or an invoice that nobody paid."""
         payment_hash = bytes.fromhex(request.payment_hash)
         try:
             await self._treasury.call(
@@ -115,12 +116,12 @@ class LndPayments:
         except NodeRefused as error:
             state = await self._state_of(request)
             if state in invoices.UNDECIDED:
-                raise refused(error) from error
+                raise refusal(error) from error
             return state is not InvoiceState.SETTLED
         return True
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Tell of invoices as they are paid, and of coins at each block."""
+        """Yield invoices as they are paid, and coins at each block."""
         watch = self._watch = Watch(self._treasury, self._coins)
         try:
             async with aclosing(watch.updates()) as updates:
@@ -130,27 +131,27 @@ class LndPayments:
             self._watch = None
 
     async def identity(self) -> str:
-        """Say who it is: the public key of its lnd."""
+        """Return the public key of the treasury's lnd."""
         return str((await self._plainly("GET", "/v1/getinfo"))["identity_pubkey"])
 
     async def holdings(self) -> Holdings:
-        """Return what is in it."""
+        """Return the treasury's balances."""
         return await holdings(self._treasury)
 
     async def close(self) -> None:
-        """Let go of the treasury."""
+        """Release the connections to the treasury."""
         await self._treasury.close()
 
     async def _refresh(self, **freshness: float) -> None:
         try:
             await self._coins.refresh(**freshness)
         except NodeRefused as error:
-            raise refused(error) from error
+            raise refusal(error) from error
 
     async def _state_of(self, request: PaymentRequest) -> InvoiceState:
         state = (await self._invoice(request.payment_hash)).state
         if state is InvoiceState.MISSING:
-            raise unknown()
+            raise unknown_invoice()
         return state
 
     async def _invoice(self, payment_hash: str) -> Invoice:
@@ -158,7 +159,7 @@ class LndPayments:
             told = await self._treasury.call("GET", f"/v1/invoice/{payment_hash}")
         except NodeRefused as error:
             if error.code != _NOT_FOUND:
-                raise refused(error) from error
+                raise refusal(error) from error
             return Invoice(payment_hash=payment_hash, state=InvoiceState.MISSING)
         invoice = invoices.read(payment_hash, told)
         if self._watch is not None and invoice.state in invoices.UNDECIDED:
@@ -172,7 +173,7 @@ class LndPayments:
         try:
             return await self._treasury.call(method, path)
         except NodeRefused as error:
-            raise refused(error) from error
+            raise refusal(error) from error
 
 
 def _base64(value: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What an lnd tells by itself: invoices as they are paid, coins at each block."""
+"""Streams of an lnd: invoices as they are paid, coins at each block."""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from leyden.domain.payments import InvoiceState, PaymentUpdate
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments import invoices
 from leyden.payments.coins import Coins
-from leyden.payments.treasury import Treasury, refused
+from leyden.payments.treasury import Treasury, refusal
 from leyden.processes import share
 
 # Streams that are held open at once, one for each unpaid invoice, and one in so many of
@@ -19,7 +19,7 @@ _FILES_TO_FOLLOW: Final = 8
 
 
 class Watch:
-    """The streams of one lnd, from the first word to the last."""
+    """The streams of one lnd, from subscribing to the end."""
 
     def __init__(self, treasury: Treasury, coins: Coins) -> None:
         self._treasury = treasury
@@ -31,7 +31,7 @@ class Watch:
         self._most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
 
     async def updates(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Tell of all there is, until the treasury goes away."""
+        """Yield all updates until the treasury is unreachable."""
         self._start(self._new_invoices())
         self._start(self._tell_coins())
         self._start(self._blocks())
@@ -47,7 +47,7 @@ class Watch:
                 task.cancel()
 
     def follow(self, payment_hash: str) -> None:
-        """Tell of this invoice, too."""
+        """Watch this invoice, too."""
         if payment_hash in self._followed or len(self._followed) >= self._most_followed:
             return
         self._followed.add(payment_hash)
@@ -99,7 +99,7 @@ class Watch:
         try:
             await self._coins.refresh(at_most_s=0)
         except NodeRefused as error:
-            raise refused(error) from error
+            raise refusal(error) from error
         # From where we were, not from the tip: it may have gone far meanwhile.
         for output in self._coins.since(self._told_to):
             self._news.put_nowait(output)

@@ -1,15 +1,18 @@
-"""Programs that outlive us: started apart, known again later, never mistaken.
+"""Programs that outlive us: started apart and identified reliably later.
 
 Promises:
-- A started program has a session of its own and files for its output; it lives on when
-  we are killed. While we live we are its parent and learn its exit code.
-- An Identity names one run of one program for ever: process ids are used again, so it
-  holds the start time and the boot as well. Signals go through a pidfd that was checked
-  against it: a stranger with the same pid never gets one.
-- A claim is a file that a program holds locked for as long as it lives, with its pid in
-  it. Starting a program whose claim is held starts nothing and gives the one that holds
-  it; there is no moment, not even a kill -9 of ourselves half-way, at which a second
-  one could start or the first be lost.
+- A started program has a session of its own and files for its output; it
+  keeps running when we are killed. While we run we are its parent and
+  learn its exit code.
+- An Identity names one run of one program for ever: process ids are
+  reused, so it holds the start time and the boot as well. Signals go
+  through a pidfd that was checked against it: another process with the
+  same pid never gets one.
+- A claim is a file that a program holds locked for as long as it lives,
+  with its pid in it. Starting a program whose claim is held starts nothing
+  and returns the holder; there is no moment, not even a kill -9 of
+  ourselves half-way, at which a second one could start or the first be
+  lost.
 
     lnd = await spawn(["/cache/lnd", "--lnddir=..."], log=log, claim=home / "claim")
     code = await exited(lnd)     # None: it was not our child, so nobody told us
@@ -17,35 +20,37 @@ Promises:
     lnd = holder(home / "claim") # after a restart of ours: it, or None
 """
 
-from leyden.processes.claims import holder, is_a_strangers
+from leyden.processes.claims import held_by_unseen_program, holder
 from leyden.processes.endings import exited, signal, stop
-from leyden.processes.files import open_as_many_as_we_may, share
+from leyden.processes.files import raise_file_limit, share
 from leyden.processes.identity import (
     Identity,
     alive,
     command_line,
-    figures,
     identify,
+    stat_fields,
 )
-from leyden.processes.locks import alone
+from leyden.processes.locks import locked
 from leyden.processes.logs import cap
+from leyden.processes.niceness import set_niceness
 from leyden.processes.spawning import Limits, spawn
 
 __all__ = [
     "Identity",
     "Limits",
     "alive",
-    "alone",
     "cap",
     "command_line",
     "exited",
-    "figures",
+    "held_by_unseen_program",
     "holder",
     "identify",
-    "is_a_strangers",
-    "open_as_many_as_we_may",
+    "locked",
+    "raise_file_limit",
+    "set_niceness",
     "share",
     "signal",
     "spawn",
+    "stat_fields",
     "stop",
 ]

@@ -1,7 +1,7 @@
-"""Claims: locked files that say which program holds a place.
+"""Claims: locked files that name the program that runs in a place.
 
-The lock (flock) belongs to the program through a file it inherited, so that it ends
-with the program however that ends; the pid inside says who it is.
+The lock (flock) belongs to the program through an inherited file, so it
+ends with the program however that ends; the file contains its pid.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from leyden.errors import SetupError
-from leyden.processes.identity import Identity, become
+from leyden.processes.identity import Identity, identify_after_exec
 
 # A claim is locked before its pid is written; what lies between takes milliseconds.
 _NAMED_WITHIN_S = 5.0
@@ -20,7 +20,7 @@ _LOOK_AGAIN_S = 0.002
 
 
 def holder(claim: Path) -> Identity | None:
-    """Give the program that holds a claim; None when nobody does."""
+    """Return the program that holds a claim; None when nobody does."""
     try:
         file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -37,8 +37,8 @@ def holder(claim: Path) -> Identity | None:
     return None
 
 
-def is_a_strangers(claim: Path) -> bool:
-    """Tell whether a claim is held by a program that cannot be seen from here.
+def held_by_unseen_program(claim: Path) -> bool:
+    """Return whether a claim is held by a program that cannot be seen from here.
 
     It may be in another container, or be about to give its name.
     """
@@ -53,7 +53,7 @@ def is_a_strangers(claim: Path) -> bool:
 
 
 async def take(claim: Path) -> int | Identity:
-    """Lock the claim and give the file, emptied; or give who holds it."""
+    """Lock the claim and return its file, emptied, or return its holder."""
     deadline = time.monotonic() + _NAMED_WITHIN_S
     while True:
         file = os.open(claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -77,12 +77,12 @@ def _locked(file: int) -> bool:
 
 
 def _named(file: int) -> Identity | None:
-    """Give the process whose pid is in the claim, if it truly has the claim open."""
+    """Return the process whose pid is in the claim, if it truly has the claim open."""
     pid = os.pread(file, 32, 0).strip()
     if not pid.isdigit():
         return None
     # The pid may be of a run long past, and be a stranger's by now.
-    return become(int(pid)) if _has_open(int(pid), file) else None
+    return identify_after_exec(int(pid)) if _has_open(int(pid), file) else None
 
 
 def _has_open(pid: int, file: int) -> bool:

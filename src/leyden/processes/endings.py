@@ -1,7 +1,7 @@
-"""How a program ends: waited for, asked to, made to.
+"""Ends of programs: waiting, stopping, killing.
 
-Everything goes through a pidfd that was compared with the identity after it was opened,
-so that nothing here can ever mean another process with the same pid.
+Everything goes through a pidfd that was compared with the identity after it
+was opened, so another process with the same pid is never affected.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _codes: dict[Identity, int] = {}
 
 
 async def exited(identity: Identity) -> int | None:
-    """Wait for the end; give the exit code (minus the signal), or None if not ours.
+    """Wait for the end; return the exit code (minus the signal), or None if not ours.
 
     Asking again, or asking after the end, gives the same answer at once.
     """
@@ -34,7 +34,7 @@ async def exited(identity: Identity) -> int | None:
 
 
 def signal(identity: Identity, number: int) -> bool:
-    """Send a signal to this very run; False when it has ended."""
+    """Send a signal to exactly this run; return False if it has ended."""
     pidfd = _open(identity)
     if pidfd is None:
         return False
@@ -48,7 +48,7 @@ def signal(identity: Identity, number: int) -> bool:
 
 
 async def stop(identity: Identity, *, grace_s: float) -> int | None:
-    """End it: ask, wait for the grace, then kill. Does nothing when it has ended."""
+    """Stop it: terminate, wait for `grace_s`, kill; no-op if ended."""
     signal(identity, signals.SIGTERM)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(grace_s):
@@ -59,7 +59,7 @@ async def stop(identity: Identity, *, grace_s: float) -> int | None:
 
 
 def _open(identity: Identity) -> int | None:
-    """Open a pidfd that is certainly this run's; None when it has ended."""
+    """Open a pidfd that is certainly this run's; None if the run has ended."""
     try:
         pidfd = os.pidfd_open(identity.pid)
     except ProcessLookupError:
@@ -92,7 +92,7 @@ async def _readable(pidfd: int) -> None:
 
 
 def _reap(identity: Identity) -> None:
-    """Take the exit code of a child that ended; the first to come keeps it for all."""
+    """Reap an ended child; the first caller stores the exit code for all."""
     if _start(identity.pid) != identity.started:
         return
     try:

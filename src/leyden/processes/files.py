@@ -1,20 +1,21 @@
-"""How many files we may have open, and who may take how many of them.
+"""The limit on open files, and its division among their users.
 
-With none left no request is taken, no payment heard of and no node started. So whoever
-would take many, one for each caller or unpaid order, takes no more than a share.
+Without free files no request is accepted, no payment noticed and no node
+started. So a part that may open many, one for each caller or unpaid order,
+is limited to a share.
 """
 
 import resource
 
 
-def open_as_many_as_we_may() -> None:
-    """Raise the limit to what the machine allows."""
+def raise_file_limit() -> None:
+    """Raise the limit of open files to the machine's maximum."""
     most = _most()
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def share(one_in: int, *, enough: int) -> int:
-    """Give how many of the files one may take: at least one, at the most `enough`."""
+    """Return how many of the files one may take: at least one, at the most `enough`."""
     most = _most()
     if most == resource.RLIM_INFINITY:
         return enough

@@ -1,4 +1,4 @@
-"""Which process is meant: a pid, the tick it started at in which boot, its program."""
+"""Identities of processes: pid, start tick, boot, program."""
 
 import os
 from functools import cache
@@ -18,18 +18,18 @@ class Identity(Struct, frozen=True):
 
     @classmethod
     def read(cls, written: str) -> Self:
-        """Give the one that was written down."""
+        """Parse the one that was written down."""
         pid, started, exe = written.split(" ", 2)
         return cls(int(pid), started, exe)
 
     @property
     def written(self) -> str:
-        """Write it down, to be read again later."""
+        """The identity as text, for `read`."""
         return f"{self.pid} {self.started} {self.exe}"
 
 
 def identify(pid: int) -> Identity | None:
-    """Give the identity of a running process; None when there is none, or a zombie."""
+    """Return the identity of a running process; None if there is none, or a zombie."""
     try:
         started = start_of(pid)
         # A zombie has no program any more, so that this says it is not running.
@@ -41,12 +41,12 @@ def identify(pid: int) -> Identity | None:
 
 
 def alive(identity: Identity) -> bool:
-    """Tell whether this very run goes on."""
+    """Return whether this very run goes on."""
     return identify(identity.pid) == identity
 
 
 def command_line(identity: Identity) -> list[str]:
-    """Give the words it was started with; none when it has ended."""
+    """Return the words it was started with; none when it has ended."""
     try:
         words = Path(f"/proc/{identity.pid}/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:
@@ -54,8 +54,8 @@ def command_line(identity: Identity) -> list[str]:
     return [os.fsdecode(word) for word in words] if alive(identity) else []
 
 
-def figures(identity: Identity) -> list[bytes]:
-    """Give the fields of /proc/PID/stat from the third on; none when it has ended."""
+def stat_fields(identity: Identity) -> list[bytes]:
+    """Return the fields of /proc/PID/stat from the third on; none when it has ended."""
     try:
         fields = _fields(identity.pid)
     except OSError:
@@ -64,7 +64,7 @@ def figures(identity: Identity) -> list[bytes]:
 
 
 def start_of(pid: int) -> str:
-    """Tell when a process started, a zombie too; OSError when there is none."""
+    """Return when a process started, a zombie too; OSError when there is none."""
     return _started(_fields(pid))
 
 
@@ -80,10 +80,10 @@ def _started(fields: list[bytes]) -> str:
 
 @cache
 def _boot() -> str:
-    """Tell which boot this is; there is no other one as long as we run."""
+    """Return which boot this is; there is no other one as long as we run."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def become(pid: int) -> Identity | None:
-    """Give the identity once the shell of a spawn is the program; None until then."""
+def identify_after_exec(pid: int) -> Identity | None:
+    """Return the identity once the shell of a spawn is the program; None until then."""
     return None if still_shell(pid) else identify(pid)

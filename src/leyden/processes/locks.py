@@ -1,4 +1,4 @@
-"""Files that one process at a time holds locked.
+"""File locks, each held by one process at a time.
 
 The lock (flock) ends with the process that has it, however that ends.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock file, and hold it."""
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file for the block; wait for other processes first."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -9,7 +9,7 @@ _COPY_BYTES = 1 << 20
 
 
 def cap(log: Path, *, most_bytes: int) -> bool:
-    """Move a file that has grown too large to NAME.1 and empty it; tell whether.
+    """Move a file that has grown too large to NAME.1 and empty it; return whether.
 
     The program keeps writing: it has the file open for appending, so it goes on at the
     new end. A line written between the copy and the emptying is lost.

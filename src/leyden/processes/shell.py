@@ -1,9 +1,9 @@
-"""The few words of shell between our fork and the program.
+"""The shell code that runs between our fork and the program.
 
-The child tells its pid itself, before it becomes the program: were we to write it after
-the fork, being killed in between would leave a program that nobody knows. Limits are
-set here too, because code of ours between fork and exec could deadlock on a lock that
-another thread held.
+The child writes its pid itself, before it becomes the program: were we to
+write it after the fork, being killed in between would leave an unknown
+program. Limits are set here too, because our own code between fork and exec
+could deadlock on a lock that another thread held.
 """
 
 import shutil
@@ -24,7 +24,7 @@ _SCRIPT = (
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What the kernel lets the program have; None leaves a limit as it is."""
+    """The program's resource limits; None leaves a limit as it is."""
 
     open_files: int | None = None
     address_space: int | None = None  # bytes
@@ -32,7 +32,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     core: int | None = 0  # a core dump of a wallet is a wallet
 
     def words(self) -> str:
-        """Write them as the shell's ulimit wants them: letters, and KiB for memory."""
+        """Return the limits as arguments of ulimit: letters; memory in KiB."""
         values = {
             "n": self.open_files,
             "c": self.core,
@@ -43,23 +43,23 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def through_shell(argv: Sequence[str], limits: Limits) -> list[str]:
-    """Give the command that limits itself, tells its pid and becomes the program."""
+    """Return the command that limits itself, tells its pid and becomes the program."""
     return [_SHELL, "-c", _SCRIPT, "sh", limits.words(), *argv]
 
 
 def can_become_others() -> bool:
-    """Tell whether this machine has what `as_user` takes."""
+    """Return whether this machine has what `as_user` takes."""
     return _SETPRIV is not None
 
 
 def as_user(argv: Sequence[str], uid: int, gid: int) -> list[str]:
-    """Give the command that becomes that user, for good, and then the program."""
+    """Return the command that becomes that user, for good, and then the program."""
     who = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs"]
     return [_SETPRIV or "setpriv", *who, "--", *argv]
 
 
 def still_shell(pid: int) -> bool:
-    """Tell whether a process is the shell that has not become its program yet."""
+    """Return whether a process is the shell that has not become its program yet."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
         if not line:  # the kernel is just exchanging the programs; or it is a zombie

@@ -1,4 +1,4 @@
-"""Starting a program apart from us."""
+"""Starting programs apart from us."""
 
 import asyncio
 import os
@@ -8,7 +8,8 @@ from pathlib import Path
 
 from leyden.errors import SetupError
 from leyden.processes.claims import take
-from leyden.processes.identity import Identity, become, start_of
+from leyden.processes.identity import Identity, identify_after_exec, start_of
+from leyden.processes.niceness import set_niceness
 from leyden.processes.shell import (
     Limits,
     as_user,
@@ -34,11 +35,12 @@ async def spawn(
     limits: Limits | None = None,
     uid: int | None = None,
     gid: int | None = None,
+    niceness: int = 0,
 ) -> Identity:
-    """Start a program apart from us, or give the one that holds the claim already.
+    """Start a program apart from us, or return the holder of its claim.
 
-    The answer is an identity also when the program ended at once: exited() tells its
-    code, and the log why.
+    An identity is returned even if the program ended at once: exited() returns
+    its code, and the log says why.
     """
     program = argv[0]
     if not os.access(program, os.X_OK):
@@ -61,10 +63,12 @@ async def spawn(
         )
     finally:
         os.close(held)
+    if niceness:
+        set_niceness(pid, niceness)
     while still_shell(pid):  # noqa: ASYNC110  another program tells no event
         await asyncio.sleep(_LOOK_AGAIN_S)
     # A zombie of ours stays until we reap it, so its start can still be read.
-    return become(pid) or Identity(pid, start_of(pid), program)
+    return identify_after_exec(pid) or Identity(pid, start_of(pid), program)
 
 
 def _start(

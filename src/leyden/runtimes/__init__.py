@@ -1,1 +1,1 @@
-"""Where nodes run."""
+"""The runtimes that nodes run in."""

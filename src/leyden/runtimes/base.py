@@ -2,6 +2,10 @@
 
 A runtime keeps at most one lnd per node, whatever happens to the program that asks; it
 knows nothing of owners, orders or databases. What it does twice has been done once.
+
+Where a node's lnd cannot be seen (its machine is lost, say, and may be running it
+still) nothing is known of it: `observe` says so, and `start`, `stop` and `remove` raise
+NodeAway instead of guessing. Whoever asked asks again.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -17,17 +21,18 @@ from leyden.values import Struct, hiding
 Tell = Callable[[str, Observation], None]
 
 
-class Outfit(Struct, frozen=True, kw_only=True):
-    """What an lnd is started with beside what the node itself says."""
+class LaunchSpec(Struct, frozen=True, kw_only=True):
+    """The launch spec of an lnd: everything beside the node's own row."""
 
     settings: NodeSettings  # whole, secrets included
     tls: Tls
+    peer_address: str = ""  # HOST:PORT, public; "" keeps peers out
 
     __repr__ = hiding("settings")
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """How far a start has come: to save before going on."""
+    """The progress of a start, to be saved before the next step."""
 
     host: str  # where its lnd is going to serve
     process: str = ""  # what runs now; "" is nothing yet
@@ -35,27 +40,30 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 class Runtime(Protocol):
-    """Runs nodes."""
+    """A place where nodes run."""
 
-    def start(self, node: Node, outfit: Outfit) -> AsyncGenerator[Checkpoint, None]:
-        """Start the node's lnd, and say how far it is after each step.
+    def start(
+        self, node: Node, launch_spec: LaunchSpec
+    ) -> AsyncGenerator[Checkpoint, None]:
+        """Start the node's lnd, and yield how far it is after each step.
 
         Left at any step and begun again it comes to the same end. An lnd that runs
         already is given as it is, with the revision it was started with. SetupError
-        where the node has a wallet and nothing of it is here.
+        where the node has a wallet and nothing of it is here; and where a process that
+        was yielded never came to run, after its end.
         """
         ...
 
     async def stop(self, node: Node) -> None:
-        """End the node's lnd gracefully, and wait until it has ended."""
+        """Stop the node's lnd gracefully, and wait until it has ended."""
         ...
 
     async def remove(self, node: Node) -> None:
-        """Remove everything that is kept for the node; its lnd has ended before."""
+        """Delete everything stored for the node, whose lnd has ended."""
         ...
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known of the process that the node names, or that it is unknown.
+        """Return what is known of the process that the node names, unknown included.
 
         Unknown is a node of which nothing is here: that it has ended was not seen.
 
@@ -65,16 +73,35 @@ class Runtime(Protocol):
         ...
 
     def watch(self, tell: Tell) -> None:
-        """Call `tell` with a node's id for each thing that is seen from now on."""
+        """Call `tell` with a node's id for each observation from now on."""
         ...
 
     def forget(self, node_id: str) -> None:
-        """Stop watching a node, which goes on: somebody else watches it."""
+        """Stop watching a node, which keeps running: another process watches it."""
+        ...
+
+    def is_outdated(self, node: Node) -> bool:
+        """Return whether a node's lnd runs with options that are set otherwise now.
+
+        Of the installation's options, not the node's own; restarted it has the new
+        ones. May read a file: a thousand nodes are asked about in a thread.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Keep up what nodes need around them, until cancelled: an egress policy, say.
+
+        Returns at once where there is nothing of that kind.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop watching all nodes, and release what that took; the nodes go on."""
         ...
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What is new in a node's folder since the last look."""
+    """The news in a node's folder since the last look."""
 
     channel_backup: bytes | None = None  # None: it is the one from before
     log: News | None = None  # what its log says; None: nothing new
@@ -84,7 +111,7 @@ NOTHING_NEW = Found()
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """What a node takes of its machine, and how far it has come on its chain."""
+    """A node's use of its machine, and its progress on its chain."""
 
     memory: int = 0  # bytes in RAM
     cpu_s: float = 0.0  # since its lnd was started
@@ -93,18 +120,21 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Homes(Protocol):
-    """What lnd leaves in a node's folder; nothing here is changed but macaroons."""
+    """The files that lnd leaves in a node's folder.
+
+    Nothing in the folder is changed, except that macaroons are deleted.
+    """
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Give the last lines of lnd's log."""
+        """Return the last lines of lnd's log."""
         ...
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Give lnd's own backup of its channels, if it has written one."""
+        """Return lnd's own backup of its channels, if it has written one."""
         ...
 
     def look(self, node: Node, place: Place) -> Found:
-        """Say what is new; cheap enough to be asked of every node all the time.
+        """Return what is new; cheap enough to be asked of every node all the time.
 
         The log is read on from this place. When it went on for long without us it is
         not read, but said to be behind, for `catch_up`.
@@ -112,13 +142,13 @@ class Homes(Protocol):
         ...
 
     async def catch_up(self, node: Node, place: Place) -> News:
-        """Read on in the log of a node, however much there is."""
+        """Read the rest of a node's log, however much there is."""
         ...
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Remove macaroons that lie about in clear, and name them."""
+        """Delete plaintext macaroons and return their names."""
         ...
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Say what the node takes; of the disk only if asked, for that is slower."""
+        """Return what the node takes; of the disk only if asked, for that is slower."""
         ...

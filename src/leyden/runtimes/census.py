@@ -1,7 +1,7 @@
-"""Counting the lnds of this machine by how they were started, and by nothing else.
+"""A count of this machine's lnds by how they were started.
 
-Claims keep a second lnd from being started in a folder. This looks whether there is one
-all the same, and asks no claim.
+Claims keep a second lnd from being started in a folder. This checks that
+there is none, without relying on claims.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def lnds(root: Path) -> Counter[str]:
-    """Count the processes that have a node's folder below `root`, by the node's id."""
+    """Count processes with a node's folder below `root`, by node id."""
     found: Counter[str] = Counter()
     beginning = f"--lnddir={root}/"
     for process in Path("/proc").iterdir():

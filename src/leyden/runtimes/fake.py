@@ -1,44 +1,52 @@
-"""A runtime without lnd, for tests and for trying things out: it lives in memory.
+"""A runtime in memory, without lnd, for tests and trying things out.
 
-It does what a real one does, and fails when told to: `fails_after="host"` breaks off
-each start after that step until `fails_after` is "" again. With `dies` it does not fail
-there: it is as if the program that asks were killed.
+It behaves as a real one does, and fails on request: `fails_after="host"`
+ends each start after that step until `fails_after` is "" again. With `dies`
+the start does not fail: it ends as if the calling program were killed. Having
+failed after "checkpoint", its process was known already, and has ended.
 """
 
 import asyncio
+import errno
 from collections.abc import AsyncGenerator
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
-from leyden.errors import Conflict, SetupError
+from leyden.errors import CannotStart, Conflict, NodeAway
 from leyden.lnd.tail import News, Place
-from leyden.runtimes.base import Checkpoint, Found, Outfit, Tell, Usage
+from leyden.runtimes.base import Checkpoint, Found, LaunchSpec, Tell, Usage
 
 
 class FakeRuntime:
-    """Runs nodes by remembering that it does."""
+    """A runtime that only stores that nodes run."""
 
     def __init__(self, *, fails_after: str = "", says: State | None = None) -> None:
         self.fails_after = fails_after
         self.dies = False
         self.says = says  # what each new lnd says at once
-        self.homes: dict[str, Outfit] = {}
+        self.homes: dict[str, LaunchSpec] = {}
         self.running: dict[str, Checkpoint] = {}
         self.starts: list[str] = []
         self.stops: list[str] = []
+        self.outdated: set[str] = set()
+        self._cut_off: set[str] = set()
         self._seen: dict[str, Observation] = {}
         self._tell: Tell = _nobody
 
     async def start(
-        self, node: Node, outfit: Outfit
+        self, node: Node, launch_spec: LaunchSpec
     ) -> AsyncGenerator[Checkpoint, None]:
-        """Remember a home, then a process; break off where it was told to."""
+        """Store a home, then a process; break off where the test asked for it."""
+        self._refuse_cut_off(node)
         self._fail_after("nothing")
         if node.has_wallet and node.id not in self.homes:
-            raise SetupError(f"node {node.id}: its wallet is not here")
+            raise CannotStart(
+                f"node {node.id}: its wallet is not here",
+                reason="The node's folder is not on its machine.",
+            )
         host = f"127.77.0.{node.slot % 255}"
         if node.id not in self.running:
-            self.homes[node.id] = outfit
+            self.homes[node.id] = launch_spec
             yield Checkpoint(host=host)
             self._fail_after("host")
             self.starts.append(node.id)
@@ -49,21 +57,27 @@ class FakeRuntime:
             self._see(node.id, Observation(process=process, state=self.says))
             self._fail_after("process")
         yield self.running[node.id]
+        if self.fails_after == "checkpoint":
+            if not self.dies:
+                self.end(node.id)
+            self._fail_after("checkpoint")
 
     async def stop(self, node: Node) -> None:
         """End the process."""
+        self._refuse_cut_off(node)
         self.stops.append(node.id)
         self.end(node.id)
 
     async def remove(self, node: Node) -> None:
-        """Forget the home; refused while an lnd runs in it."""
+        """Delete the home; refuse while an lnd runs in it."""
+        self._refuse_cut_off(node)
         if node.id in self.running:
             raise Conflict(f"node {node.id}: its lnd runs")
         self.homes.pop(node.id, None)
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known."""
-        if node.id not in self.homes:
+        """Return what is known."""
+        if node.id not in self.homes or node.id in self._cut_off:
             return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
         if seen is None or seen.process != node.process:
@@ -71,34 +85,57 @@ class FakeRuntime:
         return seen
 
     def watch(self, tell: Tell) -> None:
-        """Tell of what `say` and `end` make happen."""
+        """Report what `say` and `end` make happen."""
         self._tell = tell
 
     def forget(self, node_id: str) -> None:
-        """Do nothing: whoever watches hears of all nodes."""
+        """Do nothing: the watcher is told of all nodes."""
+
+    def is_outdated(self, node: Node) -> bool:
+        """Return what a test has put there."""
+        return node.id in self.outdated
+
+    async def run(self) -> None:
+        """Keep nothing up."""
+
+    def close(self) -> None:
+        """Stop telling of nodes, which go on."""
+        self._tell = _nobody
+
+    def cut_off(self, node_id: str) -> None:
+        """Let a node's machine be lost, for now; its lnd goes on there."""
+        self._cut_off.add(node_id)
+
+    def reconnect(self, node_id: str) -> None:
+        """Let a node's machine be found again."""
+        self._cut_off.discard(node_id)
 
     def lose(self, node_id: str) -> None:
-        """Let a node's home vanish, and its lnd without a word."""
+        """Delete a node's home, and its lnd without any report."""
         self.homes.pop(node_id, None)
         self.running.pop(node_id, None)
 
     def say(self, node_id: str, state: State) -> None:
-        """Let a node's lnd come to a state."""
+        """Set the state of a node's lnd."""
         process = self.running[node_id].process
         self._see(node_id, Observation(process=process, state=state))
 
     def end(self, node_id: str, *, asked: bool = False) -> None:
-        """Let a node's lnd end: by its owner's wish, or by a crash."""
+        """End a node's lnd: stopped by its owner, or crashed."""
         running = self.running.pop(node_id, None)
         if running is not None:
             gone = Observation(process=running.process, alive=False, asked=asked)
             self._see(node_id, gone)
 
+    def _refuse_cut_off(self, node: Node) -> None:
+        if node.id in self._cut_off:
+            raise NodeAway(f"node {node.id}: its machine does not answer")
+
     def _fail_after(self, step: str) -> None:
         if self.fails_after == step:
             if self.dies:
                 raise asyncio.CancelledError
-            raise OSError("no space left on device")
+            raise OSError(errno.ENOSPC, "no space left on device")
 
     def _see(self, node_id: str, seen: Observation) -> None:
         self._seen[node_id] = seen
@@ -106,7 +143,7 @@ class FakeRuntime:
 
 
 class FakeHomes:
-    """Folders of lnds that are none; a test puts in what it wants to be found."""
+    """Folders without lnds, filled by a test."""
 
     def __init__(self) -> None:
         self.logs: dict[str, list[str]] = {}
@@ -114,17 +151,18 @@ class FakeHomes:
         self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
         self._looked: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
+        self.usages: dict[str, Usage] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Give the last lines that were put there."""
+        """Return the last lines that were put there."""
         return self.logs.get(node.id, [])[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Give what was put there."""
+        """Return what was put there."""
         return self.channel_backups.get(node.id)
 
     def look(self, node: Node, place: Place) -> Found:
-        """Return what was put there since the last look."""
+        """Return what a test has added since the last look."""
         backup = self.channel_backups.get(node.id)
         news = backup if backup != self._looked.get(node.id) else None
         if backup is not None:
@@ -132,7 +170,7 @@ class FakeHomes:
         return Found(channel_backup=news, log=self._read_on(node, place))
 
     async def catch_up(self, node: Node, place: Place) -> News:
-        """Read on, as a look does."""
+        """Read on, as `look` does."""
         return self._read_on(node, place) or News(place=place)
 
     def _read_on(self, node: Node, place: Place) -> News | None:
@@ -145,13 +183,13 @@ class FakeHomes:
         )
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Forget the macaroons that were put there, and name them."""
+        """Delete the macaroons that a test has set, and return their names."""
         return self.macaroons.pop(node.id, ())
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:  # noqa: ARG002
-        """Say that it takes next to nothing."""
-        return Usage(memory=1, cpu_s=0.0, disk=1)
+        """Return what was put there, or next to nothing."""
+        return self.usages.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))
 
 
 def _nobody(_: str, __: Observation) -> None:
-    """Nobody listens yet."""
+    """Ignore an observation, until `watch` is called."""

@@ -1,8 +1,8 @@
-"""Where everything of a node is on this machine.
+"""The paths of a node on this machine.
 
 ROOT/<node id>/           0711
-├── claim                 locked by the lnd that runs: there is never a second one
-├── output.log            what lnd prints: when it cannot log, and of callers' TLS
+├── claim                 locked by the lnd that runs: never a second one
+├── output.log            lnd's output: if it cannot log, and TLS errors
 └── lnd/                  0700  lnd's own folder (lnd/home.py), its own user's
 """
 
@@ -11,40 +11,62 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.nodes import Network, Node
+from leyden.lnd import home
 from leyden.lnd.chains import Backend, Chain
-from leyden.runtimes.seats import Seats
+from leyden.runtimes.placement import Placement
 from leyden.values import Struct
 
 # What is there is about the latest end, or of use to nobody.
 MOST_OUTPUT: Final = 1 << 20
+_LND: Final = "lnd"
+
+
+def root(home_path: Path) -> Path:
+    """Return where the nodes of an installation are."""
+    return home_path / "nodes"
+
+
+def folder(root: Path, node: Node) -> Path:
+    """Return a node's folder."""
+    return root / node.id
+
+
+def is_here(root: Path, node: Node) -> bool:
+    """Return whether there is anything of the node."""
+    return folder(root, node).is_dir()
+
+
+def has_wallet(root: Path, node: Node) -> bool:
+    """Return whether there is a wallet of the node, on whichever chain."""
+    return home.has_wallet(folder(root, node) / _LND)
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """Which chain a network of the API stands for, and where its blocks come from."""
+    """The chain for a network of the API, and its backend."""
 
     chain: Chain
     backend: Backend
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """Where everything of a node is on this machine."""
+    """The paths of all nodes on this machine."""
 
     root: Path
-    seats: Seats
+    placement: Placement
     grounds: Mapping[Network, Ground]
 
     def folder(self, node: Node) -> Path:
-        """Give the folder that is ours."""
-        return self.root / node.id
+        """Return the folder that is ours."""
+        return folder(self.root, node)
 
     def claim(self, node: Node) -> Path:
-        """Give the file that its lnd holds locked."""
+        """Return the file that its lnd holds locked."""
         return self.root / node.id / "claim"
 
     def output(self, node: Node) -> Path:
-        """Give the file with what lnd prints."""
+        """Return the file with what lnd prints."""
         return self.root / node.id / "output.log"
 
     def home(self, node: Node) -> Path:
-        """Give the folder that is lnd's."""
-        return self.root / node.id / "lnd"
+        """Return the folder that is lnd's."""
+        return self.folder(node) / _LND

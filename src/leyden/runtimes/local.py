@@ -1,34 +1,38 @@
-"""Nodes as processes of this machine: one lnd each, apart from us and from each other.
+"""Nodes as processes of this machine: one lnd each, apart from us.
 
-An lnd outlives us: it has a session of its own, and is found again by its claim. What
-becomes of it is seen through its state stream and a pidfd; nothing polls.
+An lnd outlives us: it has a session of its own, and is found again by its
+claim. Its state and its end are seen through its state stream and a pidfd;
+nothing polls.
 """
 
 import asyncio
 import contextlib
+import logging
 import shutil
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from leyden import logs, processes
+from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
 from leyden.domain.versions import Version
-from leyden.errors import Conflict, SetupError
+from leyden.errors import CannotStart, Conflict, NodeAway, SetupError
 from leyden.lnd import endings, home
 from leyden.lnd.options import Logs, Options
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
-from leyden.runtimes.base import Checkpoint, Outfit, Tell
+from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
+from leyden.runtimes.priorities import STARTING, Priority
+from leyden.runtimes.unknown import UnknownNodes
 from leyden.values import Struct
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
 _AGAIN_S: Final = 1.0
@@ -38,7 +42,7 @@ _LET_IN_AT_ONCE: Final = 8
 
 
 class _Watched(Struct):
-    """What is known of one process, and what listens to it."""
+    """The knowledge about one process, and what listens to it."""
 
     seen: Observation
     stream: Watch
@@ -49,8 +53,20 @@ class _Watched(Struct):
         self.ending.cancel()
 
 
+class Egress(Protocol):
+    """What holds nodes to what they may reach of the network."""
+
+    async def admit(self) -> None:
+        """Return where a node may start; raise Away where its policy is missing."""
+        ...
+
+    async def keep(self) -> None:
+        """Keep the policy in place until cancelled, or return where there is none."""
+        ...
+
+
 class LocalRuntime:
-    """Runs nodes on this machine."""
+    """A runtime that runs nodes on this machine."""
 
     def __init__(
         self,
@@ -62,45 +78,45 @@ class LocalRuntime:
         logs: Logs | None = None,
         grace_s: float = 600,
         cgroups: Cgroups | None = None,
-        admitted: Callable[[], Awaitable[None]] | None = None,
+        egress: Egress | None = None,
     ) -> None:
         self.layout = layout
-        self._seats = layout.seats
+        self._placement = layout.placement
         self._binary = binary
         self._trusts = trusts
         self._cors_origins = cors_origins
         self._logs = logs or Logs()
         self._grace_s = grace_s
         self._cgroups = cgroups
-        self._admitted = admitted
+        self._egress = egress
         self._watched: dict[str, _Watched] = {}
-        self._unknown: set[str] = set()  # of which the log was told
+        self._unknown = UnknownNodes()
         self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
         self._tell: Tell = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
         layout.root.chmod(0o711)  # whatever the umask: each node's user passes through
 
     async def start(
-        self, node: Node, outfit: Outfit
+        self, node: Node, launch_spec: LaunchSpec
     ) -> AsyncGenerator[Checkpoint, None]:
-        """Make the node's folder and start lnd in it, or give the lnd that runs there.
+        """Create the node's folder and start lnd in it, or adopt a running lnd.
 
-        1. Whoever holds the claim is the node's lnd, and all there is to do. Without
-           one, a node that has a wallet is started with that wallet or not at all.
-        2. Write the folder: where it is and what is in it follows from the node alone,
-           so that there is nothing to save, and doing it again mends it.
-        3. Start lnd; from the fork on the claim is its, whatever becomes of us.
+        1. The claim's holder is the node's lnd, and all is done. If the claim is
+           free, a node that has a wallet is started with that wallet or not at all.
+        2. Write the folder: path and content follow from the node alone, so there
+           is nothing to save, and writing it again repairs it.
+        3. Start lnd; from the fork on lnd has the claim, whatever happens to us.
         4. Listen to it.
         """
-        host = self._seats.host(node)
-        running = processes.holder(self.layout.claim(node))
+        host = self._placement.host(node)
+        running = await self._holder(node)
         new = running is None
         if running is None:
             self._refuse_without_wallet(node)
-            lnd = await self._binary(node.version)
-            if self._admitted is not None:
-                await self._admitted()  # raises where no node may start now
-            self._make_home(node, outfit, host)
+            lnd = await self._program(node)
+            if self._egress is not None:
+                await self._egress.admit()  # raises where no node may start now
+            self._make_home(node, launch_spec, host)
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)
         yield Checkpoint(
@@ -108,21 +124,24 @@ class LocalRuntime:
         )
 
     async def stop(self, node: Node) -> None:
-        """Ask lnd to end, wait as long as the grace is, then end it."""
-        await processes.stop(Identity.read(node.process), grace_s=self._grace_s)
+        """Stop lnd: terminate, wait for the grace period, then kill."""
+        running = Identity.read(node.process)
+        if not processes.alive(running) and self._is_unknown(node):
+            raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
+        await processes.stop(running, grace_s=self._grace_s)
         if watched := self._watched.get(node.id):
             await asyncio.wait([watched.ending])  # so that the end has been seen
 
     async def remove(self, node: Node) -> None:
-        """Remove the node's folder; refused while an lnd runs in it."""
-        if processes.holder(self.layout.claim(node)) is not None:
+        """Delete the node's folder; refuse while an lnd runs in it."""
+        if await self._holder(node) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
         self.forget(node.id)
         with contextlib.suppress(FileNotFoundError):
             await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
     async def observe(self, node: Node) -> Observation:
-        """Say what is known of the process; listen to it from now on if it lives.
+        """Return what is known of the process; listen to it from now on if it lives.
 
         Nothing is known of a node whose folder is not here, nor of one whose lnd is
         where we cannot see it.
@@ -138,45 +157,78 @@ class LocalRuntime:
         return watched.seen
 
     def watch(self, tell: Tell) -> None:
-        """Tell of each state and each end from now on."""
+        """Report each state and each end from now on."""
         self._tell = tell
 
     def forget(self, node_id: str) -> None:
-        """Stop listening to a node, which goes on."""
+        """Stop listening to a node, which keeps running."""
+        self._unknown.discard(node_id)  # by whoever watches it now, if at all
         if watched := self._watched.pop(node_id, None):
             watched.drop()
 
+    def is_outdated(self, node: Node) -> bool:
+        """Return whether the node's lnd was started with other CORS origins."""
+        origins = home.origins(self.layout.home(node))
+        return sorted(origins) != sorted(self._cors_origins)
+
+    async def run(self) -> None:
+        """Keep the egress policy of nodes in place until cancelled."""
+        if self._egress is not None:
+            await self._egress.keep()
+
     def close(self) -> None:
-        """Stop listening; the nodes go on."""
+        """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
             self.forget(node_id)
         if self._cgroups is not None:
-            self._cgroups.take_down()  # but for those that somebody is in
+            self._cgroups.remove()  # but for those that somebody is in
+
+    async def _holder(self, node: Node) -> Identity | None:
+        """Return the node's lnd that runs; NodeAway where it cannot be seen."""
+        claim = self.layout.claim(node)
+        try:
+            # Or is being started this very moment.
+            if processes.held_by_unseen_program(claim):
+                return await asyncio.to_thread(processes.holder, claim)
+            return processes.holder(claim)
+        except SetupError as error:
+            raise NodeAway(f"node {node.id}: {error.message}") from None
+
+    async def _program(self, node: Node) -> Path:
+        try:
+            return await self._binary(node.version)
+        except (OSError, SetupError) as error:
+            raise CannotStart(
+                f"node {node.id}: there is no lnd {node.version}: {error}",
+                reason=f"lnd {node.version} is not on the node's machine. The operator "
+                "must install it.",
+            ) from error
 
     def _refuse_without_wallet(self, node: Node) -> None:
         chain = self.layout.grounds[node.network].chain
         wallet = home.wallet(self.layout.home(node), chain)
         if node.has_wallet and not wallet.exists():
-            raise SetupError(
+            gone = "wallet" if self.layout.folder(node).is_dir() else "folder"
+            raise CannotStart(
                 f"node {node.id} has a wallet, and {wallet} is not there; bring its "
-                "folder back, or see `leyden home adopt --start-empty`"
+                "folder back, or see `leyden home adopt --start-empty`",
+                reason=f"The node's {gone} is not on its machine. The operator must "
+                "restore it.",
             )
 
     def _is_unknown(self, node: Node) -> bool:
         folder = self.layout.folder(node)
         if not folder.is_dir():
             why = f"{folder} is not there"
-        elif processes.is_a_strangers(self.layout.claim(node)):
+        elif processes.held_by_unseen_program(self.layout.claim(node)):
             why = "its lnd runs where it cannot be seen from here"
         else:
             self._unknown.discard(node.id)
             return False
-        if node.id not in self._unknown:
-            self._unknown.add(node.id)
-            log.error("node %s: whether its lnd runs is not known", node.id, why=why)
+        self._unknown.add(node.id, why)
         return True
 
-    def _make_home(self, node: Node, outfit: Outfit, host: str) -> None:
+    def _make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
         folder = self.layout.folder(node)
         folder.mkdir(exist_ok=True)
         folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
@@ -185,18 +237,24 @@ class LocalRuntime:
             version=node.version,
             chain=ground.chain,
             backend=ground.backend,
-            rest_listen=(f"{host}:{self._seats.rest_port}",),
-            rpc_listen=(f"{host}:{self._seats.grpc_port}",),
+            rest_listen=(f"{host}:{self._placement.rest_port}",),
+            rpc_listen=(f"{host}:{self._placement.grpc_port}",),
             domain=node.api_endpoint,
+            peer_listen=(
+                (f"{host}:{self._placement.peer_port}",)
+                if launch_spec.peer_address
+                else ()
+            ),
+            announced=(launch_spec.peer_address,) if launch_spec.peer_address else (),
             cors_origins=self._cors_origins,
             logs=self._logs,
         )
         home.write(
             self.layout.home(node),
-            outfit.settings,
+            launch_spec.settings,
             options,
-            tls=outfit.tls,
-            owner=self._seats.owner(node),
+            tls=launch_spec.tls,
+            owner=self._placement.owner(node),
         )
 
     async def _spawn(self, node: Node, lnd: Path) -> Identity:
@@ -204,7 +262,7 @@ class LocalRuntime:
         with contextlib.suppress(FileNotFoundError):
             if output.stat().st_size > MOST_OUTPUT:
                 output.unlink()  # thousands of crashes ago is of no use to anybody
-        share, owner = self._seats.shares[node.type], self._seats.owner(node)
+        share, owner = self._placement.shares[node.type], self._placement.owner(node)
         return await processes.spawn(
             [str(lnd), f"--lnddir={lnd_home}"],
             log=output,
@@ -216,24 +274,30 @@ class LocalRuntime:
                 **share.environment,
             },
             limits=share.limits,
+            niceness=STARTING,
             uid=None if owner is None else owner.uid,
             gid=None if owner is None else owner.gid,
         )
 
     def _follow(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
         process = running.written
+        self._unknown.discard(node.id)
         watched = self._watched.get(node.id)
         if watched is not None:
             if watched.seen.process == process:
                 return watched
             watched.drop()
         address = Address(
-            self._seats.host(node), self._seats.rest_port, node.api_endpoint
+            self._placement.host(node), self._placement.rest_port, node.api_endpoint
         )
 
         def said(state: State) -> None:
+            priority.update(state)
             self._see(node.id, Observation(process=process, state=state))
 
+        priority = Priority(running)
+        if new:
+            priority.update(None)
         watched = _Watched(
             seen=Observation(process=process),
             stream=Watch(
@@ -250,24 +314,26 @@ class LocalRuntime:
         return watched
 
     def _hold(self, node: Node, running: Identity, *, after_s: float) -> None:
-        """Have the kernel hold it to its share, where the kernel can."""
+        """Hold it to its share, where the kernel can."""
         if self._cgroups is not None:
-            share, loop = self._seats.shares[node.type], asyncio.get_running_loop()
+            share, loop = self._placement.shares[node.type], asyncio.get_running_loop()
             hold = partial(self._cgroups.hold, node.id, running, share)
             loop.call_later(after_s, loop.run_in_executor, None, hold)
 
     async def _await_end(self, node: Node, running: Identity) -> None:
         code = await _exited(running)
         self._watched[node.id].stream.close()
-        if self._cgroups is not None and self._cgroups.let_go(node.id):
-            log.warning("an lnd took more memory than its share", node=node.id)
+        if self._cgroups is not None and self._cgroups.release(node.id):
+            log.warning(
+                "an lnd took more memory than its share", extra={"node": node.id}
+            )
         self._see(node.id, self._gone(node, running.written, code=code))
 
     def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:
         file = home.log_file(
             self.layout.home(node), self.layout.grounds[node.network].chain
         )
-        asked = endings.was_asked(endings.last_words(file), code)
+        asked = endings.stopped_by_owner(endings.log_end(file), code)
         return Observation(process=process, alive=False, asked=asked)
 
     def _see(self, node_id: str, seen: Observation) -> None:
@@ -276,7 +342,7 @@ class LocalRuntime:
 
 
 async def _exited(running: Identity) -> int | None:
-    """Wait for the end, also while too many files are open to be told of it."""
+    """Wait for the end, even while too many open files prevent a pidfd."""
     while True:
         try:
             return await processes.exited(running)
@@ -285,7 +351,7 @@ async def _exited(running: Identity) -> int | None:
 
 
 def _revision(running: Identity) -> int:
-    """Give the revision an lnd was started with; 0 of one that is gone meanwhile."""
+    """Return the revision an lnd was started with; 0 of one that is gone meanwhile."""
     try:
         environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -1,7 +1,8 @@
-"""What lnd leaves in its folder on this machine."""
+"""The files that lnd leaves in its folder on this machine."""
 
 import asyncio
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class _Looked(Struct):
-    """Where a node is looked at, as text: a Path takes longer to make than to look."""
+    """A node's paths as text: creating a Path takes longer than a stat."""
 
     log: str
     output: str
@@ -34,30 +35,33 @@ class _Looked(Struct):
 
 
 class LocalHomes:
-    """Reads nodes' folders. Links in them are not followed out of them."""
+    """A reader of nodes' folders, which follows no links out of them."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._looked: dict[str, _Looked] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Give the last lines of lnd's log, and of what it printed when it had none."""
-        chain = self._chain(node)
-        words = await asyncio.to_thread(
-            _last, home.log_file(self._layout.home(node), chain), _MOST_LOG
-        )
-        if not words:
-            words = await asyncio.to_thread(_last, self._layout.output(node), _MOST_LOG)
-        text = words.decode(errors="replace")
+        """Return the last lines of lnd's log, or of what it printed if it has none.
+
+        Owners read them: where the node lives on this machine is not their business,
+        so its folder is called as lnd calls it by default.
+        """
+        return await asyncio.to_thread(self._log, node, lines)
+
+    def _log(self, node: Node, lines: int) -> list[str]:
+        file = home.log_file(self._layout.home(node), self._chain(node))
+        words = _last_lines(file) or _last_lines(self._layout.output(node))
+        text = self._without_paths(words.decode(errors="replace"), node)
         return text.splitlines()[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Give lnd's own backup of its channels, if it has written one."""
+        """Return lnd's own backup of its channels, if it has written one."""
         file = home.channel_backup(self._layout.home(node), self._chain(node))
         return _last(file, _MOST_BACKUP) or None
 
     def look(self, node: Node, place: Place) -> Found:
-        """Say what is new: three stats where nothing is, 5 µs."""
+        """Return what is new: three stats where nothing is, 5 µs."""
         looked = self._looked_at(node)
         _keep_small(looked.output)
         news = tail.look(looked.log, place)
@@ -75,7 +79,7 @@ class LocalHomes:
         return Found(channel_backup=backup or None, log=news)
 
     async def catch_up(self, node: Node, place: Place) -> News:
-        """Read on in the log, in a thread: 16 MiB take some tenths of a second."""
+        """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
         looked = self._looked_at(node)
         news = await asyncio.to_thread(tail.catch_up, looked.log, place)
         looked.height = news.height or looked.height
@@ -94,11 +98,11 @@ class LocalHomes:
         return looked
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Remove macaroons that lie about in clear, and name them."""
+        """Delete plaintext macaroons and return their names."""
         return sweep.sweep(self._layout.home(node))
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Say what the node takes of memory, processor and disk."""
+        """Return what the node takes of memory, processor and disk."""
         size = await asyncio.to_thread(_size, self._layout.home(node)) if disk else 0
         fields = _figures(node)
         if not fields:
@@ -110,21 +114,33 @@ class LocalHomes:
             height=it.height if (it := self._looked.get(node.id)) else 0,
         )
 
+    def _without_paths(self, text: str, node: Node) -> str:
+        for folder, shown in (
+            (self._layout.home(node), "~/.lnd"),
+            (self._layout.folder(node), "~"),
+            (self._layout.root.parent, "~"),
+        ):
+            # The folder and what is in it, but none whose name only begins alike.
+            text = re.sub(rf"{re.escape(str(folder))}(?![\w-])", shown, text)
+        return text
+
     def _chain(self, node: Node) -> Chain:
         return self._layout.grounds[node.network].chain
 
 
 def _figures(node: Node) -> list[bytes]:
-    """Give what the kernel counts of the node's process; none where there is none."""
-    return processes.figures(Identity.read(node.process)) if node.has_process else []
+    """Return what the kernel counts of the node's process; none where there is none."""
+    return (
+        processes.stat_fields(Identity.read(node.process)) if node.has_process else []
+    )
 
 
 def _keep_small(output: str) -> None:
-    """Empty what an lnd that runs has printed, once it is too much.
+    """Empty the output file of a running lnd once it is too large.
 
-    It prints a line for each caller whose TLS handshake fails, and whoever may call it
-    can do that thousands of times a second. It is not moved away as our own logs are:
-    on a disk that is full there is no room for a copy.
+    lnd prints a line for each caller whose TLS handshake fails, and any allowed
+    caller can cause thousands of them a second. The file is not moved away as
+    our own logs are: a full disk has no room for a copy.
     """
     with suppress(OSError):  # it has printed nothing yet, or the disk is read-only
         if os.stat(output).st_size > MOST_OUTPUT:  # noqa: PTH116  half as long
@@ -132,7 +148,7 @@ def _keep_small(output: str) -> None:
 
 
 def _last(file: Path, most: int) -> bytes:
-    """Read the end of a file; nothing when it is none, or a link."""
+    """Return the end of a file; empty if it is missing or a link."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -141,6 +157,17 @@ def _last(file: Path, most: int) -> bytes:
         size = os.fstat(opened).st_size
         content.seek(max(0, size - most))
         return content.read(most)
+
+
+def _last_lines(file: Path) -> bytes:
+    """Return the end of a log from the beginning of a line.
+
+    What is left of a line that was cut may begin within a path, which nothing would
+    recognize as one of ours.
+    """
+    # One byte more tells whether there is more.
+    words = _last(file, _MOST_LOG + 1)
+    return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
 
 
 def _size(folder: Path) -> int:

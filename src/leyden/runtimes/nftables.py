@@ -1,4 +1,4 @@
-"""Fences put up, looked at and taken down by nft, where this machine has it."""
+"""Egress policies applied, looked at and removed by nft, where this machine has it."""
 
 import contextlib
 import json
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from leyden.errors import SetupError
-from leyden.runtimes.fence import CHAIN, PREFIX, Fence, table_of
+from leyden.runtimes.egress_policy import CHAIN, PREFIX, EgressPolicy, table_of
 from leyden.values import Struct
 
 _NFT: Final = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin")
 _WITHIN_S: Final = 20
 
 
-def trouble() -> str:
-    """Say why fences cannot be put up here; "" when they can."""
+def unavailable_reason() -> str:
+    """Return why no egress policy can be applied here; "" when one can."""
     if _NFT is None:
         return "nft is not installed"
     try:
@@ -26,50 +26,50 @@ def trouble() -> str:
     return ""
 
 
-def put_up(fence: Fence, known: "Fences | None" = None) -> None:
-    """Put the fence up, or in place of the one before, in one step; no gap between.
+def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
+    """Apply a policy, in place of the one before, in one step; no gap between.
 
-    Refused when another installation has fenced some of the same users: the two would
+    Refused when another installation holds some of the same users: the two would
     hold each other's nodes to rules that do not fit them. Who has just looked says what
     is known: each look costs a start some milliseconds.
     """
-    first, last = fence.users
-    for table, fenced in (fences() if known is None else known).items():
-        low, high = fenced.users
-        if table != fence.table and low <= last and first <= high:
+    first, last = policy.users
+    for table, held in (applied() if known is None else known).items():
+        low, high = held.users
+        if table != policy.table and low <= last and first <= high:
             raise SetupError(
                 f"nodes_first_uid: users {low}-{high} are those of another "
                 f"installation (nft table inet {table}); set nodes_first_uid to the "
                 "first of a block that is free, or end that one's nodes with "
                 "`leyden down --nodes`"
             )
-    _run("-f", "-", given=fence.rules())
+    _run("-f", "-", given=policy.rules())
 
 
-def clear_away() -> "Fences":
-    """Take down fences around nobody, of homes that are gone; give those that stay.
+def remove_abandoned() -> "Policies":
+    """Remove policies that hold nobody, of homes that are gone; return those that stay.
 
-    A home that was removed without `leyden down --nodes` leaves its fence behind; it
+    A home that was removed without `leyden down --nodes` leaves its policy behind; it
     would keep its users from everybody else for ever.
     """
     stay = {}
-    for table, fenced in fences().items():
-        if fenced.home.exists() or fenced.is_used():
-            stay[table] = fenced
+    for table, held in applied().items():
+        if held.home.exists() or held.is_used():
+            stay[table] = held
         else:
             with contextlib.suppress(SetupError):  # taken down this very moment
                 _run("delete", "table", "inet", table)
     return stay
 
 
-def stands(fence: Fence) -> bool:
-    """Tell whether the fence is there: whoever flushes nftables takes it away."""
-    return fence.table in fences()
+def is_applied(policy: EgressPolicy) -> bool:
+    """Return whether the policy is there: whoever flushes nftables takes it away."""
+    return policy.table in applied()
 
 
-def take_down(home: Path) -> bool:
-    """Take the fence of an installation down; tell whether there was one."""
-    if trouble():
+def remove(home: Path) -> bool:
+    """Remove the policy of an installation; return whether there was one."""
+    if unavailable_reason():
         return False
     try:
         _run("delete", "table", "inet", table_of(home))
@@ -78,14 +78,14 @@ def take_down(home: Path) -> bool:
     return True
 
 
-class Fenced(Struct, frozen=True):
-    """What a fence that stands says of itself."""
+class AppliedPolicy(Struct, frozen=True):
+    """What a policy in place says of itself."""
 
     users: tuple[int, int]
     home: Path
 
     def is_used(self) -> bool:
-        """Tell whether one of these users runs anything."""
+        """Return whether one of these users runs anything."""
         first, last = self.users
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -94,12 +94,12 @@ class Fenced(Struct, frozen=True):
         return False
 
 
-Fences = dict[str, Fenced]  # by their tables
+Policies = dict[str, AppliedPolicy]  # by their tables
 
 
-def fences() -> Fences:
-    """Give the fences of all installations here."""
-    found: Fences = {}
+def applied() -> Policies:
+    """Return the policies of all installations here."""
+    found: Policies = {}
     for each in _listed("--terse", "list", "ruleset", "inet"):
         rule = each.get("rule", {})
         if rule.get("chain") != CHAIN or not rule["table"].startswith(PREFIX):
@@ -108,7 +108,7 @@ def fences() -> Fences:
             match = expression.get("match", {})
             if match.get("left") == {"meta": {"key": "skuid"}}:
                 low, high = match["right"]["range"]
-                found[rule["table"]] = Fenced(
+                found[rule["table"]] = AppliedPolicy(
                     (low, high), Path(rule.get("comment", "/"))
                 )
     return found

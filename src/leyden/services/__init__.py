@@ -1,1 +1,1 @@
-"""What the product does: one function per thing that can happen."""
+"""Services: one function per thing that the product does."""

@@ -1,5 +1,7 @@
-"""Where settings come from, and what is said of one that is wrong."""
+"""Reading settings from environment and file, with errors by name."""
 
+import difflib
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_type_hints
@@ -8,7 +10,7 @@ import msgspec
 from msgspec.structs import fields
 
 from leyden.errors import SetupError
-from leyden.settings.knobs import Settings
+from leyden.settings.fields import Settings
 
 PREFIX = "LEYDEN_"
 # These are read by the commands themselves, before or beside the settings.
@@ -20,7 +22,7 @@ BESIDE = frozenset(
 
 
 def load(environment: Mapping[str, str]) -> Settings:
-    """Read the settings; refuse a wrong or unknown one by its name, with the reason."""
+    """Read the settings; name a wrong or unknown one, with the reason."""
     given = _from_environment(environment)
     home = Path(str(given.get("home", Settings().home))).expanduser()
     file = Path(environment.get(f"{PREFIX}CONFIG", home / "leyden.toml"))
@@ -47,6 +49,8 @@ def _check_acme(given: Settings) -> None:
         raise SetupError("acme_api_name: needs acme_directory")
     if given.acme_api_name and given.api_tls_certificate:
         raise SetupError("acme_api_name, api_tls_certificate: set one of them")
+    if given.api_tls and (given.api_tls_certificate or given.acme_api_name):
+        raise SetupError("api_tls, api_tls_certificate, acme_api_name: set one of them")
     if bool(given.acme_binding_id) != bool(given.acme_binding_secret):
         raise SetupError("acme_binding_id, acme_binding_secret: set both or neither")
 
@@ -78,8 +82,6 @@ def _from_file(path: Path, *, required: bool) -> dict[str, object]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{path}: {error}") from None
-    import tomllib  # noqa: PLC0415  a hundredth of a start, where there is no file
-
     try:
         kept = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -99,8 +101,6 @@ def _read(variable: str, path: str) -> str:
 
 
 def _unknown(name: str, names: set[str]) -> str:
-    import difflib  # noqa: PLC0415  for who mistypes, not for every start
-
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]}? " if close else ""
     return f"there is no such setting; {hint}`leyden config` lists them"

@@ -1,1 +1,1 @@
-"""What we remember."""
+"""The database: everything that is stored."""

@@ -1,10 +1,11 @@
-"""Organizations, people, and who is in which."""
+"""Organizations, people and memberships."""
 
 from leyden.domain.accounts import Membership, Organization, Person, Role
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import accounts as sql
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("accounts")
 
 
 class Accounts:
@@ -14,13 +15,13 @@ class Accounts:
         self._run = run
 
     async def reach(self) -> None:
-        """Return if the database answers, however much it holds."""
-        await self._run(sql.REACH)
+        """Check that the database answers, regardless of its size."""
+        await self._run(sql.reach)
 
     async def add(self, organization: Organization) -> None:
-        """Keep a new organization; Taken when the name is in use."""
+        """Store a new organization; raise Taken if the name is in use."""
         if not await self._run(
-            sql.ADD_ORGANIZATION,
+            sql.add_organization,
             id=organization.id,
             name=organization.name,
             created=to_us(organization.created),
@@ -28,25 +29,25 @@ class Accounts:
             raise Taken(f"there is an organization named {organization.name!r} already")
 
     async def get(self, organization_id: str) -> Organization:
-        """Give the organization, or NotFound."""
-        rows = await self._run(sql.GET_ORGANIZATION, id=organization_id)
+        """Return the organization, or raise NotFound."""
+        rows = await self._run(sql.get_organization, id=organization_id)
         if not rows:
             raise NotFound
-        return _organization(rows[0])
+        return organization_of(rows[0])
 
     async def lock(self, organization_id: str) -> None:
-        """Let nobody else decide about this organization until the commit."""
-        if not await self._run(sql.LOCK_ORGANIZATION, id=organization_id):
+        """Lock the organization until the transaction ends."""
+        if not await self._run(sql.lock_organization, id=organization_id):
             raise NotFound
 
     async def list_(self) -> list[Organization]:
-        """Give all organizations, oldest first."""
-        return [_organization(row) for row in await self._run(sql.LIST_ORGANIZATIONS)]
+        """Return all organizations, oldest first."""
+        return [organization_of(row) for row in await self._run(sql.list_organizations)]
 
     async def add_person(self, person: Person, *, password: str | None) -> None:
-        """Keep a new person with the digest of a password; Taken when known."""
+        """Store a new person with a password hash; raise Taken if known."""
         if not await self._run(
-            sql.ADD_PERSON,
+            sql.add_person,
             id=person.id,
             email=person.email,
             password=password,
@@ -55,23 +56,23 @@ class Accounts:
             raise Taken(f"there is a user {person.email} already")
 
     async def find_person(self, email: str) -> Person | None:
-        """Give the person with this address, if there is one."""
-        rows = await self._run(sql.FIND_PERSON, email=email)
-        return _person_from(rows[0]) if rows else None
+        """Return the person with this email, if any."""
+        rows = await self._run(sql.find_person, email=email)
+        return person_of(rows[0]) if rows else None
 
     async def people(self) -> list[Person]:
-        """Give everyone, oldest first."""
-        return [_person_from(row) for row in await self._run(sql.LIST_PEOPLE)]
+        """Return all people, oldest first."""
+        return [person_of(row) for row in await self._run(sql.list_people)]
 
     async def set_password(self, user_id: str, digest: str) -> None:
-        """Keep the digest of a new password."""
-        if not await self._run(sql.SET_PASSWORD, user_id=user_id, password=digest):
+        """Store the hash of a new password."""
+        if not await self._run(sql.set_password, id=user_id, password=digest):
             raise NotFound
 
     async def join(self, membership: Membership) -> None:
-        """Put a person into an organization; the second time, change the role."""
+        """Add a person to an organization; if a member, change the role."""
         await self._run(
-            sql.JOIN,
+            sql.join,
             organization_id=membership.organization_id,
             user_id=membership.user_id,
             role=membership.role,
@@ -79,7 +80,7 @@ class Accounts:
         )
 
     async def members(self, organization_id: str) -> list[Membership]:
-        """Give who is in the organization."""
+        """Return the organization's memberships."""
         return [
             Membership(
                 organization_id=organization_id,
@@ -88,16 +89,18 @@ class Accounts:
                 created=from_us(created),
             )
             for organization_id, user_id, role, created in await self._run(
-                sql.LIST_MEMBERS, organization_id=organization_id
+                sql.list_members, organization_id=organization_id
             )
         ]
 
 
-def _organization(row: Row) -> Organization:
+def organization_of(row: Row) -> Organization:
+    """Return the organization that a row holds."""
     id_, name, created = row
     return Organization(id=id_, name=name, created=from_us(created))
 
 
-def _person_from(row: Row) -> Person:
+def person_of(row: Row) -> Person:
+    """Return the person that a row holds."""
     id_, email, created = row
     return Person(id=id_, email=email, created=from_us(created))

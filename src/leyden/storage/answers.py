@@ -1,15 +1,18 @@
-"""The first answer to each Idempotency-Key, to be given again."""
+"""The first response to each Idempotency-Key, for repeating it."""
 
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
-from leyden.storage.written import answers as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("answers")
+
+PURPOSE = "saved answer"  # what an answer is sealed for, with its organization
 
 
 class Saved(Struct, frozen=True, kw_only=True):
-    """What is known of an Idempotency-Key."""
+    """The state of an Idempotency-Key."""
 
     request: bytes
     status: int | None  # None while the first request is being answered
@@ -18,7 +21,7 @@ class Saved(Struct, frozen=True, kw_only=True):
     started: datetime  # or when it was last renewed
 
 
-class Answers:
+class SavedResponses:
     """The rows of saved_answer."""
 
     def __init__(self, run: Run) -> None:
@@ -34,19 +37,21 @@ class Answers:
         expires: datetime,
         holder: str,
     ) -> Saved | None:
-        """Begin to answer under this key; or give what is known of it already."""
-        await self._run(sql.FORGET, of=organization_id, under=key, now=to_us(now))
+        """Claim an Idempotency-Key; return None, or its state if it is in use."""
+        await self._run(
+            sql.forget_expired, organization_id=organization_id, key=key, now=to_us(now)
+        )
         if await self._run(
-            sql.CLAIM,
-            of=organization_id,
-            under=key,
+            sql.claim,
+            organization_id=organization_id,
+            key=key,
             request=request,
             now=to_us(now),
             expires=to_us(expires),
             holder=holder,
         ):
             return None
-        rows = await self._run(sql.GET, of=organization_id, under=key)
+        rows = await self._run(sql.get, organization_id=organization_id, key=key)
         kept, status, body, holder, started = rows[0]
         return Saved(
             request=kept,
@@ -65,12 +70,12 @@ class Answers:
         before: str,
         holder: str,
     ) -> bool:
-        """Answer in place of a holder that died; False when someone else does."""
+        """Take over a dead process's claim; return False if another has it."""
         return bool(
             await self._run(
-                sql.TAKE_OVER,
-                of=organization_id,
-                under=key,
+                sql.take_over,
+                organization_id=organization_id,
+                key=key,
                 now=to_us(now),
                 before=before,
                 holder=holder,
@@ -80,12 +85,12 @@ class Answers:
     async def renew(
         self, organization_id: str, key: bytes, *, now: datetime, holder: str
     ) -> bool:
-        """Note that the holder still answers; return False when it is another's now."""
+        """Renew the claim; return False if another process has it now."""
         return bool(
             await self._run(
-                sql.RENEW,
-                of=organization_id,
-                under=key,
+                sql.renew,
+                organization_id=organization_id,
+                key=key,
                 now=to_us(now),
                 holder=holder,
             )
@@ -100,20 +105,22 @@ class Answers:
         status: int,
         body: bytes,
     ) -> None:
-        """Keep the answer, to be given again until it expires."""
+        """Store the response, to be repeated until it expires."""
         await self._run(
-            sql.SAVE,
-            of=organization_id,
-            under=key,
+            sql.save,
+            organization_id=organization_id,
+            key=key,
             holder=holder,
             status=status,
             body=body,
         )
 
     async def drop(self, organization_id: str, key: bytes, *, holder: str) -> None:
-        """Forget the key: nothing was done under it, so it may be used again."""
-        await self._run(sql.DROP, of=organization_id, under=key, holder=holder)
+        """Delete the key: nothing was done under it, so it may be used again."""
+        await self._run(
+            sql.drop, organization_id=organization_id, key=key, holder=holder
+        )
 
     async def forget(self, *, now: datetime) -> None:
-        """Drop all answers that have had their day."""
-        await self._run(sql.FORGET_ALL, now=to_us(now))
+        """Delete all expired responses."""
+        await self._run(sql.forget_all_expired, now=to_us(now))

@@ -1,30 +1,54 @@
-"""Who did what, when; written in the transaction that did it."""
+"""The audit log: who did what, when; written with the change itself."""
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from leyden.domain.accounts import new_id
+from leyden.domain.node_settings import for_log
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import audit as sql
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("audit")
+
+Value = str | int | bool | None
+FIRST = (2**63 - 1, "")  # a place after that of every entry
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One thing that somebody changed."""
+    """An entry of the audit log."""
 
+    id: str
     at: datetime
     actor: str
     organization_id: str | None
     action: str
     subject: str
-    detail: Mapping[str, object]
+    detail: Mapping[str, Any]
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """The entry's place in the order of time."""
+        return to_us(self.at), self.id
+
+    @property
+    def changes(self) -> Mapping[str, tuple[object, object]]:
+        """The fields that the action changed, each with its old and new value."""
+        found: Mapping[str, tuple[object, object]] = self.detail.get("changes", {})
+        return found
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        """The rest of the detail."""
+        told = {"changes", *self.changes}
+        return {name: is_ for name, is_ in self.detail.items() if name not in told}
 
 
 class Audit:
-    """The rows of audit; they are only ever added."""
+    """The rows of audit; rows are only added."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -37,23 +61,52 @@ class Audit:
         action: str,
         subject: str,
         organization_id: str | None = None,
-        **detail: str | int | bool | None,
+        changes: Mapping[str, tuple[Value, Value]] | None = None,
+        **detail: Value,
     ) -> None:
-        """Note that the actor did this to the subject; never pass a secret."""
+        """Record that the actor did this to the subject; never pass a secret.
+
+        `changes` has the old and the new value of each field that changed; the detail
+        has the new ones by themselves too.
+        """
+        new = {name: after for name, (_, after) in (changes or {}).items()}
+        told = {**detail, **new, "changes": changes} if changes else detail
         await self._run(
-            sql.ADD,
+            sql.add,
             id=new_id(),
             at=to_us(at),
             actor=actor,
             organization_id=organization_id,
             action=action,
             subject=subject,
-            detail=msgspec.json.encode(detail).decode(),
+            detail=msgspec.json.encode(told).decode(),
         )
 
     async def latest(self, *, most: int = 100) -> list[Line]:
-        """Give the latest lines, newest first."""
-        return [_line(row) for row in await self._run(sql.LATEST, most=most)]
+        """Return the latest entries, newest first."""
+        return [line_of(row) for row in await self._run(sql.latest, most=most)]
+
+    async def of_organization(
+        self, organization_id: str, *, after: tuple[int, str] | None, most: int
+    ) -> list[Line]:
+        """Return an organization's entries, newest first.
+
+        `after` is the `place` of the last entry of the page before.
+        """
+        at, id_ = after or FIRST
+        rows = await self._run(
+            sql.of_organization,
+            organization_id=organization_id,
+            at=at,
+            id=id_,
+            most=most,
+        )
+        return [line_of(row) for row in rows]
+
+    async def people(self, organization_id: str) -> dict[str, str]:
+        """Return the emails of all who were ever members, by actor."""
+        rows = await self._run(sql.people, organization_id=organization_id)
+        return {f"user:{id_}": email for id_, email in rows}
 
     async def of_subject(
         self,
@@ -64,25 +117,38 @@ class Audit:
         since: datetime,
         most: int,
     ) -> list[Line]:
-        """Give what was done to something of an organization's, newest first."""
+        """Return the entries for one action on a subject, newest first."""
         rows = await self._run(
-            sql.OF_SUBJECT,
+            sql.of_subject,
             organization_id=organization_id,
             subject=subject,
             action=action,
             since=to_us(since),
             most=most,
         )
-        return [_line(row) for row in rows]
+        return [line_of(row) for row in rows]
 
 
-def _line(row: Row) -> Line:
-    _, at, actor, organization_id, action, subject, detail = row
+def line_of(row: Row) -> Line:
+    """Return the line that a row holds."""
+    id_, at, actor, organization_id, action, subject, detail = row
     return Line(
+        id=id_,
         at=from_us(at),
         actor=actor,
         organization_id=organization_id,
         action=action,
         subject=subject,
-        detail=msgspec.json.decode(detail),
+        detail=_masked(msgspec.json.decode(detail)),
     )
+
+
+def _masked(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask settings that were once written in full."""
+    masked = {name: for_log(name, is_) for name, is_ in detail.items()}
+    if "changes" in detail:
+        masked["changes"] = {
+            name: [for_log(name, each) for each in both]
+            for name, both in detail["changes"].items()
+        }
+    return masked

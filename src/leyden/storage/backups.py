@@ -1,25 +1,26 @@
-"""Backups that owners put here, sealed once more, and lnd's own of its channels."""
+"""Owners' backups, sealed once more, and lnd's own channel backups."""
 
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Stale
-from leyden.storage.statements import Run
-from leyden.storage.written import backups as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct, hiding
+
+sql = SqlFile("backups")
 
 CHANNEL_BACKUPS_KEPT = 10
 
 
 class MacaroonBackup(Struct, frozen=True):
-    """One that is kept, by its name; the value is asked for apart."""
+    """A stored macaroon's name and date; the value is loaded separately."""
 
     name: str
     created: datetime
 
 
 class ChannelBackup(Struct, frozen=True):
-    """lnd's own, encrypted by lnd with a key from the owner's seed."""
+    """lnd's channel backup, encrypted by lnd with a key from the seed."""
 
     taken: datetime
     digest: bytes
@@ -35,16 +36,16 @@ class Backups:
         self._run = run
 
     async def add_seed(self, node_id: str, sealed: bytes, *, now: datetime) -> bool:
-        """Keep the one seed of a node; False when there is one already."""
+        """Store a node's only seed; return False if one is stored already."""
         return bool(
             await self._run(
-                sql.ADD_SEED, node_id=node_id, created=to_us(now), sealed=sealed
+                sql.add_seed, node_id=node_id, created=to_us(now), sealed=sealed
             )
         )
 
     async def seed(self, node_id: str) -> bytes:
-        """Give the sealed seed, or NotFound."""
-        if not (rows := await self._run(sql.GET_SEED, node_id=node_id)):
+        """Return the sealed seed, or raise NotFound."""
+        if not (rows := await self._run(sql.get_seed, node_id=node_id)):
             raise NotFound
         sealed: bytes = rows[0][0]
         return sealed
@@ -52,10 +53,10 @@ class Backups:
     async def add_macaroon(
         self, node_id: str, name: str, sealed: bytes, *, now: datetime
     ) -> bool:
-        """Keep a macaroon; False when the node has one of this name."""
+        """Store a macaroon; return False if the name is in use."""
         return bool(
             await self._run(
-                sql.ADD_MACAROON,
+                sql.add_macaroon,
                 node_id=node_id,
                 name=name,
                 created=to_us(now),
@@ -64,65 +65,71 @@ class Backups:
         )
 
     async def macaroon(self, node_id: str, name: str) -> bytes:
-        """Give a sealed macaroon, or NotFound."""
-        if not (rows := await self._run(sql.GET_MACAROON, node_id=node_id, name=name)):
+        """Return a sealed macaroon, or raise NotFound."""
+        if not (rows := await self._run(sql.get_macaroon, node_id=node_id, name=name)):
             raise NotFound
         sealed: bytes = rows[0][0]
         return sealed
 
     async def replace_seed(self, node_id: str, was: bytes, sealed: bytes) -> None:
-        """Put the seed in another's place; Stale when that one is not there."""
+        """Replace the seed; raise Stale if the stored one is not `was`."""
         if not await self._run(
-            sql.REPLACE_SEED, of_node=node_id, was=was, sealed=sealed
+            sql.replace_seed, node_id=node_id, was=was, sealed=sealed
         ):
             raise Stale
 
     async def replace_macaroon(
         self, node_id: str, name: str, was: bytes, sealed: bytes
     ) -> None:
-        """Put the macaroon in another's place; Stale when that one is not there."""
+        """Replace a macaroon; raise Stale if the stored one is not `was`."""
         if not await self._run(
-            sql.REPLACE_MACAROON, of_node=node_id, of_name=name, was=was, sealed=sealed
+            sql.replace_macaroon, node_id=node_id, name=name, was=was, sealed=sealed
         ):
             raise Stale
 
     async def macaroons(self, node_id: str) -> list[MacaroonBackup]:
-        """Give what is kept, oldest first."""
-        rows = await self._run(sql.LIST_MACAROONS, node_id=node_id)
+        """Return the stored macaroons, oldest first."""
+        rows = await self._run(sql.list_macaroons, node_id=node_id)
         return [MacaroonBackup(name, from_us(created)) for name, created in rows]
 
     async def add_channels(
         self, node_id: str, content: bytes, digest: bytes, *, now: datetime
     ) -> bool:
-        """Keep a backup of channels, and the ten latest at most; False if known."""
+        """Store a channel backup, and keep ten; return False if known."""
         added = await self._run(
-            sql.ADD_CHANNELS,
+            sql.add_channels,
             node_id=node_id,
             taken=to_us(now),
             digest=digest,
             content=content,
         )
         await self._run(
-            sql.FORGET_CHANNELS,
-            node_id=node_id,
-            of_node=node_id,
-            kept=CHANNEL_BACKUPS_KEPT,
+            sql.forget_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
         )
         return bool(added)
 
     async def has_channels(self, node_id: str, digest: bytes) -> bool:
-        """Tell whether this backup of channels is kept already."""
-        return bool(await self._run(sql.HAS_CHANNELS, node_id=node_id, digest=digest))
+        """Return whether this channel backup is stored already."""
+        return bool(await self._run(sql.has_channels, node_id=node_id, digest=digest))
 
     async def latest_channels(self, node_id: str) -> ChannelBackup:
-        """Give the newest backup of channels, or NotFound."""
-        if not (rows := await self._run(sql.LATEST_CHANNELS, node_id=node_id)):
+        """Return the newest channel backup, or raise NotFound."""
+        if not (rows := await self._run(sql.latest_channels, node_id=node_id)):
             raise NotFound
         taken, digest, content = rows[0]
         return ChannelBackup(from_us(taken), digest, content)
 
+    async def newest_channels(self) -> tuple[int, datetime] | None:
+        """Return the number and time of the newest channel backup of all nodes."""
+        rows = await self._run(sql.newest_channels)
+        return (rows[0][0], from_us(rows[0][1])) if rows else None
+
+    async def latest_of_all(self) -> dict[str, bytes]:
+        """Return the newest channel backup of each node."""
+        return dict(await self._run(sql.latest_of_all))
+
     async def forget(self, node_id: str) -> None:
-        """Remove everything that was kept for a node that is no more."""
-        await self._run(sql.FORGET_SEED, node_id=node_id)
-        await self._run(sql.FORGET_MACAROONS, node_id=node_id)
-        await self._run(sql.FORGET_ALL_CHANNELS, node_id=node_id)
+        """Delete all backups of a node that no longer exists."""
+        await self._run(sql.forget_seed, node_id=node_id)
+        await self._run(sql.forget_macaroons, node_id=node_id)
+        await self._run(sql.forget_channels, node_id=node_id)

@@ -1,18 +1,19 @@
-"""What owners asked of their nodes: the last hundred times, newest first."""
+"""Owners' last hundred commands to each node, newest first."""
 
 from datetime import datetime
 
 from leyden.domain.nodes import Action
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
-from leyden.storage.written import commands as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("commands")
 
 KEPT = 100
 
 
 class Command(Struct, frozen=True):
-    """One thing that was asked for."""
+    """A command that an owner gave."""
 
     action: Action
     at: datetime
@@ -27,15 +28,15 @@ class Commands:
     async def add(
         self, node_id: str, action: Action, *, at: datetime, actor: str
     ) -> None:
-        """Note what was asked for, by whom; forget what came before the last 100."""
+        """Record a command and its actor; delete all but the last 100."""
         await self._run(
-            sql.ADD, node_id=node_id, action=action, at=to_us(at), actor=actor
+            sql.add, node_id=node_id, action=action, at=to_us(at), actor=actor
         )
-        await self._run(sql.FORGET, node_id=node_id, of_node=node_id, kept=KEPT)
+        await self._run(sql.forget_old, node_id=node_id, kept=KEPT)
 
     async def list_(self, node_id: str) -> list[Command]:
-        """Give the last hundred, newest first."""
+        """Return the last hundred commands, newest first."""
         return [
             Command(Action(action), from_us(at))
-            for action, at in await self._run(sql.LIST, node_id=node_id, kept=KEPT)
+            for action, at in await self._run(sql.list, node_id=node_id, kept=KEPT)
         ]

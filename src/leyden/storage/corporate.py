@@ -4,8 +4,9 @@ from datetime import datetime
 
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
-from leyden.storage.statements import Run
-from leyden.storage.written import corporate as sql
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("corporate")
 
 
 class CorporateAccounts:
@@ -15,21 +16,21 @@ class CorporateAccounts:
         self._run = run
 
     async def limit(self, organization_id: str) -> Sats | None:
-        """Give how much an organization may owe; None when it has no such account."""
-        rows = await self._run(sql.LIMIT, organization_id=organization_id)
+        """Return the account's limit; None if there is no corporate account."""
+        rows = await self._run(sql.limit, organization_id=organization_id)
         return Sats(rows[0][0]) if rows else None
 
     async def set_limit(
         self, organization_id: str, most_owed: Sats, *, since: datetime
     ) -> None:
-        """Let an organization owe that much from now on."""
+        """Open the account, or change its limit."""
         await self._run(
-            sql.SET,
+            sql.set_limit,
             organization_id=organization_id,
             most_owed=most_owed,
             since=to_us(since),
         )
 
     async def end(self, organization_id: str) -> None:
-        """Let it owe nothing more; what it owes, it owes."""
-        await self._run(sql.END, of=organization_id)
+        """Close the account; its debt remains."""
+        await self._run(sql.end, organization_id=organization_id)

@@ -1,17 +1,18 @@
-"""How much there is of everything, for whoever runs the installation."""
+"""Counts of nodes, orders and tasks, for the operator."""
 
 from datetime import datetime
 
 from leyden.domain.times import from_us
-from leyden.storage.statements import Run
-from leyden.storage.written import counts as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("counts")
 
 _FOR_EVER = (1 << 63) - 1
 
 
 class Queue(Struct, frozen=True, kw_only=True):
-    """What is to be done of one kind."""
+    """The tasks of one kind that are due or scheduled."""
 
     kind: str
     tasks: int
@@ -19,8 +20,8 @@ class Queue(Struct, frozen=True, kw_only=True):
     most_attempts: int
 
 
-class Ailing(Struct, frozen=True, kw_only=True):
-    """A node that crashes, or cannot be started."""
+class FailingNode(Struct, frozen=True, kw_only=True):
+    """A node that crashes or cannot be started."""
 
     id: str
     name: str
@@ -31,8 +32,8 @@ class Ailing(Struct, frozen=True, kw_only=True):
     due: datetime
 
 
-class Tried(Struct, frozen=True, kw_only=True):
-    """A task that was begun more than once and is not done."""
+class FailingTask(Struct, frozen=True, kw_only=True):
+    """A task that was started more than once and is not done."""
 
     kind: str
     key: str
@@ -41,23 +42,23 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 
 class Counts:
-    """Sums over the rows of others."""
+    """Counts over other tables."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
     async def nodes(self) -> dict[str, int]:
-        """Count the nodes by their status."""
-        return dict(await self._run(sql.NODES))
+        """Count the nodes by status."""
+        return dict(await self._run(sql.nodes))
 
     async def versions(self) -> dict[str, int]:
-        """Count the nodes by the lnd they run."""
-        return dict(await self._run(sql.VERSIONS))
+        """Count the nodes by lnd version."""
+        return dict(await self._run(sql.versions))
 
-    async def ailing(self, *, most: int) -> list[Ailing]:
-        """Give the nodes that need somebody, the worst first."""
+    async def ailing(self, *, most: int) -> list[FailingNode]:
+        """Return the nodes that need attention, the worst first."""
         return [
-            Ailing(
+            FailingNode(
                 id=id_,
                 name=name,
                 organization_id=organization_id,
@@ -67,24 +68,24 @@ class Counts:
                 due=from_us(due),
             )
             for id_, name, organization_id, status, version, crashes, due in (
-                await self._run(sql.AILING, most=most)
+                await self._run(sql.ailing, most=most)
             )
         ]
 
-    async def tried(self, *, most: int) -> list[Tried]:
-        """Give the tasks that do not go well, the worst first."""
+    async def tried(self, *, most: int) -> list[FailingTask]:
+        """Return the failing tasks, the worst first."""
         return [
-            Tried(kind=kind, key=key, due=from_us(due), attempts=attempts)
-            for kind, key, due, attempts in await self._run(sql.TRIED, most=most)
+            FailingTask(kind=kind, key=key, due=from_us(due), attempts=attempts)
+            for kind, key, due, attempts in await self._run(sql.tried, most=most)
         ]
 
     async def orders(self) -> dict[str, int]:
-        """Count the orders by their status."""
-        return dict(await self._run(sql.ORDERS))
+        """Count the orders by status."""
+        return dict(await self._run(sql.orders))
 
     async def tasks(self) -> list[Queue]:
-        """Count the tasks by their kind."""
+        """Count the tasks by kind."""
         return [
             Queue(kind=kind, tasks=count, next_due=from_us(due), most_attempts=most)
-            for kind, count, due, most in await self._run(sql.TASKS, until=_FOR_EVER)
+            for kind, count, due, most in await self._run(sql.tasks, until=_FOR_EVER)
         ]

@@ -1,13 +1,14 @@
-"""Coupons, and how often somebody guessed."""
+"""Coupons, and the number of wrong guesses."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leyden.domain.coupons import Coupon
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import coupons as sql
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("coupons")
 
 
 class Coupons:
@@ -17,9 +18,9 @@ class Coupons:
         self._run = run
 
     async def add(self, issued: Sequence[Coupon]) -> None:
-        """Keep new coupons."""
+        """Store new coupons."""
         await self._run.many(
-            sql.ADD,
+            sql.add,
             [
                 {
                     "id": coupon.id,
@@ -36,45 +37,50 @@ class Coupons:
     async def claim(
         self, coupon_id: str, organization_id: str, *, now: datetime
     ) -> Sats | None:
-        """Open the coupon for good and give its worth; None when it is not theirs."""
+        """Claim the coupon for good; return its worth, or None if not theirs."""
         rows = await self._run(
-            sql.CLAIM, coupon_id=coupon_id, claimant=organization_id, now=to_us(now)
+            sql.claim, id=coupon_id, claimant=organization_id, now=to_us(now)
         )
         return Sats(rows[0][0]) if rows else None
 
     async def list_(self, organization_id: str) -> list[Coupon]:
-        """Give what was issued to an organization or claimed by it, oldest first."""
-        rows = await self._run(sql.LIST, organization_id=organization_id)
-        return [_coupon(row) for row in rows]
+        """Return coupons issued to or claimed by an organization, oldest first."""
+        rows = await self._run(sql.list, organization_id=organization_id)
+        return [coupon_of(row) for row in rows]
 
     async def all_(self, *, after: str = "", most: int = 500) -> list[Coupon]:
-        """Give coupons of everybody, in the order of their ids."""
+        """Return coupons of all organizations, ordered by id."""
         return [
-            _coupon(row) for row in await self._run(sql.ALL, after=after, most=most)
+            coupon_of(row) for row in await self._run(sql.all, after=after, most=most)
         ]
 
     async def guessed(
-        self, organization_id: str, *, now: datetime, start: datetime
+        self, organization_id: str, *, now: datetime, within: timedelta
     ) -> None:
-        """Count one wrong coupon; from `start` on they belong together."""
+        """Count one wrong coupon; those within so long belong together."""
         await self._run(
-            sql.GUESSED,
+            sql.guessed,
             organization_id=organization_id,
             now=to_us(now),
-            start=to_us(start),
+            **_around(now, within),
         )
 
     async def guesses(
-        self, organization_id: str, *, start: datetime
+        self, organization_id: str, *, now: datetime, within: timedelta
     ) -> tuple[int, datetime] | None:
-        """Give how often they guessed wrong, and since when."""
+        """Return the number of wrong guesses, and since when they are counted."""
         rows = await self._run(
-            sql.GUESSES, organization_id=organization_id, start=to_us(start)
+            sql.guesses, organization_id=organization_id, **_around(now, within)
         )
         return (rows[0][0], from_us(rows[0][1])) if rows else None
 
 
-def _coupon(row: Row) -> Coupon:
+def _around(now: datetime, within: timedelta) -> dict[str, int]:
+    return {"start": to_us(now - within), "end": to_us(now + within)}
+
+
+def coupon_of(row: Row) -> Coupon:
+    """Return the coupon that a row holds."""
     id_, sats, organization_id, created, expires, note, claimed_by, claimed_at = row
     return Coupon(
         id=id_,

@@ -1,63 +1,63 @@
-"""The way to what we remember: transactions for changing it, a reader for looking.
+"""The database: transactions for writing, a reader for reading.
 
     async with database.transaction() as tx:
         node = await tx.nodes.get(node_id)
 
-Either everything in the block is durable when it ends, or nothing of it happened.
-No network is touched inside a block: on SQLite all writers queue behind it.
+Everything in the block is durable when it ends, or nothing of it happened.
+Blocks do no network I/O: on SQLite all writers queue behind them.
 """
 
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import Protocol
 
 from leyden.errors import SetupError
-from leyden.storage.nouns import Nouns
 from leyden.storage.statements import Wake
+from leyden.storage.stores import Stores
+from leyden.storage.urls import is_sqlite, sqlite_path
 
 
 class Database(Protocol):
-    """One of the two databases, opened."""
+    """An open database, of either kind."""
 
     is_alone: bool
     """Whether this process is the only one that serves from it."""
 
     @property
-    def reader(self) -> Nouns:
-        """Look without a transaction; each statement sees the latest commit."""
+    def reader(self) -> Stores:
+        """Reading without a transaction; each statement sees the latest commit."""
         ...
 
     def edition(self) -> int | None:
-        """Give a number that changes with every commit, by whomever.
+        """Return a number that changes with every commit by any process.
 
-        None where that costs as much as reading. What is read after asking for it is
+        None if that would cost as much as reading. Data read after this call is
         of this edition or newer.
         """
         ...
 
-    def transaction(self) -> AbstractAsyncContextManager[Nouns]:
-        """Change things: all of the block or nothing of it."""
+    def transaction(self) -> AbstractAsyncContextManager[Stores]:
+        """Open a transaction for the block: all of it is written, or nothing."""
         ...
 
     def listen(self, wake: Wake) -> None:
-        """Call `wake` whenever a commit may have made tasks due, here or elsewhere."""
+        """Call `wake` after any commit, here or elsewhere, that queues tasks."""
         ...
 
-    async def doubts(self) -> list[str]:
-        """Say why a commit that was acknowledged could be lost; there is no reason."""
+    async def durability_risks(self) -> list[str]:
+        """Return reasons why an acknowledged commit could be lost; ideally none."""
         ...
 
     async def close(self) -> None:
-        """Finish what is committed and let go."""
+        """Finish pending commits and disconnect."""
         ...
 
 
 async def open_database(url: str) -> Database:
-    """Open `sqlite:///path` or `postgresql://...`; the schema must be there already."""
-    if url.startswith("sqlite:///"):
+    """Open `sqlite:///path` or `postgresql://...`; the schema must exist."""
+    if is_sqlite(url):
         from leyden.storage.sqlite import SqliteDatabase  # noqa: PLC0415  on first use
 
-        return SqliteDatabase(Path(url.removeprefix("sqlite:///")))
+        return SqliteDatabase(sqlite_path(url))
     if url.startswith(("postgresql://", "postgres://")):
         from leyden.storage.postgres import (  # noqa: PLC0415  on first use
             PostgresDatabase,

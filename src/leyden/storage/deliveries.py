@@ -1,20 +1,21 @@
-"""How each attempt to deliver a webhook went."""
+"""The outcome of each attempt to deliver a webhook."""
 
 from datetime import datetime, timedelta
 
 from leyden.domain.deliveries import Answer, Verdict
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run
-from leyden.storage.webhooks import KeptEvent, read_event
-from leyden.storage.written import deliveries as sql
+from leyden.storage.statements import Row, Run, SqlFile
+from leyden.storage.webhooks import KeptEvent, Webhooks
 from leyden.values import Struct
+
+sql = SqlFile("deliveries")
 
 _MICROSECOND = timedelta(microseconds=1)
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One attempt, and what came of it."""
+    """An attempt and its outcome."""
 
     event_id: str
     number: int
@@ -23,7 +24,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """An event with all attempts at it."""
+    """An event with all its attempts."""
 
     event: KeptEvent
     attempts: list[Attempt]
@@ -38,18 +39,18 @@ class Deliveries:
     async def add(
         self, event_id: str, answer: Answer, verdict: Verdict, *, at: datetime
     ) -> None:
-        """Keep how an attempt went, and what it made of the event."""
+        """Store the outcome of an attempt, and what it means for the event."""
         rows = await self._run(
-            sql.SETTLE,
+            sql.settle,
             event_id=event_id,
-            becomes=verdict.state,
-            next_due=to_us(verdict.due),
-            may_be_overtaken=int(verdict.overtakable),
+            state=verdict.state,
+            due=to_us(verdict.due),
+            overtakable=int(verdict.overtakable),
         )
         if not rows:
             raise NotFound
         await self._run(
-            sql.ADD,
+            sql.add,
             event_id=event_id,
             number=rows[0][0],
             at=to_us(at),
@@ -60,26 +61,27 @@ class Deliveries:
         )
 
     async def list_(self, node_id: str, *, before: int, most: int) -> list[Delivery]:
-        """Give a node's events from before this position, newest first."""
-        rows = await self._run(sql.LIST, node_id=node_id, before=before, most=most)
-        page = {
-            event.id: Delivery(event=event, attempts=[])
-            for event in map(read_event, rows)
-        }
-        if page:
+        """Return a node's events before this position, newest first."""
+        events = await Webhooks(self._run).page(node_id, before=before, most=most)
+        page = {event.id: Delivery(event=event, attempts=[]) for event in events}
+        if events:
             for row in await self._run(
-                sql.LIST_ATTEMPTS, node_id=node_id, first=rows[-1][0], last=rows[0][0]
+                sql.list_attempts,
+                node_id=node_id,
+                first=events[-1].position,
+                last=events[0].position,
             ):
-                attempt = _attempt(row)
+                attempt = attempt_of(row)
                 page[attempt.event_id].attempts.append(attempt)
         return list(page.values())
 
     async def prune(self, *, before: datetime, most: int) -> int:
-        """Forget the oldest events from before then, attempts included; count them."""
-        return len(await self._run(sql.PRUNE, before=to_us(before), most=most))
+        """Delete the oldest events before then, with attempts; return how many."""
+        return len(await self._run(sql.prune, before=to_us(before), most=most))
 
 
-def _attempt(row: Row) -> Attempt:
+def attempt_of(row: Row) -> Attempt:
+    """Return the attempt that a row holds."""
     event_id, number, at, took, status, excerpt, error = row
     return Attempt(
         event_id=event_id,

@@ -1,12 +1,15 @@
-"""All tables there are, whatever of them a program has imported."""
+"""Every table, whichever modules a program has imported."""
 
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
+    tables_backups,
     tables_certificates,
+    tables_events,
     tables_home,
     tables_money,
     tables_nodes,
     tables_people,
     tables_quotas,
+    tables_subscriptions,
     tables_webhooks,
 )
 from leyden.storage.tables import metadata

@@ -1,17 +1,17 @@
-"""The home that local nodes belong to, and the processes that run on it."""
+"""The home that local nodes belong to, and the processes that use it."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
-from leyden.storage.written import homes as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("homes")
 
 
 class Hold(Struct, frozen=True, kw_only=True):
-    """By what right a process takes tasks of nodes: who it is, and on which home."""
+    """A process's right to take nodes' tasks: its id, and its home."""
 
     holder: str
     identity: str = ""
@@ -19,7 +19,7 @@ class Hold(Struct, frozen=True, kw_only=True):
 
 
 class Home(Struct, frozen=True, kw_only=True):
-    """The home that the database remembers."""
+    """The home stored in the database."""
 
     identity: str
     authority: str
@@ -28,7 +28,7 @@ class Home(Struct, frozen=True, kw_only=True):
 
 
 class Process(Struct, frozen=True, kw_only=True):
-    """A process that runs on the home, or did when it died."""
+    """A process that uses the home, or did when it died."""
 
     id: str
     session: str
@@ -45,19 +45,19 @@ class Homes:
         self._run = run
 
     async def find(self) -> Home | None:
-        """Return the home, once there is one."""
-        rows = await self._run(sql.FIND)
+        """Return the home, or None if none is stored yet."""
+        rows = await self._run(sql.find)
         return _home(rows[0]) if rows else None
 
     async def lock(self) -> Home | None:
-        """Return the home, and let nobody else decide about it until the commit."""
-        rows = await self._run(sql.LOCK)
+        """Return the home, and lock it until the transaction ends."""
+        rows = await self._run(sql.lock)
         return _home(rows[0]) if rows else None
 
     async def add(self, home: Home) -> None:
-        """Remember the first home; do nothing when there is one."""
+        """Store the first home; no-op if there is one."""
         await self._run(
-            sql.ADD,
+            sql.add,
             identity=home.identity,
             authority=home.authority,
             place=home.place,
@@ -65,19 +65,19 @@ class Homes:
         )
 
     async def take(self, home: Home, *, kinds: Sequence[str]) -> None:
-        """Let this be the home; whoever held a task of nodes has lost it."""
+        """Set the home; end all claims on nodes' tasks, and forget processes."""
         await self._run(
-            sql.TAKE,
-            new_identity=home.identity,
-            new_authority=home.authority,
-            new_place=home.place,
-            new_host=home.host,
+            sql.take,
+            identity=home.identity,
+            authority=home.authority,
+            place=home.place,
+            host=home.host,
         )
-        await self._run(sql.END_CLAIMS, kinds=json.dumps(list(kinds)))
-        await self._run(sql.FORGET_ALL)
+        await self._run(sql.end_claims, kinds=tuple(kinds))
+        await self._run(sql.forget_all)
 
     async def processes(self) -> list[Process]:
-        """List the processes that run on the home, or died there."""
+        """List the processes that use the home, or died there."""
         return [
             Process(
                 id=id_,
@@ -87,16 +87,16 @@ class Homes:
                 beat=beat,
                 until=from_us(until),
             )
-            for id_, session, host, pid, beat, until in await self._run(sql.PROCESSES)
+            for id_, session, host, pid, beat, until in await self._run(sql.processes)
         ]
 
     async def enter(
         self, process: Process, *, watches: bool, forget_before: datetime
     ) -> None:
-        """Add a process, and forget those that died long ago."""
-        await self._run(sql.FORGET_OLD, before=to_us(forget_before))
+        """Add a process, and delete those that died long ago."""
+        await self._run(sql.forget_old, before=to_us(forget_before))
         await self._run(
-            sql.ENTER,
+            sql.enter,
             id=process.id,
             session=process.session,
             host=process.host,
@@ -105,29 +105,29 @@ class Homes:
             until=to_us(process.until),
         )
 
-    async def beat(self, process_id: str, hold: Hold, *, until: datetime) -> bool:
-        """Say that a process lives; False when it has no place here any more."""
+    async def heartbeat(self, process_id: str, hold: Hold, *, until: datetime) -> bool:
+        """Renew a process's heartbeat; return False if it has no place here."""
         return bool(
             await self._run(
-                sql.BEAT,
-                process_id=process_id,
-                next_until=to_us(until),
+                sql.heartbeat,
+                id=process_id,
+                until=to_us(until),
                 home_identity=hold.identity,
                 home_place=hold.place,
             )
         )
 
     async def leave(self, process_id: str) -> None:
-        """Remove a process that ends."""
-        await self._run(sql.LEAVE, process_id=process_id)
+        """Remove a process that is ending."""
+        await self._run(sql.leave, id=process_id)
 
     async def forget_silent(self, process: Process) -> None:
-        """Remove a process that has died, unless it was heard of meanwhile."""
-        await self._run(sql.FORGET_SILENT, process_id=process.id, seen=process.beat)
+        """Remove a process that has died, unless it sent a heartbeat since."""
+        await self._run(sql.forget_silent, id=process.id, beat=process.beat)
 
     async def watching(self, *, now: datetime) -> int:
-        """Count the processes that live and look after nodes."""
-        return int((await self._run(sql.WATCHING, now=to_us(now)))[0][0])
+        """Count the live processes that watch nodes."""
+        return int((await self._run(sql.watching, now=to_us(now)))[0][0])
 
 
 def _home(row: Sequence[str]) -> Home:

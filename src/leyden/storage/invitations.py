@@ -1,17 +1,18 @@
-"""Who was asked to join an organization, and has not answered yet."""
+"""Open invitations to organizations."""
 
 from datetime import datetime
 
 from leyden.domain.accounts import Role
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import invitations as sql
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("invitations")
 
 
 class Invitation(Struct, frozen=True, kw_only=True):
-    """A place in an organization that is kept for somebody."""
+    """An invitation to join an organization."""
 
     id: str
     organization_id: str
@@ -28,9 +29,9 @@ class Invitations:
         self._run = run
 
     async def add(self, invitation: Invitation, *, digest: bytes) -> None:
-        """Keep a new invitation under the digest of its link."""
+        """Store a new invitation under the digest of its link."""
         await self._run(
-            sql.ADD,
+            sql.add,
             id=invitation.id,
             organization_id=invitation.organization_id,
             email=invitation.email,
@@ -38,41 +39,45 @@ class Invitations:
             digest=digest,
             created=to_us(invitation.created),
             expires=to_us(invitation.expires),
-            ended=None,
         )
 
     async def find(self, digest: bytes, *, now: datetime) -> Invitation | None:
-        """Give the open invitation with this digest."""
-        rows = await self._run(sql.FIND, digest=digest, now=to_us(now))
-        return _invitation(rows[0]) if rows else None
+        """Return the open invitation with this digest, if any."""
+        rows = await self._run(sql.find, digest=digest, now=to_us(now))
+        return invitation_of(rows[0]) if rows else None
 
     async def list_(self, organization_id: str, *, now: datetime) -> list[Invitation]:
-        """Give an organization's open invitations, oldest first."""
+        """Return an organization's open invitations, oldest first."""
         rows = await self._run(
-            sql.LIST, organization_id=organization_id, now=to_us(now)
+            sql.list, organization_id=organization_id, now=to_us(now)
         )
-        return [_invitation(row) for row in rows]
+        return [invitation_of(row) for row in rows]
 
     async def end(
         self, organization_id: str, invitation_id: str, *, now: datetime
     ) -> None:
-        """Let nobody use it any more; NotFound when it was used or withdrawn."""
+        """End an invitation; raise NotFound if it was used or revoked."""
         if not await self._run(
-            sql.END, of=organization_id, invitation_id=invitation_id, now=to_us(now)
+            sql.end, organization_id=organization_id, id=invitation_id, now=to_us(now)
         ):
             raise NotFound
 
     async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
-        """Forget those that nobody can use any more: the audit has them all."""
-        await self._run(sql.FORGET_ENDED, of=organization_id, now=to_us(now))
+        """Delete invitations that have ended; the audit log has them all."""
+        await self._run(
+            sql.forget_ended, organization_id=organization_id, now=to_us(now)
+        )
 
     async def end_for(self, organization_id: str, email: str, *, now: datetime) -> None:
-        """Let nobody use any that was meant for this address."""
-        await self._run(sql.END_FOR, of=organization_id, whose=email, now=to_us(now))
+        """End all invitations for this email."""
+        await self._run(
+            sql.end_for, organization_id=organization_id, email=email, now=to_us(now)
+        )
 
 
-def _invitation(row: Row) -> Invitation:
-    id_, organization_id, email, role, created, expires, _ = row
+def invitation_of(row: Row) -> Invitation:
+    """Return the invitation that a row holds."""
+    id_, organization_id, email, role, created, expires = row
     return Invitation(
         id=id_,
         organization_id=organization_id,

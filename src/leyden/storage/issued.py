@@ -1,16 +1,17 @@
-"""Certificates that an authority of others has issued, or is asked for."""
+"""Certificates issued by, or requested from, an external authority."""
 
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Stale
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import issued as sql
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct, hiding
+
+sql = SqlFile("issued")
 
 
 class Issued(Struct, frozen=True, kw_only=True):
-    """A name that a certificate is wanted for, and how far that has come."""
+    """A name to have a certificate, and the progress of issuing it."""
 
     name: str
     node_id: str | None  # None: the API's own name
@@ -31,60 +32,62 @@ class IssuedCertificates:
         self._run = run
 
     async def add(self, name: str, *, node_id: str | None) -> bool:
-        """Want a certificate of that name; False when one was wanted before."""
-        return bool(await self._run(sql.ADD, name=name, node_id=node_id))
+        """Request a certificate for a name; return False if requested before."""
+        return bool(await self._run(sql.add, name=name, node_id=node_id))
 
     async def find(self, name: str) -> Issued | None:
-        """Give what is known of a name's certificate, if one is wanted."""
-        rows = await self._run(sql.FIND, of_name=name)
-        return _issued(rows[0]) if rows else None
+        """Return the progress of a name's certificate, if one is requested."""
+        rows = await self._run(sql.find, name=name)
+        return issued_of(rows[0]) if rows else None
 
     async def forget(self, name: str) -> None:
-        """Want it no longer; what was issued is forgotten."""
-        await self._run(sql.FORGET, of_name=name)
+        """Withdraw the request, and delete what was issued."""
+        await self._run(sql.forget, name=name)
 
     async def set_order(self, name: str, url: str, *, key: bytes) -> None:
-        """Keep where the order is and the key it is for; Stale beside another order."""
-        if not await self._run(sql.SET_ORDER, of_name=name, url=url, sealed=key):
+        """Store the order's URL and its key; raise Stale if another is open."""
+        if not await self._run(sql.set_order, name=name, order_url=url, order_key=key):
             raise Stale
 
     async def end_order(self, name: str, url: str) -> int:
-        """Forget an order that came to nothing; give how many did, one after the other.
+        """Delete a failed order; return the number of failures in a row.
 
-        Without an order, the count alone goes up. Stale when it is another one by now.
+        Without an order, only the count is incremented. Raise Stale if the order
+        is another one by now.
         """
-        rows = await self._run(sql.END_ORDER, of_name=name, of_order=url)
+        rows = await self._run(sql.end_order, name=name, order_url=url)
         if not rows:
             raise Stale
         return int(rows[0][0])
 
     async def keep(self, name: str, url: str, *, chain: bytes, until: datetime) -> None:
-        """Keep what came of the order, with the order's key."""
+        """Store the certificate that the order resulted in, with its key."""
         kept = await self._run(
-            sql.KEEP,
-            of_name=name,
-            of_order=url,
-            chain_pem=chain,
-            valid_until=to_us(until),
+            sql.keep,
+            name=name,
+            order_url=url,
+            chain=chain,
+            until=to_us(until),
         )
         if not kept:
             raise Stale
 
-    async def nodes_without(self) -> list[str]:
-        """Give the ids of nodes that no certificate is wanted for."""
-        return [node_id for (node_id,) in await self._run(sql.WITHOUT)]
+    async def nodes_without_request(self) -> list[str]:
+        """Return the ids of nodes without a certificate request."""
+        return [node_id for (node_id,) in await self._run(sql.nodes_without_request)]
 
     async def add_account(self, directory: str, sealed: bytes) -> None:
-        """Keep who we are to an authority; nothing when that is settled already."""
-        await self._run(sql.ADD_ACCOUNT, directory=directory, sealed=sealed)
+        """Store our account key at an authority; no-op if one is stored."""
+        await self._run(sql.add_account, directory=directory, sealed=sealed)
 
     async def account(self, directory: str) -> bytes | None:
-        """Give who we are to an authority, sealed."""
-        rows = await self._run(sql.ACCOUNT, directory=directory)
+        """Return our account key at an authority, sealed."""
+        rows = await self._run(sql.account, directory=directory)
         return rows[0][0] if rows else None
 
 
-def _issued(row: Row) -> Issued:
+def issued_of(row: Row) -> Issued:
+    """Return the certificate that a row holds."""
     name, node_id, chain, until, key, order_url, order_key, refusals = row
     return Issued(
         name=name,

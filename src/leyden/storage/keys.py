@@ -1,4 +1,4 @@
-"""API keys: their digests, and what each may do."""
+"""API keys: their digests and scopes."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,8 +7,9 @@ from functools import lru_cache
 from leyden.domain.accounts import ApiKey, Principal, Scope
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import keys as sql
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("keys")
 
 ENDED_KEPT = 100
 
@@ -20,9 +21,9 @@ class Keys:
         self._run = run
 
     async def add(self, key: ApiKey, *, digest: bytes) -> None:
-        """Keep a new key under its digest; Taken when its id is in use."""
+        """Store a new key under its digest; raise Taken if its id is in use."""
         if not await self._run(
-            sql.ADD,
+            sql.add,
             id=key.id,
             organization_id=key.organization_id,
             name=key.name,
@@ -31,49 +32,50 @@ class Keys:
             scopes=",".join(sorted(key.scopes)),
             created=to_us(key.created),
             expires=to_us(key.expires) if key.expires else None,
-            last_used=None,
-            revoked=None,
         ):
             raise Taken("this key was made already, and was shown then")
 
-    async def speaker(self, digest: bytes, *, now: datetime) -> Principal | None:
-        """Give on whose behalf the key with this digest speaks, if it is a live one."""
-        for speaker in await self._run(sql.SPEAKER, digest=digest):
+    async def principal(self, digest: bytes, *, now: datetime) -> Principal | None:
+        """Return the principal of the valid key with this digest, if any."""
+        for speaker in await self._run(sql.principal, digest=digest):
             principal = _principal(*speaker)
             return None if principal.has_ended(now) else principal
         return None
 
     async def list_(self, organization_id: str) -> list[ApiKey]:
-        """Give an organization's keys, oldest first, the revoked ones too."""
-        rows = await self._run(sql.LIST, organization_id=organization_id)
-        return [_key(row) for row in rows]
+        """Return an organization's keys, revoked ones too, oldest first."""
+        rows = await self._run(sql.list, organization_id=organization_id)
+        return [key_of(row) for row in rows]
 
     async def count_live(self, organization_id: str, *, now: datetime) -> int:
-        """Count the keys that open something."""
+        """Count the valid keys."""
         rows = await self._run(
-            sql.COUNT_LIVE, organization_id=organization_id, now=to_us(now)
+            sql.count_live, organization_id=organization_id, now=to_us(now)
         )
         return int(rows[0][0])
 
     async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
-        """Forget those that have ended, but for the latest: the audit has them all."""
+        """Delete ended keys but the latest: the audit log has them all."""
         await self._run(
-            sql.FORGET_ENDED, of=organization_id, now=to_us(now), kept=ENDED_KEPT
+            sql.forget_ended,
+            organization_id=organization_id,
+            now=to_us(now),
+            kept=ENDED_KEPT,
         )
 
     async def revoke(self, organization_id: str, key_id: str, *, now: datetime) -> None:
-        """End a live key of this organization; NotFound when there is none such."""
+        """Revoke a key of this organization; raise NotFound if none is valid."""
         if not await self._run(
-            sql.REVOKE, of=organization_id, key_id=key_id, now=to_us(now)
+            sql.revoke, organization_id=organization_id, id=key_id, now=to_us(now)
         ):
             raise NotFound
 
     async def used(self, at: Mapping[str, datetime]) -> None:
-        """Note when each of these keys was last used; a later use is not undone."""
+        """Record when each of these keys was last used; never go back in time."""
         # In one order, so that servers that note the same keys never lock crosswise.
         await self._run.many(
-            sql.USED,
-            [{"key_id": key_id, "used": to_us(at[key_id])} for key_id in sorted(at)],
+            sql.used,
+            [{"id": key_id, "used": to_us(at[key_id])} for key_id in sorted(at)],
         )
 
 
@@ -90,7 +92,8 @@ def _scopes(words: str) -> frozenset[Scope]:
     return frozenset(Scope(word) for word in words.split(","))
 
 
-def _key(row: Row) -> ApiKey:
+def key_of(row: Row) -> ApiKey:
+    """Return the key that a row holds."""
     id_, organization_id, name, hint, scopes, created, expires, used, revoked = row
     return ApiKey(
         id=id_,

@@ -1,29 +1,32 @@
 """The ledger's entries, and the balances that must be known at once.
 
-Kept as a row beside the entries: what an organization or an order has, changed in the
-transaction of each entry. Added up when asked: the places that everyone shares.
+A balance of an organization or an order is stored in a row beside the
+entries, and changed in the transaction of each entry. Balances of shared
+accounts are added up when needed.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from leyden.domain.ledger import Entry, What
+from leyden.domain import ledger
+from leyden.domain.customer_ledger import CustomerEntry, customer_entry
+from leyden.domain.ledger import Entry, Reason
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.errors import Stale, Violated
-from leyden.storage.statements import Row, Run, Value
-from leyden.storage.words import written_words
-from leyden.storage.written import ledger as sql
-from leyden.values import Struct
+from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.values import Struct, replace
+
+sql = SqlFile("ledger")
 
 _BELOW_ZERO = ("owed:", "receivable:")
-_KEPT = ("credit:", "held:", *_BELOW_ZERO)
+_KEPT = ("credit:", *_BELOW_ZERO)
 _NEWEST = 2**63 - 1
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """An entry as it stands in the ledger."""
+    """A stored ledger entry."""
 
     number: int
     at: datetime
@@ -37,95 +40,105 @@ class Ledger:
         self._run = run
 
     async def post(self, written: Sequence[Entry], *, at: datetime) -> None:
-        """Write entries, and change the balances that they touch; all or nothing.
+        """Write entries, and update the balances they change; all or nothing.
 
-        Violated when one of them is there already, Stale when a place does not have
-        what is to be taken from it. Whoever takes from a `held` place has locked the
-        order that it is held for.
+        Raise Violated if an entry exists already, and Stale if an account's
+        balance does not suffice. A caller that takes from a `held` account has
+        locked its order.
         """
         now = to_us(at)
-        await self._run.many(sql.POST, [_row(entry, now) for entry in written])
+        await self._run.many(sql.post, [row_of(entry, now) for entry in written])
         changes: Counter[str] = Counter()
         for entry in written:
             changes[entry.source] -= entry.sats
             changes[entry.target] += entry.sats
-        raised: list[dict[str, Value]] = []
-        released: list[dict[str, Value]] = []
-        others: list[tuple[str, int]] = []
-        # Always in the order of their names, so that no two wait for each other.
+        held: dict[str, int] = {}
+        # Always in the order of their names, whether they rise or fall, so that no two
+        # wait for each other.
         for place, change in sorted(changes.items()):
-            if not change or not place.startswith(_KEPT):
-                continue
-            if place.startswith("held:") and change < 0:
-                released.append({"at_place": place, "by": -change})
-            elif change > 0 and not place.startswith(_BELOW_ZERO):
-                raised.append({"place": place, "change": change})
-            else:
-                others.append((place, change))
-        for place, change in others:
-            await self._change(place, change)
-        await self._run.many(sql.RAISE, raised)
-        if await self._run.many(sql.RELEASE, released) != len(released):
+            if place.startswith("held:"):
+                held[place] = change
+            elif change and place.startswith(_KEPT):
+                await self._change(place, change)
+        await self._hold(held)
+
+    async def _hold(self, changes: Mapping[str, int]) -> None:
+        """Change what orders hold; each is locked, so that nobody waits here."""
+        await self._run.many(
+            sql.add_to,
+            [
+                {"place": place, "sats": change}
+                for place, change in changes.items()
+                if change > 0
+            ],
+        )
+        released = {place: -each for place, each in changes.items() if each < 0}
+        if await self._run.many(
+            sql.release,
+            [{"place": place, "sats": sats} for place, sats in released.items()],
+        ) != len(released):
             raise Violated("an order is to release what it never held")
 
     async def _change(self, place: str, change: int) -> None:
         below_zero = place.startswith(_BELOW_ZERO)
         if change < 0:
             lowered = await self._run(
-                sql.LOWER, at_place=place, by=-change, below_zero=int(below_zero)
+                sql.take_from, place=place, sats=-change, below_zero=int(below_zero)
             )
             if lowered:
                 return
             if not below_zero:
                 raise Stale(f"{place} has not the {-change} sat that are to be taken")
         elif below_zero:
-            if not await self._run(sql.REPAY, at_place=place, by=change):
+            if not await self._run(sql.repay, place=place, sats=change):
                 raise Stale(f"{place} is less than the {change} sat that repay it")
             return
-        await self._run(sql.RAISE, place=place, change=change)
+        await self._run(sql.add_to, place=place, sats=change)
 
     async def balances(self, places: Iterable[str]) -> dict[str, Sats]:
-        """Give what is in each of these places, as far as there is anything."""
-        rows = await self._run(sql.BALANCES, places=written_words(places))
+        """Return the balances of those of these accounts that have any."""
+        rows = await self._run(sql.balances, places=tuple(places))
         return {place: Sats(sats) for place, sats in rows}
 
     async def balance(self, place: str) -> Sats:
-        """Give what is in a place that is kept as a row."""
-        rows = await self._run(sql.BALANCE, place=place)
+        """Return the balance of an account that is stored as a row."""
+        rows = await self._run(sql.balance, place=place)
         return Sats(rows[0][0]) if rows else Sats(0)
 
     async def sums(self) -> dict[str, Sats]:
-        """Add up every entry, place by place."""
-        return {place: Sats(int(sats)) for place, sats in await self._run(sql.SUMS)}
+        """Add up all entries by account."""
+        return {place: Sats(int(sats)) for place, sats in await self._run(sql.sums)}
 
     async def kept_balances(self) -> dict[str, Sats]:
-        """Give every balance that is kept as a row."""
-        return {place: Sats(sats) for place, sats in await self._run(sql.KEPT_BALANCES)}
+        """Return all balances that are stored as rows."""
+        return {place: Sats(sats) for place, sats in await self._run(sql.kept_balances)}
 
     async def of_order(self, order_id: str) -> list[Written]:
-        """Give every entry about an order, the first one first."""
-        rows = await self._run(sql.OF_ORDER, order_id=order_id)
-        return [_written(row) for row in rows]
+        """Return all entries about an order, oldest first."""
+        rows = await self._run(sql.of_order, order_id=order_id)
+        return [written_of(row) for row in rows]
 
     async def find(self, key: str) -> Written | None:
-        """Give the entry with this key, if it was written."""
-        rows = await self._run(sql.FIND, key=key)
-        return _written(rows[0]) if rows else None
+        """Return the entry with this key, if it was written."""
+        rows = await self._run(sql.find, key=key)
+        return written_of(rows[0]) if rows else None
 
-    async def page(
+    async def customer_page(
         self, organization_id: str, *, before: int | None = None, most: int
-    ) -> list[Written]:
-        """Give an organization's entries, newest first, from before a number on."""
+    ) -> list[CustomerEntry]:
+        """Return an organization's side of its entries below a number, newest first."""
         rows = await self._run(
-            sql.PAGE,
+            sql.customer_page,
             organization_id=organization_id,
             before=_NEWEST if before is None else before,
+            operators=ledger.OPERATORS,
             most=most,
         )
-        return [_written(row) for row in rows]
+        return [_customer_entry(row) for row in rows]
 
 
-def _row(entry: Entry, at: int) -> dict[str, Value]:
+def row_of(entry: Entry, at: int) -> dict[str, Value]:
+    """Return the entry as it is kept."""
     return {
         "key": entry.key,
         "at": at,
@@ -140,7 +153,14 @@ def _row(entry: Entry, at: int) -> dict[str, Value]:
     }
 
 
-def _written(row: Row) -> Written:
+def _customer_entry(row: Row) -> CustomerEntry:
+    written, earned = written_of(row[:-1]), int(row[-1])
+    whole = replace(written.entry, sats=Sats(written.entry.sats + earned))
+    return customer_entry(written.number, written.at, whole)
+
+
+def written_of(row: Row) -> Written:
+    """Return the entry that a row holds."""
     (
         number,
         key,
@@ -159,7 +179,7 @@ def _written(row: Row) -> Written:
         at=from_us(at),
         entry=Entry(
             key=key,
-            what=What(what),
+            what=Reason(what),
             source=source,
             target=target,
             sats=Sats(sats),

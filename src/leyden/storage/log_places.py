@@ -1,13 +1,16 @@
-"""How far the logs of nodes were read."""
+"""How far nodes' logs were read."""
+
+from collections.abc import Mapping
 
 from leyden.lnd.tail import Place
-from leyden.storage.statements import Row, Run, Value
-from leyden.storage.written import log_places as sql
+from leyden.storage.statements import Row, Run, SqlFile, Value
 from leyden.values import Struct
+
+sql = SqlFile("log_places")
 
 
 class KeptPlace(Struct, frozen=True):
-    """A place as it is kept; its edition rises with each move."""
+    """A stored log position; its edition rises with each change."""
 
     place: Place
     edition: int
@@ -20,34 +23,41 @@ class LogPlaces:
         self._run = run
 
     async def all_(self) -> dict[str, KeptPlace]:
-        """Return the place of each node that has one, by the node's id."""
-        return {row[0]: _kept(row) for row in await self._run(sql.ALL)}
+        """Return all stored log positions by node id."""
+        return {row[0]: place_of(row) for row in await self._run(sql.all)}
 
     async def find(self, node_id: str) -> KeptPlace | None:
-        """Return a node's place; None while nobody has read its log."""
-        rows = await self._run(sql.GET, node_id=node_id)
-        return _kept(rows[0]) if rows else None
+        """Return a node's log position; None if its log was never read."""
+        rows = await self._run(sql.get, node_id=node_id)
+        return place_of(rows[0]) if rows else None
 
     async def move(self, node_id: str, place: Place, *, was: int) -> bool:
-        """Keep how far it is read now; False when somebody else has moved it.
+        """Store how far the log was read; return False if another process did.
 
-        `was` is the edition of the place one has read on from, 0 where none was kept.
+        `was` is the edition of the position that reading continued from; 0 if
+        none was stored.
         """
-        fields: dict[str, Value] = {
-            "inode": place.inode,
-            "byte": place.offset,
-            "head": place.head,
-            "rotated": place.rotated,
-        }
         if was == 0:
-            return bool(await self._run(sql.ADD, node_id=node_id, **fields))
-        return bool(await self._run(sql.MOVE, of=node_id, was=was, **fields))
+            return bool(await self._run(sql.add, **row_of(node_id, place)))
+        return bool(await self._run(sql.move, **row_of(node_id, place), was=was))
 
     async def forget(self, node_id: str) -> None:
-        """Forget the place: the log is removed."""
-        await self._run(sql.FORGET, node_id=node_id)
+        """Delete the position: the log is removed."""
+        await self._run(sql.forget, node_id=node_id)
 
 
-def _kept(row: Row) -> KeptPlace:
+def row_of(node_id: str, place: Place) -> Mapping[str, Value]:
+    """Return a node's place as it is kept."""
+    return {
+        "node_id": node_id,
+        "inode": place.inode,
+        "byte": place.offset,
+        "head": place.head,
+        "rotated": place.rotated,
+    }
+
+
+def place_of(row: Row) -> KeptPlace:
+    """Return the place that a row holds."""
     _, inode, offset, head, rotated, edition = row
     return KeptPlace(Place(inode, offset, bytes(head), rotated), edition)

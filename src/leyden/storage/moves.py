@@ -1,12 +1,13 @@
-"""Each move that an order made."""
+"""Each status change of an order."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from leyden.domain.orders import Status
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
-from leyden.storage.written import moves as sql
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("moves")
 
 
 class Moves:
@@ -18,10 +19,10 @@ class Moves:
     async def add(
         self, made: Sequence[tuple[str, Status, Status]], *, at: datetime
     ) -> None:
-        """Keep the moves that orders made."""
+        """Store status changes of orders."""
         now = to_us(at)
         await self._run.many(
-            sql.ADD,
+            sql.add,
             [
                 {
                     "order_id": order_id,
@@ -34,11 +35,11 @@ class Moves:
         )
 
     async def of_order(self, order_id: str) -> list[tuple[Status, Status]]:
-        """Give each move the order made, the first one first."""
-        rows = await self._run(sql.OF_ORDER, order_id=order_id)
-        return [(Status(before), Status(after)) for before, after in rows]
+        """Return an order's status changes, oldest first."""
+        rows = await self._run(sql.of_order, order_id=order_id)
+        return [(Status(before), Status(after)) for before, after, _ in rows]
 
     async def timeline(self, order_id: str) -> list[tuple[Status, datetime]]:
-        """Give where each move led the order, and when, the first one first."""
-        rows = await self._run(sql.TIMELINE, order_id=order_id)
-        return [(Status(after), from_us(at)) for after, at in rows]
+        """Return an order's statuses with their times, oldest first."""
+        rows = await self._run(sql.of_order, order_id=order_id)
+        return [(Status(after), from_us(at)) for _, after, at in rows]

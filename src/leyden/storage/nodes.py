@@ -1,13 +1,16 @@
-"""Nodes as they are kept."""
+"""Stored nodes."""
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import (
+    DesiredState,
     Listed,
     Network,
     Node,
@@ -16,18 +19,55 @@ from leyden.domain.nodes import (
     Stamp,
     Status,
     Type,
-    Wanted,
 )
 from leyden.domain.times import from_us, to_us
 from leyden.domain.versions import Version
-from leyden.errors import NotFound, Stale
-from leyden.storage.statements import Row, Run, Value
-from leyden.storage.written import nodes as sql
+from leyden.errors import NotFound, Stale, Violated
+from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.values import Struct, hiding
+
+sql = SqlFile("nodes")
 
 _write = msgspec.json.Encoder().encode
 _read = msgspec.json.Decoder(NodeSettings).decode
 # Nobody else waits for longer than these few take: 50 µs each.
 _AT_A_TIME = 50
+_MOST_DELETED = 100
+# Read and decoded in two milliseconds.
+_ROWS_AT_A_TIME = 250
+_BEFORE_ALL = -(2**63)
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A node as it shows alone: with its settings, and its secrets sealed."""
+
+    listed: Listed
+    settings: NodeSettings  # without their secrets
+    sealed_settings: bytes
+    webhook_secret: bytes
+
+    __repr__ = hiding("sealed_settings", "webhook_secret")
+
+
+class CountOfStatus(NamedTuple):
+    """How many nodes have a status; the rest changes whenever one of them does."""
+
+    status: str
+    nodes: int
+    editions: int
+    newest: int
+
+
+class Deleted(Struct, frozen=True, kw_only=True):
+    """A deleted node whose data is kept for a while."""
+
+    id: str
+    name: str
+    network: str
+    version: str
+    created: datetime
+    deleted: datetime
+    until: datetime  # its data is kept
 
 
 class Nodes:
@@ -37,116 +77,247 @@ class Nodes:
         self._run = run
 
     async def add(self, node: Node) -> bool:
-        """Keep a new node; False when its id, name, endpoint or slot is in use."""
-        return bool(
-            await self._run(
-                sql.ADD,
-                id=node.id,
-                organization_id=node.organization_id,
-                name=node.name,
-                network=node.network,
-                type=node.type,
-                api_endpoint=node.api_endpoint,
-                slot=node.slot,
-                created=to_us(node.created),
-                edition=node.edition,
-                **_mutable(node),
-            )
-        )
+        """Store a node; return False if id, name, endpoint or slot is in use."""
+        return bool(await self._run(sql.add, **row_of(node)))
 
     async def find(self, node_id: str) -> Node | None:
-        """Give the node, if there is one, or was."""
-        rows = await self._run(sql.GET, node_id=node_id)
-        return _node(rows[0]) if rows else None
+        """Return the node, including a deleted one; None if it never existed."""
+        rows = await self._run(sql.get, id=node_id)
+        return node_of(rows[0]) if rows else None
 
     async def get(self, node_id: str) -> Node:
-        """Give the node, or NotFound."""
+        """Return the node, or raise NotFound."""
         if (node := await self.find(node_id)) is None:
             raise NotFound
         return node
 
     async def lock(self, node_id: str) -> Node:
-        """Give the node, and let nobody else decide about it until the commit."""
-        if not (rows := await self._run(sql.LOCK, node_id=node_id)):
+        """Return the node, and lock it until the transaction ends."""
+        if not (rows := await self._run(sql.lock, id=node_id)):
             raise NotFound
-        return _node(rows[0])
+        return node_of(rows[0])
 
     async def list_(self, organization_id: str) -> list[Listed]:
-        """Give an organization's nodes, oldest first, as lists show them."""
-        return [
-            _listed(row)
-            for row in await self._run(sql.LIST, organization_id=organization_id)
-        ]
+        """Return an organization's nodes for a list, oldest first.
 
-    async def stamps(self, organization_id: str) -> list[Stamp]:
-        """Give the stamps of what `list_` gives, in that order."""
-        return await self._run(sql.STAMPS, organization_id=organization_id)
+        Many are read some at a time, each by what is there then.
+        """
+        found: list[Listed] = []
+        after, after_id = _BEFORE_ALL, ""
+        while True:
+            rows = await self._run(
+                sql.list,
+                organization_id=organization_id,
+                after=after,
+                after_id=after_id,
+                most=_ROWS_AT_A_TIME,
+            )
+            found += map(listed_of, rows)
+            if len(rows) < _ROWS_AT_A_TIME:
+                return found
+            after, after_id = to_us(found[-1].created), found[-1].id
+            await asyncio.sleep(0)
+
+    async def page(
+        self,
+        organization_id: str,
+        *,
+        status: str = "",
+        name: str = "",
+        skipped: int = 0,
+        most: int,
+    ) -> list[Listed]:
+        """Return some nodes of this status whose name has this in it, oldest first."""
+        rows = await self._run(
+            sql.page,
+            organization_id=organization_id,
+            status=status,
+            name=_pattern(name),
+            skipped=skipped,
+            most=most,
+        )
+        return [listed_of(row) for row in rows]
+
+    async def count(
+        self, organization_id: str, *, status: str = "", name: str = ""
+    ) -> int:
+        """Count the nodes of this status whose name has this in it."""
+        ((count,),) = await self._run(
+            sql.count,
+            organization_id=organization_id,
+            status=status,
+            name=_pattern(name),
+        )
+        return int(count)
+
+    async def by_status(self, organization_id: str) -> list[CountOfStatus]:
+        """Count an organization's nodes by status, the most frequent first."""
+        rows = await self._run(sql.by_status, organization_id=organization_id)
+        return sorted(
+            (CountOfStatus(*row) for row in rows),
+            key=lambda each: (-each.nodes, each.status),
+        )
+
+    async def taken(self, organization_id: str, names: Iterable[str]) -> set[str]:
+        """Return which of these names the organization's nodes have."""
+        rows = await self._run(
+            sql.taken, organization_id=organization_id, names=tuple(names)
+        )
+        return {name for (name,) in rows}
+
+    async def show(self, organization_id: str, node_id: str) -> Shown:
+        """Return all that one of its nodes shows, or raise NotFound."""
+        rows = await self._run(sql.show, organization_id=organization_id, id=node_id)
+        if not rows:
+            raise NotFound
+        *listed, settings, sealed_settings, webhook_secret = rows[0]
+        return Shown(
+            listed=listed_of(tuple(listed)),
+            settings=_read(settings),
+            sealed_settings=sealed_settings,
+            webhook_secret=webhook_secret,
+        )
 
     async def stamp(self, organization_id: str, node_id: str) -> Stamp:
-        """Give the stamp of all that one node shows; NotFound when it is not theirs."""
-        rows = await self._run(
-            sql.STAMP, organization_id=organization_id, node_id=node_id
-        )
+        """Return a node's stamp; raise NotFound if it is another's."""
+        rows = await self._run(sql.stamp, organization_id=organization_id, id=node_id)
         if not rows:
             raise NotFound
         return rows[0]
 
+    async def names(self, organization_id: str, ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of the organization's nodes among these ids."""
+        rows = await self._run(
+            sql.names, organization_id=organization_id, ids=tuple(ids)
+        )
+        return dict(rows)
+
     async def find_by_name(self, organization_id: str, name: str) -> str | None:
-        """Give the id of the organization's node of this name."""
-        rows = await self._run(sql.BY_NAME, organization_id=organization_id, name=name)
+        """Return the id of the organization's node of this name, if any."""
+        rows = await self._run(
+            sql.find_by_name, organization_id=organization_id, name=name
+        )
         return rows[0][0] if rows else None
 
+    async def deleted(self, organization_id: str) -> list[Deleted]:
+        """Return deleted nodes whose data is kept, at most 100, the last first."""
+        rows = await self._run(
+            sql.deleted, organization_id=organization_id, most=_MOST_DELETED
+        )
+        return [
+            Deleted(
+                id=node_id,
+                name=name,
+                network=network,
+                version=version,
+                created=from_us(created),
+                deleted=from_us(at),
+                until=from_us(due),
+            )
+            for node_id, name, network, version, created, due, at in rows
+        ]
+
     async def is_free(self, slot: int) -> bool:
-        """Tell whether no node has this slot."""
-        return not await self._run(sql.BY_SLOT, slot=slot)
+        """Return whether no node has this placement number."""
+        return not await self._run(sql.find_by_slot, slot=slot)
+
+    async def is_peer_port_free(self, port: int) -> bool:
+        """Return whether no node has this peer port, in use or released."""
+        return not await self._run(sql.find_by_peer_port, port=port)
+
+    async def peer_ports(self) -> set[int]:
+        """Return all peer ports that nodes have, in use or released."""
+        return {port for (port,) in await self._run(sql.peer_ports)}
+
+    async def count_peer_ports(self, *, since: datetime) -> int:
+        """Count the peer ports in use, and those released since then."""
+        rows = await self._run(sql.count_peer_ports, since=to_us(since))
+        return int(rows[0][0])
+
+    async def peer_ports_of_deleted(self, organization_id: str) -> list[int]:
+        """Return the peer ports of an organization's deleted nodes, oldest first."""
+        rows = await self._run(
+            sql.peer_ports_of_deleted, organization_id=organization_id
+        )
+        return [port for (port,) in rows]
+
+    async def released_peer_ports(self, *, until: datetime) -> list[int]:
+        """Return the peer ports that were released until then, oldest first."""
+        rows = await self._run(sql.released_peer_ports, until=to_us(until))
+        return [port for (port,) in rows]
+
+    async def give_up_peer_port(
+        self, port: int, organization_id: str, *, until: datetime
+    ) -> None:
+        """Take a released port from the node that had it; raise Stale if in use."""
+        rows = await self._run(
+            sql.give_up_peer_port,
+            port=port,
+            organization_id=organization_id,
+            until=to_us(until),
+        )
+        if not rows:
+            raise Stale(f"peer port {port} is in use")
 
     async def all_(self) -> list[Node]:
-        """Give every node of which something is left."""
+        """Return every node that still has data."""
         found = []
-        for number, row in enumerate(await self._run(sql.WHAT_IS_LEFT), start=1):
-            found.append(_node(row))
+        for number, row in enumerate(await self._run(sql.all), start=1):
+            found.append(node_of(row))
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         return found
 
     async def of_shard(self, shard: int, *, shards: int) -> list[Node]:
-        """Give every node of a shard of which something is left."""
+        """Return every node of a shard that still has data."""
         found = []
-        rows = await self._run(sql.OF_SHARD, shard=shard, shards=shards)
+        rows = await self._run(sql.of_shard, shard=shard, shards=shards)
         for number, row in enumerate(rows, start=1):
-            found.append(_node(row))
+            found.append(node_of(row))
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         return found
 
     async def editions(self) -> dict[str, int]:
-        """Give the edition of each node that should be there, by id."""
-        return dict(await self._run(sql.EDITIONS))
+        """Return the edition of each node that is not deleted, by id."""
+        return dict(await self._run(sql.editions))
 
     async def save(self, before: Node, after: Node) -> None:
-        """Write what may change; Stale when the node has changed since it was read."""
-        if not await self._run(
-            sql.SAVE,
-            node_id=before.id,
-            was=before.edition,
-            **{"is": before.edition + 1},
-            **_mutable(after),
-        ):
+        """Write the changes; raise Stale if the node changed since it was read.
+
+        So it does if another node was given the same peer port meanwhile.
+        """
+        try:
+            saved = await self._run(sql.save, **row_of(after), was=before.edition)
+        except Violated:
+            if after.peer_port == before.peer_port:
+                raise
+            raise Stale(f"peer port {after.peer_port} is taken") from None
+        if not saved:
             raise Stale(f"node {before.id} has changed meanwhile")
 
     async def vacate(self, node_id: str) -> None:
-        """Give the slot back: nothing is left of the node."""
-        await self._run(sql.VACATE, node_id=node_id)
+        """Release the placement: no data is left of the node."""
+        await self._run(sql.vacate, id=node_id)
 
 
-def _mutable(node: Node) -> Mapping[str, Value]:
+def row_of(node: Node) -> Mapping[str, Value]:
+    """Return the node as it is kept."""
     return {
+        "id": node.id,
+        "organization_id": node.organization_id,
+        "name": node.name,
+        "network": node.network,
+        "type": node.type,
         "version": str(node.version),
+        "api_endpoint": node.api_endpoint,
+        "slot": node.slot,
+        "created": to_us(node.created),
         "status": node.status,
         "wanted": node.wanted,
         "revision": node.revision,
         "process": node.process,
-        "launched": node.launched,
+        "launched": node.launched_revision,
         "host": node.host,
         "launched_at": _us(node.launched_at),
         "crashes": node.crashes,
@@ -154,12 +325,16 @@ def _mutable(node: Node) -> Mapping[str, Value]:
         "purchased_type": node.purchased_type,
         "purchase_status": node.purchase_status,
         "expires": _us(node.expires),
+        "edition": node.edition,
         "settings": _write(node.settings).decode(),
         "has_wallet": int(node.has_wallet),
+        "peer_port": node.peer_port or None,
+        "peer_port_released": _us(node.peer_port_released),
     }
 
 
-def _node(row: Row) -> Node:
+def node_of(row: Row) -> Node:
+    """Return the node that a row holds."""
     # In the order of the table's columns.
     (
         id_,
@@ -186,6 +361,8 @@ def _node(row: Row) -> Node:
         edition,
         settings,
         has_wallet,
+        peer_port,
+        peer_port_released,
     ) = row
     return Node(
         id=id_,
@@ -199,10 +376,10 @@ def _node(row: Row) -> Node:
         slot=slot or 0,
         created=from_us(created),
         status=Status(status),
-        wanted=Wanted(wanted),
+        wanted=DesiredState(wanted),
         revision=revision,
         process=process,
-        launched=launched,
+        launched_revision=launched,
         host=host,
         launched_at=_time(launched_at),
         crashes=crashes,
@@ -212,10 +389,21 @@ def _node(row: Row) -> Node:
         expires=_time(expires),
         edition=edition,
         has_wallet=bool(has_wallet),
+        peer_port=peer_port or 0,
+        peer_port_released=_time(peer_port_released),
     )
 
 
-def _listed(row: Row) -> Listed:
+def _pattern(part: str) -> str:
+    """Return the pattern of names with this in them; "" is any name."""
+    if not part:
+        return ""
+    literal = re.sub("[!%_]", r"!\g<0>", part.lower())
+    return f"%{literal}%"
+
+
+def listed_of(row: Row) -> Listed:
+    """Return the node, as lists show it, that a row holds."""
     (
         id_,
         name,
@@ -229,6 +417,7 @@ def _listed(row: Row) -> Listed:
         network,
         version,
         edition,
+        peer_port,
     ) = row
     return Listed(
         id=id_,
@@ -243,6 +432,7 @@ def _listed(row: Row) -> Listed:
         network=network,
         version=version,
         edition=edition,
+        peer_port=peer_port or 0,
     )
 
 

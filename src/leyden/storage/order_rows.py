@@ -1,6 +1,4 @@
-"""An order as a row, and a row as the order."""
-
-from functools import lru_cache
+"""Conversion of orders to rows, and of rows to orders."""
 
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
@@ -9,47 +7,62 @@ from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Row, Value
 
-# What may change of an order; the rest is as it was ordered.
-CHANGES = (
-    "status",
-    "credit_refund",
-    "paid_at",
-    "invoice_state",
-    "accepted",
-    "offered",
-    "ticket_ref",
-    "sealed_ticket",
-    "order_nonce",
-)
 
-_STATUSES = {str(status): status for status in Status}
-_INVOICE_STATES: dict[str | None, InvoiceState | None] = {
-    None: None,
-    **{str(state): state for state in InvoiceState},
-}
-
-
-def changes_of(order: Order) -> dict[str, Value]:
-    """Return what may change of the order, as it is kept."""
-    paid_at, invoice = order.paid_at, order.invoice
+def row_of(order: Order) -> dict[str, Value]:
+    """Return the order as it is kept."""
+    quote = order.quote
+    channel = quote.channel
     return {
+        "id": order.id,
+        "organization_id": order.organization_id,
         "status": str(order.status),
+        "created": to_us(order.created),
+        "expires": to_us(order.expires),
+        "capacity": channel.capacity,
+        "self_chan_balance": channel.self_chan_balance,
+        "lease_duration_blocks": channel.lease_duration_blocks,
+        "node_tier": str(channel.node_tier),
+        "bps": channel.bps,
+        "rate_bps": quote.rate_bps,
+        "rate_fixed": quote.rate_fixed,
+        "service_fee": quote.service_fee,
+        "pool_fee": quote.pool_fee,
+        "self_chan_balance_fee": quote.self_chan_balance_fee,
+        "credit_used": order.credit_used,
+        "charged": order.charged,
         "credit_refund": order.credit_refund,
-        "paid_at": None if paid_at is None else to_us(paid_at),
-        "invoice_state": None if invoice is None else str(invoice),
+        "paid_at": None if order.paid_at is None else to_us(order.paid_at),
+        "onchain_address": order.onchain_address or None,
+        "lightning_invoice": order.lightning_invoice or None,
+        "payment_hash": order.payment_hash or None,
+        "invoice_state": None if order.invoice is None else str(order.invoice),
         "accepted": order.htlc_sats,
         "offered": int(order.offered),
         "ticket_ref": order.ticket_ref or None,
         "sealed_ticket": order.sealed_ticket,
         "order_nonce": order.order_nonce,
+        "keeps_unused_fee": int(quote.keeps_unused_fee),
     }
 
 
 def order_of(row: Row) -> Order:
-    """Return the order that is kept in a row."""
-    # In the order of the table's columns.
-    id_, organization_id, status, created, expires, *_ = row
+    """Build the order from a row."""
     (
+        id_,
+        organization_id,
+        status,
+        created,
+        expires,
+        capacity,
+        self_chan_balance,
+        lease_duration_blocks,
+        node_tier,
+        bps,
+        rate_bps,
+        rate_fixed,
+        service_fee,
+        pool_fee,
+        self_chan_balance_fee,
         credit_used,
         charged,
         credit_refund,
@@ -63,14 +76,31 @@ def order_of(row: Row) -> Order:
         ticket_ref,
         sealed_ticket,
         order_nonce,
-    ) = row[15:]
+        keeps_unused_fee,
+    ) = row
+    channel = Channel(
+        capacity=Sats(capacity),
+        self_chan_balance=Sats(self_chan_balance),
+        lease_duration_blocks=lease_duration_blocks,
+        node_tier=NodeTier(node_tier),
+        bps=bps,
+    )
+    quote = Quote(
+        channel=channel,
+        rate_bps=rate_bps,
+        rate_fixed=rate_fixed,
+        service_fee=Sats(service_fee),
+        pool_fee=Sats(pool_fee),
+        self_chan_balance_fee=Sats(self_chan_balance_fee),
+        keeps_unused_fee=bool(keeps_unused_fee),
+    )
     return Order(
         id=id_,
         organization_id=organization_id,
-        status=_STATUSES[status],
+        status=Status(status),
         created=from_us(created),
         expires=from_us(expires),
-        quote=_quote(row[5:15]),
+        quote=quote,
         credit_used=credit_used,
         charged=charged,
         credit_refund=credit_refund,
@@ -78,41 +108,10 @@ def order_of(row: Row) -> Order:
         onchain_address=onchain_address or "",
         lightning_invoice=lightning_invoice or "",
         payment_hash=payment_hash or "",
-        invoice=_INVOICE_STATES[invoice_state],
+        invoice=None if invoice_state is None else InvoiceState(invoice_state),
         htlc_sats=accepted,
         offered=bool(offered),
         ticket_ref=ticket_ref or "",
         sealed_ticket=sealed_ticket,
         order_nonce=order_nonce,
-    )
-
-
-@lru_cache(maxsize=4096)
-def _quote(row: Row) -> Quote:
-    """Give what is paid for; many orders are for the same at the same price."""
-    (
-        capacity,
-        self_chan_balance,
-        lease_duration_blocks,
-        node_tier,
-        bps,
-        rate_bps,
-        rate_fixed,
-        service_fee,
-        pool_fee,
-        self_chan_balance_fee,
-    ) = row
-    return Quote(
-        channel=Channel(
-            capacity=Sats(capacity),
-            self_chan_balance=Sats(self_chan_balance),
-            lease_duration_blocks=lease_duration_blocks,
-            node_tier=NodeTier(node_tier),
-            bps=bps,
-        ),
-        rate_bps=rate_bps,
-        rate_fixed=rate_fixed,
-        service_fee=Sats(service_fee),
-        pool_fee=Sats(pool_fee),
-        self_chan_balance_fee=Sats(self_chan_balance_fee),
     )

@@ -1,112 +1,122 @@
 """PostgreSQL, for more than one machine.
 
-READ COMMITTED with row locks and conditional updates; no reliance on SERIALIZABLE.
-A wake-up crosses machines as a NOTIFY inside the transaction that made work due.
+READ COMMITTED with row locks and conditional updates; no reliance on
+SERIALIZABLE. Wake-ups reach other machines by a NOTIFY in the transaction
+that queued the task.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from typing import Any
+import logging
+import time
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, errors
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool
 
-from leyden import logs
-from leyden.errors import DatabaseAway, Stale, Violated
-from leyden.storage.columns import Columns
-from leyden.storage.nouns import Nouns
-from leyden.storage.statements import Row, Statement, Value, Wake
+from leyden.storage.commits import COMMIT
+from leyden.storage.postgres_connections import CONNECTING, Connections
+from leyden.storage.postgres_errors import translating
+from leyden.storage.postgres_reads import Reads
+from leyden.storage.statements import Row, Statement, Step, Value, Wake
+from leyden.storage.stores import Stores
 
 _POOL_SIZE = 16
 _WAIT_FOR_CONNECTION_S = 4.0
 _CHANNEL = "leyden_due"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
+_WAKES = """
+WITH found AS ({})
+SELECT pg_notify(%(channel)s, %(woken)s) FROM (SELECT 1 FROM found LIMIT 1) AS one"""
 _RECONNECT_S = 1.0
 # Each of them turned off loses commits, or pages, at a power cut.
 _LASTING = """
 SELECT name FROM pg_settings WHERE setting = 'off' AND name IN
 ('fsync', 'synchronous_commit', 'full_page_writes') ORDER BY name"""
 
-log = logs.get()
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
-@contextlib.contextmanager
-def _translating() -> Iterator[None]:
-    """Say a foreign error in our own words, once; let no cancellation be lost.
+async def _to_the_end(run: Coroutine[None, None, T]) -> T:
+    """Return only when it has ended, cancelled or not.
 
-    In Python 3.11 the pool's `wait_for` forgets a cancellation that comes together
-    with a connection, and whoever was to be ended would go on for ever.
+    A connection that is cancelled while it enters or leaves a pipeline, which many rows
+    are sent in, is left half inside.
     """
-    task = asyncio.current_task()
-    cancelled_before = task.cancelling() if task else 0
+    running = asyncio.ensure_future(run)
     try:
-        yield
-    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
-        raise Stale from error
-    except errors.IntegrityError as error:
-        raise Violated(str(error)) from error
-    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
-        raise DatabaseAway(retry_after_s=5) from error
-    if task and task.cancelling() > cancelled_before:
-        raise asyncio.CancelledError
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
+        running.exception()  # nobody else asks for it
+        raise
 
 
 class _Statements:
-    """Runs statements on one connection."""
+    """Statements run on one connection."""
 
-    def __init__(self, connection: AsyncConnection[Any], columns: Columns) -> None:
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
-        self._columns = columns
         self.woken: set[str] = set()
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        with _translating():
+        with translating():
             cursor = await self._connection.execute(
-                statement.postgresql, statement.given(values)
+                statement.postgresql, statement.for_postgresql(values)
             )
-            return await cursor.fetchall() if cursor.description else []
+            has_rows = cursor.rownumber is not None
+            return await cursor.fetchall() if has_rows else []
 
     async def many(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
         if not values:
             return 0
-        with _translating():
-            sql, columns = self._columns(statement, values)
-            return (await self._connection.execute(sql, columns)).rowcount
+        with translating():
+            return await _to_the_end(self._all(statement, values))
+
+    async def _all(
+        self, statement: Statement, values: Sequence[Mapping[str, Value]]
+    ) -> int:
+        async with self._connection.cursor() as cursor:
+            await cursor.executemany(statement.postgresql, values)
+            return cursor.rowcount
+
+    async def batch(self, steps: Sequence[Step]) -> None:
+        with translating():
+            for step in steps:
+                if not step.wakes:
+                    await self._all(step.statement, step.values)
+                    continue
+                # No answer is waited for, so the database itself tells of its rows.
+                text = _WAKES.format(step.statement.postgresql)
+                woken = {"channel": _CHANNEL, "woken": step.wakes}
+                for values in map(step.statement.for_postgresql, step.values):
+                    await self._connection.execute(text.encode(), {**values, **woken})
 
     def wake(self, kind: str) -> None:
         self.woken.add(kind)
 
-
-class _Reading:
-    """Runs each statement on whichever connection is free."""
-
-    def __init__(
-        self,
-        pool: AsyncConnectionPool[AsyncConnection[Any]],
-        columns: Columns,
-    ) -> None:
-        self._pool = pool
-        self._columns = columns
-
-    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        with _translating():
-            async with self._pool.connection() as connection:
-                run = _Statements(connection, self._columns)
-                return await run(statement, **values)
-
-    async def many(
-        self,
-        statement: Statement,  # noqa: ARG002  the protocol's
-        values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
-    ) -> int:
-        raise RuntimeError("the reader only reads")
-
-    def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
-        raise RuntimeError("the reader only reads")
+    async def finish(self, stores: Stores) -> None:
+        """Send what is last in a transaction in one go: waited for but once."""
+        async with self._connection.pipeline():
+            await stores.flush()
+            if self.woken:
+                kinds = "\n".join(sorted(self.woken))
+                await self._connection.execute(_NOTIFY, (_CHANNEL, kinds))
 
 
 class PostgresDatabase:
@@ -119,77 +129,84 @@ class PostgresDatabase:
     ) -> None:
         self._url = url
         self._pool = pool
-        self._columns = Columns()
-        self.reader = Nouns(_Reading(pool, self._columns))
+        self._reads = Reads(pool)
+        self.reader = Stores(self._reads)
         self._listeners: list[Wake] = []
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
 
     @classmethod
-    async def open(cls, url: str) -> "PostgresDatabase":
-        """Connect; a database that is away is waited for at each use, not here."""
+    async def open(
+        cls, url: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> "PostgresDatabase":
+        """Connect without waiting; each use waits if the database is down."""
+        connections = Connections(clock)
         pool = AsyncConnectionPool(
             url,
             min_size=1,
             max_size=_POOL_SIZE,
             timeout=_WAIT_FOR_CONNECTION_S,
-            kwargs={"autocommit": True, "connect_timeout": 4},
-            check=AsyncConnectionPool.check_connection,
+            kwargs=CONNECTING,
+            configure=connections.configure,
+            check=connections.check,
             open=False,
         )
         await pool.open()
         return cls(url, pool)
 
     def listen(self, wake: Wake) -> None:
-        """Call `wake` after each commit, here or on another machine, that says so."""
+        """Call `wake` after each commit, here or elsewhere, that queued tasks."""
         self._listeners.append(wake)
 
     def edition(self) -> None:
-        """Give none: asking would be one more question to another machine."""
+        """Return None: the edition would take another round trip."""
         return
 
     @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Nouns]:
-        """Run the block in one transaction; conflicts show as Stale."""
-        with _translating():
-            async with (
-                self._pool.connection() as connection,
-                connection.transaction(),
-            ):
-                run = _Statements(connection, self._columns)
-                yield Nouns(run)
-                if run.woken:
-                    kinds = "\n".join(sorted(run.woken))
-                    await connection.execute(_NOTIFY, (_CHANNEL, kinds))
+    async def transaction(self) -> AsyncIterator[Stores]:
+        """Run the block in one transaction; raise Stale on a conflict."""
+        with translating():
+            async with self._pool.connection() as connection:
+                async with connection.transaction():
+                    run = _Statements(connection)
+                    stores = Stores(run)
+                    yield stores
+                    if run.woken or stores.has_last:
+                        await _to_the_end(run.finish(stores))
+                    began = time.perf_counter()
+                COMMIT.observe(time.perf_counter() - began)
 
     async def _hear(self) -> None:
         while True:
             try:
                 async with await AsyncConnection.connect(
-                    self._url, autocommit=True
+                    self._url, **CONNECTING
                 ) as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
                     self._wake(None)  # what came while nobody listened
                     async for heard in connection.notifies():
                         self._wake(heard.payload.split("\n"))
             except psycopg.Error as error:
-                log.warning("the database does not answer the listener", error=error)
+                log.warning(
+                    "the database does not answer the listener", extra={"error": error}
+                )
             await asyncio.sleep(_RECONNECT_S)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
         for wake in self._listeners:
             wake(kinds)
 
-    async def doubts(self) -> list[str]:
-        """Say why a commit that was acknowledged could be lost."""
-        with _translating():
+    async def durability_risks(self) -> list[str]:
+        """Return reasons why an acknowledged commit could be lost."""
+        with translating():
             async with self._pool.connection() as connection:
                 cursor = await connection.execute(_LASTING)
                 rows = await cursor.fetchall()
         return [f"PostgreSQL's {name} is off" for (name,) in rows]
 
     async def close(self) -> None:
-        """Finish what is under way and disconnect."""
+        """Finish pending work and disconnect."""
         self._ear.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._ear
+        await self._reads.close()
         await self._pool.close()

@@ -1,12 +1,13 @@
-"""The newest quote for each wish of an organization: its price holds for a while."""
+"""The newest quote for each channel an organization asked about."""
 
 from datetime import datetime
 
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
-from leyden.storage.statements import Run
-from leyden.storage.written import quotes as sql
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("quotes")
 
 
 class Quotes:
@@ -18,9 +19,9 @@ class Quotes:
     async def keep(
         self, organization_id: str, quote: Quote, *, quoted: datetime
     ) -> None:
-        """Keep the quote in place of the one before it."""
+        """Store the quote, replacing the one before it."""
         await self._run(
-            sql.KEEP,
+            sql.keep,
             organization_id=organization_id,
             wish=_wish(quote.channel),
             quoted=to_us(quoted),
@@ -29,19 +30,20 @@ class Quotes:
             service_fee=quote.service_fee,
             pool_fee=quote.pool_fee,
             self_chan_balance_fee=quote.self_chan_balance_fee,
+            keeps_unused_fee=int(quote.keeps_unused_fee),
         )
 
     async def find(
         self, organization_id: str, channel: Channel, *, since: datetime
     ) -> tuple[Quote, datetime] | None:
-        """Give what was quoted after `since` for this very wish, and when."""
+        """Return the quote given after `since` for this channel, and its time."""
         # The time is compared here, so that the same question is asked each time.
         rows = await self._run(
-            sql.FIND, organization_id=organization_id, wish=_wish(channel)
+            sql.find, organization_id=organization_id, wish=_wish(channel)
         )
         if not rows or rows[0][0] <= to_us(since):
             return None
-        quoted, rate_bps, rate_fixed, service_fee, pool_fee, self_fee = rows[0]
+        quoted, rate_bps, rate_fixed, service_fee, pool_fee, self_fee, keeps = rows[0]
         quote = Quote(
             channel=channel,
             rate_bps=rate_bps,
@@ -49,12 +51,13 @@ class Quotes:
             service_fee=Sats(service_fee),
             pool_fee=Sats(pool_fee),
             self_chan_balance_fee=Sats(self_fee),
+            keeps_unused_fee=bool(keeps),
         )
         return quote, from_us(quoted)
 
     async def forget(self, *, until: datetime) -> None:
-        """Drop quotes that nobody can use any more."""
-        await self._run(sql.FORGET, until=to_us(until))
+        """Delete quotes that have expired."""
+        await self._run(sql.forget, until=to_us(until))
 
 
 def _wish(channel: Channel) -> str:

@@ -1,5 +1,6 @@
-"""The receivers of webhooks: where each is, its secrets, and how it is doing."""
+"""Webhook receivers: URL, secrets and health."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -7,9 +8,15 @@ import msgspec
 from leyden.domain.deliveries import Pause
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import receivers as sql
-from leyden.values import Struct, hiding
+from leyden.storage.addressees import Addressee
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("receivers")
+
+
+def webhook_secret_purpose(node_id: str) -> str:
+    """Return the purpose that a webhook secret is sealed for."""
+    return f"webhook secret of {node_id}"
 
 
 class _Settings(msgspec.Struct):
@@ -19,20 +26,31 @@ class _Settings(msgspec.Struct):
 _read_settings = msgspec.json.Decoder(_Settings).decode
 
 
-class Receiver(Struct, frozen=True, kw_only=True):
-    """A node's receiver."""
+class Receiver(Addressee, frozen=True, kw_only=True):
+    """A node's webhook receiver."""
 
     node_id: str
-    organization_id: str
     api: str
-    url: str
-    sealed_secret: bytes
-    sealed_old_secret: bytes | None
-    old_secret_until: datetime | None
-    failing_since: datetime | None
-    pause: Pause | None
 
-    __repr__ = hiding("sealed_secret", "sealed_old_secret")
+    @property
+    def shows_secret(self) -> bool:
+        """Return true: `Service-Secret` is the contract's."""
+        return True
+
+    @property
+    def key(self) -> str:
+        """The key of its task: the node's id."""
+        return self.node_id
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """How log lines name it."""
+        return {"node": self.node_id}
+
+    @property
+    def purpose(self) -> str:
+        """The purpose that its secret is sealed for."""
+        return webhook_secret_purpose(self.node_id)
 
 
 class Receivers:
@@ -42,12 +60,12 @@ class Receivers:
         self._run = run
 
     async def find(self, node_id: str) -> Receiver | None:
-        """Give a node's receiver, if there is such a node."""
-        rows = await self._run(sql.GET, node_id=node_id)
-        return _receiver(node_id, rows[0]) if rows else None
+        """Return a node's receiver; None if there is no such node."""
+        rows = await self._run(sql.get, node_id=node_id)
+        return receiver_of(node_id, rows[0]) if rows else None
 
     async def get(self, node_id: str) -> Receiver:
-        """Give a node's receiver, or NotFound."""
+        """Return a node's receiver, or raise NotFound."""
         if (receiver := await self.find(node_id)) is None:
             raise NotFound
         return receiver
@@ -55,9 +73,9 @@ class Receivers:
     async def set_health(
         self, node_id: str, *, failing_since: datetime | None, pause: Pause | None
     ) -> None:
-        """Note how the receiver is doing."""
+        """Store the receiver's health."""
         await self._run(
-            sql.SET_HEALTH,
+            sql.set_health,
             node_id=node_id,
             failing_since=to_us(failing_since) if failing_since else None,
             pause=pause,
@@ -66,17 +84,21 @@ class Receivers:
     async def keep_old_secret(
         self, node_id: str, sealed: bytes, *, until: datetime
     ) -> None:
-        """Keep the secret that another has replaced."""
+        """Store the replaced secret, which stays valid until then."""
         await self._run(
-            sql.KEEP_OLD_SECRET, node_id=node_id, sealed=sealed, until=to_us(until)
+            sql.keep_old_secret,
+            node_id=node_id,
+            sealed_old_secret=sealed,
+            old_secret_until=to_us(until),
         )
 
     async def forget(self, node_id: str) -> None:
-        """Remember nothing of a node's receiver."""
-        await self._run(sql.FORGET, node_id=node_id)
+        """Delete a node's receiver."""
+        await self._run(sql.forget, node_id=node_id)
 
 
-def _receiver(node_id: str, row: Row) -> Receiver:
+def receiver_of(node_id: str, row: Row) -> Receiver:
+    """Return the receiver that a row holds."""
     organization_id, api, settings, secret, old, until, failing_since, pause = row
     return Receiver(
         node_id=node_id,

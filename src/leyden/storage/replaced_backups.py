@@ -1,17 +1,17 @@
-"""Backups whose place another took: kept for a while, should the other be wrong."""
+"""Replaced backups, kept for a while in case a new one is wrong."""
 
 from datetime import datetime
 
+from leyden.domain.backup_history import Version, making_room
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run
-from leyden.storage.written import replaced_backups as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct, hiding
 
-MOST = 20  # of each backup: a window that does it again and again fills no disk
+sql = SqlFile("replaced_backups")
 
 
 class ReplacedBackup(Struct, frozen=True):
-    """One that was in use until then; the seed's name is empty."""
+    """A replaced backup and when it was replaced; the seed's name is empty."""
 
     name: str
     at: datetime
@@ -27,20 +27,22 @@ class ReplacedBackups:
         self._run = run
 
     async def add(self, node_id: str, name: str, was: bytes, *, now: datetime) -> None:
-        """Keep what another takes the place of, and the latest of those before."""
-        one = {"of_node": node_id, "of_name": name}
-        await self._run(sql.ADD, **one, now=to_us(now), was=was)
-        await self._run(sql.BOUND, **one, kept=MOST)
+        """Store a replaced backup; delete all but the latest."""
+        await self._run(sql.add, node_id=node_id, name=name, at=to_us(now), sealed=was)
+        rows = await self._run(sql.history, node_id=node_id, name=name)
+        history = [Version(id_, from_us(at)) for id_, at in rows]
+        for id_ in making_room(history):
+            await self._run(sql.forget_one, id=id_)
 
     async def list_(self, node_id: str) -> list[ReplacedBackup]:
-        """Give what is kept of a node, the latest first."""
-        rows = await self._run(sql.LIST, of_node=node_id)
+        """Return a node's replaced backups, newest first."""
+        rows = await self._run(sql.list, node_id=node_id)
         return [ReplacedBackup(name, from_us(at), sealed) for name, at, sealed in rows]
 
     async def forget(self, node_id: str) -> None:
-        """Remove all of a node that is no more."""
-        await self._run(sql.FORGET, of_node=node_id)
+        """Delete all replaced backups of a node that no longer exists."""
+        await self._run(sql.forget, node_id=node_id)
 
     async def forget_old(self, *, until: datetime) -> None:
-        """Remove what was replaced before then."""
-        await self._run(sql.FORGET_OLD, until=to_us(until))
+        """Delete backups replaced before then."""
+        await self._run(sql.forget_old, until=to_us(until))

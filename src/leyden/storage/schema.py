@@ -1,7 +1,7 @@
-"""The schema and its versions: `leyden migrate`, and the check at every start.
+"""The schema and its versions: `leyden migrate`, and the startup check.
 
-A migration is one transaction on both databases, so one that is killed half-way has
-not happened, and the next run does it whole.
+A migration is one transaction on both databases, so a killed migration has
+changed nothing, and the next run does all of it.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,12 @@ import alembic.command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.pool import NullPool
 
 from leyden.errors import SetupError
+from leyden.storage.engines import engine, unreachable
+from leyden.storage.urls import is_sqlite, sqlite_path
 
 # Any number, as long as every program that migrates this database takes the same.
 _MIGRATION_LOCK = 8_735_142_609
@@ -29,28 +30,23 @@ _NOTHING = (
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
-    """Open one connection, in one transaction that nobody else writes beside."""
-    if url.startswith("sqlite:///"):
-        _make_folder(Path(url.removeprefix("sqlite:///")).parent)
-    else:
-        _, _, rest = url.partition("://")
-        url = f"postgresql+psycopg://{rest}"
-    engine = create_engine(url, poolclass=NullPool)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _leave_transactions_to_us)
-        event.listen(engine, "begin", _begin_immediate)
+    """Open a connection with a transaction that excludes other writers."""
+    found = engine(url)
+    if is_sqlite(url):
+        _make_folder(sqlite_path(url).parent)
+        event.listen(found, "connect", _leave_transactions_to_us)
+        event.listen(found, "begin", _begin_immediate)
     try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "postgresql":
+        with found.begin() as connection:
+            if not is_sqlite(url):
                 connection.execute(
                     text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
                 )
             yield connection
     except OperationalError as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        raise SetupError(f"database_url: cannot be opened: {reason}") from None
+        raise unreachable(error) from None
     finally:
-        engine.dispose()
+        found.dispose()
 
 
 def _make_folder(folder: Path) -> None:
@@ -61,9 +57,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def migrate(url: str) -> str:
-    """Bring the database to this program's schema; give its version.
+    """Migrate the database to this program's schema; return its version.
 
-    The second call finds nothing to do.
+    A second call does nothing.
     """
     with _config() as config, connected(url) as connection:
         _refuse_newer(connection, config)
@@ -73,9 +69,8 @@ def migrate(url: str) -> str:
 
 
 def check(url: str) -> None:
-    """Refuse a database whose schema is older or newer than this program's."""
-    file = Path(url.removeprefix("sqlite:///"))
-    if url.startswith("sqlite:///") and not file.exists():
+    """Raise if the database's schema is older or newer than this program's."""
+    if is_sqlite(url) and not (file := sqlite_path(url)).exists():
         raise SetupError(_NOTHING.format(file))  # looking makes no folder, no file
     with _config() as config, connected(url) as connection:
         _refuse_newer(connection, config)
@@ -102,12 +97,6 @@ def _refuse_newer(connection: Connection, config: Config) -> None:
 
 def _present(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
-
-
-def newest() -> str:
-    """Give the version that this program has."""
-    with _config() as config:
-        return _newest(config)
 
 
 def _newest(config: Config) -> str:

@@ -1,12 +1,14 @@
-"""Authenticators and passkeys: what a person has, beside what they know."""
+"""Second factors: authenticators, recovery codes and passkeys."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import second_factors as sql
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("second_factors")
 
 
 class Totp(Struct, frozen=True, kw_only=True):
@@ -18,7 +20,7 @@ class Totp(Struct, frozen=True, kw_only=True):
 
 
 class Passkey(Struct, frozen=True, kw_only=True):
-    """A credential in somebody's device."""
+    """A passkey: a credential on a person's device."""
 
     id: bytes
     user_id: str
@@ -30,14 +32,14 @@ class Passkey(Struct, frozen=True, kw_only=True):
 
 
 class SecondFactors:
-    """The rows of totp, passkey and used_challenge."""
+    """The rows of totp, recovery_code, passkey and used_challenge."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
     async def totp(self, user_id: str) -> Totp | None:
-        """Give a person's authenticator, confirmed or not."""
-        for sealed, confirmed, last_step in await self._run(sql.TOTP, user_id=user_id):
+        """Return a person's authenticator, confirmed or not."""
+        for sealed, confirmed, last_step in await self._run(sql.totp, user_id=user_id):
             return Totp(
                 sealed=sealed,
                 confirmed=None if confirmed is None else from_us(confirmed),
@@ -46,80 +48,100 @@ class SecondFactors:
         return None
 
     async def keep_totp(self, user_id: str, sealed: bytes) -> None:
-        """Keep a secret that is to be confirmed; never in place of a confirmed one."""
-        await self._run(
-            sql.KEEP_TOTP, user_id=user_id, sealed=sealed, confirmed=None, last_step=0
-        )
+        """Store a secret to be confirmed; never replace a confirmed one."""
+        await self._run(sql.keep_totp, user_id=user_id, sealed=sealed)
 
-    async def confirm_totp(self, user_id: str, *, now: datetime) -> None:
-        """Ask for its codes from now on."""
-        await self._run(sql.CONFIRM, of=user_id, now=to_us(now))
+    async def confirm_totp(self, user_id: str, *, now: datetime) -> bool:
+        """Require codes from now on; return False if they were required before."""
+        return bool(await self._run(sql.confirm_totp, user_id=user_id, now=to_us(now)))
 
     async def use_step(self, user_id: str, step: int) -> bool:
-        """Take a code; False when it, or a later one, was taken before."""
-        return bool(await self._run(sql.USE_STEP, of=user_id, step=step))
+        """Use up a code; return False if it, or a later one, was used before."""
+        return bool(await self._run(sql.use_step, user_id=user_id, step=step))
 
     async def remove_totp(self, user_id: str) -> None:
-        """Ask for no code any more."""
-        await self._run(sql.REMOVE_TOTP, user_id=user_id)
+        """Delete the authenticator and recovery codes: none is required any more."""
+        await self._run(sql.remove_totp, user_id=user_id)
+        await self._run(sql.remove_recovery_codes, user_id=user_id)
+
+    async def replace_recovery_codes(
+        self, user_id: str, digests: Iterable[bytes]
+    ) -> None:
+        """Store new recovery codes; the former ones are no longer valid."""
+        await self._run(sql.remove_recovery_codes, user_id=user_id)
+        for digest in digests:
+            await self._run(sql.add_recovery_code, user_id=user_id, digest=digest)
+
+    async def use_recovery_code(self, user_id: str, digest: bytes) -> bool:
+        """Use up a recovery code; return False if there is no such code."""
+        return bool(
+            await self._run(sql.use_recovery_code, user_id=user_id, digest=digest)
+        )
+
+    async def count_recovery_codes(self, user_id: str) -> int:
+        """Count the recovery codes that are not used yet."""
+        rows = await self._run(sql.count_recovery_codes, user_id=user_id)
+        return int(rows[0][0])
 
     async def remove_all(self, user_id: str) -> None:
-        """Forget all of a person's second factors: they have lost them."""
-        await self._run(sql.REMOVE_TOTP, user_id=user_id)
+        """Delete all of a person's second factors, which the person has lost."""
+        await self.remove_totp(user_id)
         await self.remove_passkeys(user_id)
 
     async def add_passkey(self, passkey: Passkey) -> None:
-        """Keep a new passkey; Taken when it is known."""
+        """Store a new passkey; raise Taken if it is known."""
         if not await self._run(
-            sql.ADD,
+            sql.add_passkey,
             id=passkey.id,
             user_id=passkey.user_id,
             name=passkey.name,
             public_key=passkey.public_key,
             sign_count=passkey.sign_count,
             created=to_us(passkey.created),
-            last_used=None,
         ):
             raise Taken("this passkey is known already")
 
     async def find_passkey(self, id_: bytes) -> Passkey | None:
-        """Give the passkey with this id, if it is known."""
-        rows = await self._run(sql.FIND, id=id_)
-        return _passkey(rows[0]) if rows else None
+        """Return the passkey with this id, or None."""
+        rows = await self._run(sql.find_passkey, id=id_)
+        return passkey_of(rows[0]) if rows else None
 
     async def passkeys(self, user_id: str) -> list[Passkey]:
-        """Give a person's passkeys, oldest first."""
-        return [_passkey(row) for row in await self._run(sql.LIST, user_id=user_id)]
+        """Return a person's passkeys, oldest first."""
+        return [
+            passkey_of(row) for row in await self._run(sql.passkeys, user_id=user_id)
+        ]
 
     async def used(self, id_: bytes, *, sign_count: int, now: datetime) -> bool:
-        """Note that it opened a session; False when it was removed meanwhile."""
+        """Record a passkey's use; return False if it was removed meanwhile."""
         return bool(
             await self._run(
-                sql.USED, passkey_id=id_, sign_count=sign_count, now=to_us(now)
+                sql.passkey_used, id=id_, sign_count=sign_count, now=to_us(now)
             )
         )
 
     async def remove_passkey(self, user_id: str, id_: bytes) -> None:
-        """Forget one of a person's passkeys; NotFound when there is none such."""
-        if not await self._run(sql.REMOVE, user_id=user_id, passkey_id=id_):
+        """Delete one of a person's passkeys; raise NotFound if missing."""
+        if not await self._run(sql.remove_passkey, user_id=user_id, id=id_):
             raise NotFound
 
     async def remove_passkeys(self, user_id: str) -> None:
-        """Forget all of a person's passkeys."""
-        await self._run(sql.REMOVE_PASSKEYS, user_id=user_id)
+        """Delete all of a person's passkeys."""
+        await self._run(sql.remove_passkeys, user_id=user_id)
 
     async def use_challenge(self, challenge: bytes, *, until: datetime) -> bool:
-        """Take a challenge that was answered; False when it was taken before."""
+        """Use up an answered challenge; return False if it was used before."""
         return bool(
-            await self._run(sql.USE_CHALLENGE, challenge=challenge, until=to_us(until))
+            await self._run(sql.use_challenge, challenge=challenge, until=to_us(until))
         )
 
     async def forget_challenges(self, *, now: datetime) -> None:
-        """Forget those that are too old to be answered."""
-        await self._run(sql.FORGET_CHALLENGES, now=to_us(now))
+        """Delete challenges too old to be answered."""
+        await self._run(sql.forget_challenges, now=to_us(now))
 
 
-def _passkey(row: Row) -> Passkey:
+def passkey_of(row: Row) -> Passkey:
+    """Return the passkey that a row holds."""
     id_, user_id, name, public_key, sign_count, created, last_used = row
     return Passkey(
         id=bytes(id_),

@@ -1,13 +1,14 @@
-"""Secrets at rest, by how they are read: shown again -> sealed; looked up -> digest.
+"""Secrets at rest: sealed to be shown again, digested for look-ups.
 
-A sealed value is an envelope: the value under a data key of its own, the data key
-under a sealing key that lives in a file outside the database. Rotating makes a new
-sealing key and wraps the data keys anew; the values themselves are not touched.
+A sealed value is an envelope: the value is encrypted under a data key of
+its own, and the data key under a sealing key in a file outside the
+database. Rotation creates a new sealing key and wraps the data keys again;
+the values themselves are not touched.
 
     0x01 | sealing key's id, 4 | nonce, 12 | wrapped data key, 48 | nonce, 12 | value
 
-The purpose ("webhook secret of <node>") is bound to the value, so a sealed value
-that is moved to another row or column does not open.
+The purpose ("webhook secret of <node>") is bound to the value, so a sealed
+value that is moved to another row or column does not open.
 """
 
 import base64
@@ -31,22 +32,22 @@ _VALUE_AT = _WRAPPED_AT + _NONCE + _KEY + _TAG
 
 
 class Keyring(Struct, frozen=True, kw_only=True):
-    """The keys of one installation; the newest sealing key comes first."""
+    """The keys of one installation, the newest sealing key first."""
 
     digesting: bytes
     sealing: tuple[tuple[bytes, bytes], ...]  # (id, key)
 
     @classmethod
     def new(cls) -> "Keyring":
-        """Make the keys of a new installation."""
+        """Create the keys of a new installation."""
         return cls(digesting=secrets.token_bytes(_KEY), sealing=(_new_key(),))
 
     def with_new_key(self) -> "Keyring":
-        """Seal with a new key from now on; the old ones still open."""
+        """Return a keyring that seals with a new key; the old ones still open."""
         return Keyring(digesting=self.digesting, sealing=(_new_key(), *self.sealing))
 
     def only_newest(self) -> "Keyring":
-        """Forget the old keys, once nothing is sealed with them."""
+        """Return a keyring without old keys, once nothing is sealed with them."""
         return Keyring(digesting=self.digesting, sealing=self.sealing[:1])
 
 
@@ -55,9 +56,22 @@ def _new_key() -> tuple[bytes, bytes]:
 
 
 def load_keyring(path: Path) -> Keyring:
-    """Read the keys; refuse, with the next step, when they are not there or broken."""
+    """Read the keys; if missing or broken, raise with the next step."""
     try:
-        kept = json.loads(path.read_text())
+        return parse_keyring(path.read_bytes(), path)
+    except FileNotFoundError:
+        raise SetupError(
+            f"secrets_file: {path} does not exist; restore it from your backup, or "
+            "run `leyden migrate` on a new installation to make one"
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def parse_keyring(content: bytes, path: Path) -> Keyring:
+    """Return the keys in the content of a key file."""
+    try:
+        kept = json.loads(content)
         return Keyring(
             digesting=base64.b64decode(kept["digesting"]),
             sealing=tuple(
@@ -65,20 +79,19 @@ def load_keyring(path: Path) -> Keyring:
                 for each in kept["sealing"]
             ),
         )
-    except FileNotFoundError:
-        raise SetupError(
-            f"secrets_file: {path} does not exist; restore it from your backup, or "
-            "run `leyden migrate` on a new installation to make one"
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SetupError(
-            f"secrets_file: {path} cannot be read ({type(error).__name__}); "
-            "restore it from your backup"
-        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> SetupError:
+    return SetupError(
+        f"secrets_file: {path} cannot be read ({type(error).__name__}); "
+        "restore it from your backup"
+    )
 
 
 def save_keyring(path: Path, keyring: Keyring) -> None:
-    """Write the keys for the owner's eyes only, whole or not at all."""
+    """Write the keys atomically, readable by their owner only."""
     kept = {
         "digesting": base64.b64encode(keyring.digesting).decode(),
         "sealing": [
@@ -91,7 +104,7 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
 
 
 class Sealer:
-    """Seals, opens and digests with one installation's keys."""
+    """Sealing, opening and digesting with one installation's keys."""
 
     def __init__(
         self, keyring: Keyring, *, reload: Callable[[], Keyring] | None = None
@@ -106,7 +119,7 @@ class Sealer:
         self._wrap = AESGCM(newest_key)
 
     def seal(self, value: bytes, *, purpose: str) -> bytes:
-        """Close a value so that only this installation opens it, for this purpose."""
+        """Seal a value for this purpose; only this installation can open it."""
         # One question to the kernel for all that has to be random.
         drawn = secrets.token_bytes(_KEY + 2 * _NONCE)
         data_key, nonce = drawn[:_KEY], drawn[_KEY : _KEY + _NONCE]
@@ -114,7 +127,7 @@ class Sealer:
         return self._wrapped(data_key, drawn[_KEY + _NONCE :]) + nonce + sealed
 
     def open(self, sealed: bytes, *, purpose: str) -> bytes:
-        """Open what was sealed for this purpose; anything else is a SetupError."""
+        """Open a value sealed for this purpose; raise SetupError if not."""
         try:
             data_key = self._data_key(sealed)
             nonce = sealed[_VALUE_AT : _VALUE_AT + _NONCE]
@@ -129,7 +142,7 @@ class Sealer:
             ) from None
 
     def sealed_anew(self, sealed: bytes) -> bytes:
-        """Wrap the data key with the newest key; the value stays as it is."""
+        """Wrap the data key with the newest key; the value does not change."""
         try:
             data_key = self._data_key(sealed)
             nonce = secrets.token_bytes(_NONCE)
@@ -138,11 +151,11 @@ class Sealer:
             raise SetupError("a sealed value does not open with secrets_file") from None
 
     def is_newest(self, sealed: bytes) -> bool:
-        """Tell whether the newest key wraps it already."""
+        """Return whether the value is sealed under the newest key."""
         return sealed[1:_WRAPPED_AT] == self._newest
 
     def digest(self, value: bytes, *, purpose: str) -> bytes:
-        """Give the keyed digest by which a value is looked up."""
+        """Return the keyed digest by which a value is looked up."""
         return hmac.digest(self._digesting, purpose.encode() + b"\0" + value, "sha256")
 
     def _wrapped(self, data_key: bytes, nonce: bytes) -> bytes:

@@ -1,11 +1,12 @@
-"""Sessions, and how often somebody got a password wrong."""
+"""Sessions, and counts of failed attempts to sign in."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leyden.domain.sign_in import Session
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import sessions as sql
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("sessions")
 
 KEPT = 50  # of one person
 
@@ -17,9 +18,9 @@ class Sessions:
         self._run = run
 
     async def add(self, session: Session, *, digest: bytes) -> None:
-        """Keep a new session under the digest of its cookie."""
+        """Store a new session under the digest of its cookie."""
         await self._run(
-            sql.ADD,
+            sql.add,
             id=session.id,
             digest=digest,
             user_id=session.user_id,
@@ -31,53 +32,64 @@ class Sessions:
             browser=session.browser,
         )
 
-    async def bound(self, user_id: str) -> None:
-        """End all of a person's sessions but the latest used ones."""
-        await self._run(sql.BOUND, whose=user_id, kept=KEPT)
+    async def limit_sessions(self, user_id: str) -> None:
+        """End all of a person's sessions but the most recently used ones."""
+        await self._run(sql.limit_sessions, user_id=user_id, kept=KEPT)
 
     async def find(self, digest: bytes) -> Session | None:
-        """Give the session with this digest, however old it is."""
-        rows = await self._run(sql.FIND, digest=digest)
-        return _session(rows[0]) if rows else None
+        """Return the session with this digest, expired or not."""
+        rows = await self._run(sql.find, digest=digest)
+        return session_of(rows[0]) if rows else None
 
     async def list_(self, user_id: str) -> list[Session]:
-        """Give a person's sessions, the latest used first."""
-        return [_session(row) for row in await self._run(sql.LIST, user_id=user_id)]
+        """Return a person's sessions, the latest used first."""
+        return [session_of(row) for row in await self._run(sql.list, user_id=user_id)]
 
     async def seen(self, session_id: str, *, now: datetime) -> None:
-        """Note that it is in use."""
-        await self._run(sql.SEEN, session_id=session_id, now=to_us(now))
+        """Record that the session was used now."""
+        await self._run(sql.seen, id=session_id, now=to_us(now))
 
     async def end(self, user_id: str, session_id: str) -> bool:
-        """End one of a person's sessions; False when it had ended before."""
-        return bool(await self._run(sql.END, user_id=user_id, session_id=session_id))
+        """End a person's session; return False if it had ended before."""
+        return bool(await self._run(sql.end, user_id=user_id, id=session_id))
 
     async def end_others(self, user_id: str, *, but: str) -> None:
         """End all of a person's sessions but one."""
-        await self._run(sql.END_OTHERS, user_id=user_id, session_id=but)
+        await self._run(sql.end_others, user_id=user_id, id=but)
+
+    async def end_all(self) -> int:
+        """End all sessions of all people; return how many there were."""
+        return len(await self._run(sql.end_all))
 
     async def forget(self, *, now: datetime, start: datetime) -> None:
-        """Forget what has expired, and failures from before `start`."""
-        await self._run(sql.FORGET, now=to_us(now))
-        await self._run(sql.FORGET_FAILURES, start=to_us(start))
+        """Delete expired sessions, and failures from before `start`."""
+        await self._run(sql.forget, now=to_us(now))
+        await self._run(sql.forget_failures, start=to_us(start))
 
     async def failed(
-        self, who: bytes, *, now: datetime, start: datetime
+        self, who: bytes, *, now: datetime, within: timedelta
     ) -> tuple[int, datetime]:
-        """Count one more; give how many since when. From `start` on they add up."""
-        rows = await self._run(sql.FAILED, who=who, now=to_us(now), start=to_us(start))
+        """Count a failure from `start` on; return the count and since when."""
+        rows = await self._run(
+            sql.failed,
+            who=who,
+            now=to_us(now),
+            start=to_us(now - within),
+            end=to_us(now + within),
+        )
         return rows[0][0], from_us(rows[0][1])
 
     async def forgive(self, who: bytes) -> None:
-        """Forget that they got it wrong: they got it right."""
-        await self._run(sql.FORGIVE, who=who)
+        """Reset the failures counted under this key, after a success."""
+        await self._run(sql.forgive, who=who)
 
-    async def take_back(self, who: bytes, *, attempts: int) -> None:
-        """Count so many less: they were none."""
-        await self._run(sql.TAKE_BACK, whose=who, attempts=attempts)
+    async def uncount(self, who: bytes, *, attempts: int) -> None:
+        """Reduce the count of failures by attempts that did not fail."""
+        await self._run(sql.uncount, who=who, attempts=attempts)
 
 
-def _session(row: Row) -> Session:
+def session_of(row: Row) -> Session:
+    """Return the session that a row holds."""
     id_, user_id, created, seen, expires, whole, address, browser = row
     return Session(
         id=id_,

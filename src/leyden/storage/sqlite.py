@@ -1,14 +1,14 @@
 """SQLite, as fast as one file can be made durable.
 
-Statements run on the event loop itself: in WAL mode a reader never waits, and a
-point read (8 µs) is cheaper than a hop to a thread (60 µs). Only BEGIN, which may
-wait for another process, COMMIT, which waits for the disk, and what writes many rows
-go to a thread.
+Statements run on the event loop itself: in WAL mode a reader never waits,
+and a point read (8 µs) is cheaper than a hop to a thread (60 µs). Only
+BEGIN, which may wait for another process, COMMIT, which waits for the disk,
+and statements that write many rows run in a thread.
 
-Writers take turns. Turns that wait for one another share one fsync: each has a
-savepoint of its own, all are committed together, and each hears of its commit only
-then ("group commit": tens of thousands of durable steps a second instead of
-hundreds).
+Writers take turns. Writers that wait at the same time share one fsync: each
+has its own savepoint, all are committed together, and each continues only
+after that commit ("group commit": tens of thousands of durable steps a
+second instead of hundreds).
 """
 
 import asyncio
@@ -22,27 +22,27 @@ from pathlib import Path
 from types import TracebackType
 
 from leyden.errors import DatabaseAway, SetupError
-from leyden.storage.nouns import Nouns
+from leyden.storage.commits import COMMIT
 from leyden.storage.sqlite_reads import Reads
-from leyden.storage.sqlite_rows import Rows
-from leyden.storage.sqlite_statements import WritingStatements, in_thread, translated
+from leyden.storage.sqlite_statements import WritingStatements, translated
+from leyden.storage.sqlite_turns import WriteTurns
 from leyden.storage.statements import Wake
+from leyden.storage.stores import Stores
 from leyden.values import Struct, field
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
 _LARGEST_GROUP = 256
-# What many rows take is written beside the event loop, which holds Python's lock while
-# it makes the next ones ready. Between two statements the thread needs it for a moment;
-# Python would let it wait for 5 ms each time: an eighth of all that settling takes.
+# What is on disk is told of once the thread that put it there has Python's lock again;
+# beside a busy event loop Python would let it wait for 5 ms at each commit.
 _HANDS_OVER_S = 0.0005
-_PREPARED = 512  # statements that are kept: the program's own, some in four sizes
+_PREPARED = 256  # statements that are kept: all of the program's own
 _LASTING: Mapping[str, set[object]] = {"synchronous": {2, 3}, "journal_mode": {"wal"}}
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
 def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open the file the one way it is opened: WAL, FULL, foreign keys, no magic."""
+    """Open the file with our settings: WAL, synchronous FULL, foreign keys."""
     connection = sqlite3.connect(
         path,
         timeout=timeout_s,
@@ -64,10 +64,10 @@ def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connec
 
 
 def connect_to_write(path: Path) -> sqlite3.Connection:
-    """Open it as the one who writes does.
+    """Open the file for writing.
 
-    What a thousand payments touch at once is not written twice, and goes from the log
-    to its place a quarter as often as is usual.
+    Pages that a thousand payments change at once are not written twice, and
+    the WAL is checkpointed a quarter as often as usual.
     """
     connection = connect(path)
     connection.execute("PRAGMA cache_size=-16000")
@@ -75,8 +75,8 @@ def connect_to_write(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def doubts(connection: sqlite3.Connection) -> list[str]:
-    """Say why a commit over this connection could be lost at a power cut."""
+def durability_risks(connection: sqlite3.Connection) -> list[str]:
+    """Return reasons why a commit here could be lost in a power cut."""
     found = []
     for name, lasting in _LASTING.items():
         (is_,) = connection.execute(f"PRAGMA {name}").fetchone()
@@ -86,7 +86,7 @@ def doubts(connection: sqlite3.Connection) -> list[str]:
 
 
 class _Turn(Struct, eq=False):
-    """One writer's place in the queue."""
+    """A writer's place in the queue."""
 
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
@@ -94,7 +94,7 @@ class _Turn(Struct, eq=False):
 
 
 class _Transaction:
-    """A block in its turn; a class, since a generator for each costs twice as much."""
+    """A block run in turn; a class, as a generator costs twice as much."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _Transaction:
         self._turns = turns
         self._wake = wake
 
-    async def __aenter__(self) -> Nouns:
+    async def __aenter__(self) -> Stores:
         if _inside.get():
             raise RuntimeError("a transaction inside a transaction would wait for ever")
         self._turn = turn = _Turn()
@@ -122,7 +122,8 @@ class _Transaction:
                 raise translated(error) from error
             raise
         self._before = _inside.set(True)
-        return Nouns(self._run)
+        self._stores = Stores(self._run)
+        return self._stores
 
     async def __aexit__(
         self,
@@ -133,6 +134,7 @@ class _Transaction:
         landed = False
         try:
             if error is None:
+                await self._flush()
                 landed = self._release()
             else:
                 self._roll_back()
@@ -148,6 +150,13 @@ class _Transaction:
             if self._run.woken:
                 self._wake(self._run.woken)
 
+    async def _flush(self) -> None:
+        try:
+            await self._stores.flush()
+        except BaseException:
+            self._roll_back()
+            raise
+
     def _release(self) -> bool:
         try:
             self._execute("RELEASE step")
@@ -162,31 +171,31 @@ class _Transaction:
 
 
 class SqliteDatabase:
-    """One file, one writing process; operators' commands may write beside it."""
+    """One file, one writing process; operators' commands may write as well."""
 
     is_alone = True
 
     def __init__(self, path: Path) -> None:
         sys.setswitchinterval(_HANDS_OVER_S)
-        self._rows = Rows()
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
         self._reads = Reads(self._reading)
-        self.reader = Nouns(self._reads)
+        self.reader = Stores(self._reads)
         self.edition = self._reads.edition
         self._writing = connect_to_write(path)
+        self._write_turns = WriteTurns(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
         self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
         self._writer = asyncio.create_task(self._write(), name="sqlite writer")
         self._listeners: list[Wake] = []
 
     def listen(self, wake: Wake) -> None:
-        """Call `wake` after each commit of this process that made tasks due."""
+        """Call `wake` after each commit of this process that queued tasks."""
         self._listeners.append(wake)
 
     def transaction(self) -> "_Transaction":
-        """Wait for a turn, run the block, return once it is on disk."""
-        run = WritingStatements(self._writing, self._rows, self._thread)
+        """Wait for a turn, run the block, and return once it is on disk."""
+        run = WritingStatements(self._writing)
         return _Transaction(self._writing, run, self._turns, self._wake)
 
     def _wake(self, kinds: set[str]) -> None:
@@ -194,10 +203,11 @@ class SqliteDatabase:
             wake(kinds)
 
     async def _write(self) -> None:
-        """Give turns, one at a time, and commit those that waited together at once."""
+        """Grant turns one at a time; commit those that waited together at once."""
         while turn := await self._turns.get():
             try:
-                await self._in_thread("BEGIN IMMEDIATE")
+                async with self._write_turns.taken():
+                    await self._in_thread("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 if not turn.granted.done():
                     turn.granted.set_exception(translated(error))
@@ -226,7 +236,8 @@ class SqliteDatabase:
 
     async def _commit(self, landed: list[_Turn]) -> None:
         try:
-            await self._in_thread("COMMIT")
+            with COMMIT.time():
+                await self._in_thread("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 await self._in_thread("ROLLBACK")
@@ -240,16 +251,19 @@ class SqliteDatabase:
                     turn.durable.set_result(None)
 
     async def _in_thread(self, sql: str) -> None:
-        await in_thread(self._thread, lambda: self._writing.execute(sql))
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._writing.execute, sql)
 
-    async def doubts(self) -> list[str]:
-        """Say why a commit that was acknowledged could be lost."""
-        return await in_thread(self._thread, lambda: doubts(self._writing))
+    async def durability_risks(self) -> list[str]:
+        """Return reasons why an acknowledged commit could be lost."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, durability_risks, self._writing)
 
     async def close(self) -> None:
-        """Commit what is under way, fold the WAL in, let go of the file."""
+        """Commit pending work, checkpoint the WAL, and close the file."""
         self._turns.put_nowait(None)
         await self._writer
         self._thread.shutdown()
         self._reads.close()
         self._writing.close()
+        self._write_turns.close()

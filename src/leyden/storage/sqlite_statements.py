@@ -1,17 +1,11 @@
-"""Running statements on one connection to SQLite, in the program's own words."""
+"""Running statements on one connection to SQLite."""
 
 import asyncio
-import contextlib
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 from leyden.errors import DatabaseAway, Violated
-from leyden.storage.sqlite_rows import Rows
-from leyden.storage.statements import Row, Statement, Value
-
-T = TypeVar("T")
+from leyden.storage.statements import Row, Statement, Step, Value
 
 # The primary result codes that pass by themselves, or once there is room again.
 _AWAY = {
@@ -23,24 +17,21 @@ _AWAY = {
     sqlite3.SQLITE_READONLY,
 }
 
-# A hop to the thread and back takes as long as some fifty rows.
-_WORTH_A_HOP = 64
+# So many rows are written before others have their turn: half a millisecond's worth.
+_AT_A_TIME = 64
 
 
-class Statements:
-    """Runs statements on one connection."""
+class ReadingStatements:
+    """Statements run on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        """Run it once, here on the event loop: a hop to a thread costs more."""
-        return self._once(statement, values)
-
-    def _once(self, statement: Statement, values: Mapping[str, Value]) -> list[Row]:
+        """Run the statement on the event loop: a hop to a thread costs more."""
         try:
             return self._connection.execute(
-                statement.sqlite, statement.given(values)
+                statement.sqlite, statement.for_sqlite(values)
             ).fetchall()
         except sqlite3.Error as error:
             raise translated(error) from error
@@ -50,71 +41,62 @@ class Statements:
         statement: Statement,  # noqa: ARG002  the protocol's
         values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
     ) -> int:
-        """Refuse: who only reads has nothing to write."""
+        """Raise an error: a reader must not write."""
+        raise RuntimeError("the reader only reads")
+
+    async def batch(self, steps: Sequence[Step]) -> None:  # noqa: ARG002  as above
+        """Raise an error: a reader must not write."""
         raise RuntimeError("the reader only reads")
 
     def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
-        """Refuse: who only reads makes nothing due."""
+        """Raise an error: a reader must not queue tasks."""
         raise RuntimeError("the reader only reads")
 
 
-class WritingStatements(Statements):
-    """Runs statements inside a transaction; what is long, beside the event loop."""
+class WritingStatements(ReadingStatements):
+    """Runs statements inside a transaction."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        rows: Rows,
-        thread: Executor,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
-        self._rows = rows
-        self._thread = thread
         self.woken: set[str] = set()
 
     async def many(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
-        """Run it for each set of values; give how many rows it touched."""
-        if not values:
-            return 0
-        if len(values) >= _WORTH_A_HOP:
-            return await in_thread(self._thread, lambda: self._all(statement, values))
-        return self._all(statement, values)
+        """Run it for each set of values; return how many rows it touched.
 
-    def _all(self, statement: Statement, values: Sequence[Mapping[str, Value]]) -> int:
+        On the event loop too, some at a time. A thread would ask for Python's lock
+        after every row, and wait for it whenever the loop is busy.
+        """
         touched = 0
-        runs, left = self._rows(statement, values)
-        try:
-            for sql, given in runs:
-                touched += self._connection.execute(sql, given).rowcount
-            if left:
-                rows = [statement.given(each) for each in left]
-                touched += self._connection.executemany(statement.sqlite, rows).rowcount
-        except sqlite3.Error as error:
-            raise translated(error) from error
+        for begun in range(0, len(values), _AT_A_TIME):
+            if begun:
+                await asyncio.sleep(0)
+            some = values[begun : begun + _AT_A_TIME]
+            try:
+                cursor = self._connection.executemany(statement.sqlite, some)
+            except sqlite3.Error as error:
+                raise translated(error) from error
+            touched += cursor.rowcount
         return touched
 
+    async def batch(self, steps: Sequence[Step]) -> None:
+        """Run one after the other."""
+        for step in steps:
+            if not step.wakes:
+                await self.many(step.statement, step.values)
+                continue
+            for values in step.values:
+                if await self(step.statement, **values):
+                    self.wake(step.wakes)
+
     def wake(self, kind: str) -> None:
-        """Remember whom to wake after the commit."""
+        """Record what to wake others for after the commit."""
         self.woken.add(kind)
 
 
-async def in_thread(thread: Executor, run: Callable[[], T]) -> T:
-    """Run it beside the event loop, and be done only when it is: cancelled or not."""
-    running = asyncio.get_running_loop().run_in_executor(thread, run)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        while not running.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([running])
-        running.exception()  # nobody else asks for it
-        raise
-
-
 def translated(error: sqlite3.Error) -> Exception:
-    """Give the error as ours: violated, away for now, or itself."""
+    """Convert the error: to Violated, to Away, or leave it as it is."""
     if isinstance(error, sqlite3.IntegrityError):
         return Violated(str(error))
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _AWAY:

@@ -1,58 +1,176 @@
-"""Statements of the program, in the words of both databases, run by the drivers.
+"""Statements: SQL with a name, written once for both databases, run by the drivers.
 
-SQLAlchemy's own execution costs some 50 µs a statement and, for SQLite, a hop to a
-thread; a point read through the bare driver costs 8 µs. What we keep of SQLAlchemy
-is what it is best at: one way to write SQL for two databases. It does so once, for
-every installation: `sql/` is written with it, and `written/` is what came of it, so
-that a program that serves need not wait for SQLAlchemy at its start.
+A file in `sql/` holds those of one noun, each as psql and sqlite3 take it when pasted:
+
+    -- name: lock_many
+    -- Always in the order of their ids, so that no two wait for each other.
+    SELECT *
+    FROM channel_order
+    WHERE id IN (:ids)
+    ORDER BY id
+    /* FOR UPDATE */;
+
+What the databases say in different ways is translated once, when the file is loaded:
+
+| written                      | SQLite                         | PostgreSQL         |
+| `:id`                        | `:id`                          | `%(id)s`           |
+| `IN (:ids)`, a list          | `IN (... json_each(:ids))`     | `= ANY(%(ids)s)`   |
+| `/* FOR UPDATE */`           | nothing: writers take turns    | `FOR UPDATE`       |
+| `SELECT *`, `entry.*`        | the columns, by name           | the same           |
+
+The columns are those that the file's INSERT names, in that order: there it is said what
+a row is. Sent as it is, a `*` would be prepared by a server with the columns of that
+day, and fail once a migration of a newer program has added one.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 Row = tuple[Any, ...]
-Value = int | str | bytes | None
+Value = int | str | bytes | tuple[str, ...] | None
+
+FOLDER = Path(__file__).parent / "sql"
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\)")
+_STAR = re.compile(r"(?<=SELECT )\*(?=\s+FROM (\w+))|\b(\w+)\.\*")
+_TOKEN = re.compile(
+    r"""
+    (?P<literal>'(?:[^']|'')*'|::|%)
+    | \bIN\ \(:(?P<list>\w+)\)
+    | :(?P<parameter>\w+)
+    | /\*\ (?P<lock>FOR\ UPDATE(?:\ SKIP\ LOCKED)?)\ \*/
+    | /\*.*?\*/ | --[^\n]*
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class Statement:
-    """One statement; known by identity, since each is a constant of the program."""
+    """A statement; compared by identity, as each is a constant."""
 
-    __slots__ = ("constants", "postgresql", "sqlite", "types")
+    __slots__ = ("lists", "name", "parameters", "postgresql", "sqlite")
 
-    def __init__(
-        self,
-        *,
-        sqlite: str,
-        postgresql: str,
-        constants: Mapping[str, Value] | None = None,
-        types: Mapping[str, str] | None = None,
-    ) -> None:
-        """Keep the SQL, the values it always has, and PostgreSQL's types of others."""
-        self.sqlite = sqlite
-        self.postgresql = postgresql
-        self.constants = constants or {}
-        self.types = types or {}
+    def __init__(self, text: str, *, name: str = "") -> None:
+        """Translate the text."""
+        found = [each.groupdict() for each in _TOKEN.finditer(text)]
+        self.name = name
+        self.lists = frozenset(each["list"] for each in found if each["list"])
+        self.parameters = self.lists | {
+            each["parameter"] for each in found if each["parameter"]
+        }
+        self.sqlite = _translated(text, _for_sqlite)
+        self.postgresql = _translated(text, _for_postgresql)
 
-    def given(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Give the parameters to run it with, constants included."""
-        return {**self.constants, **values} if self.constants else values
+    def for_sqlite(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return the values as SQLite takes them: a list as JSON."""
+        if not self.lists:
+            return values
+        return {**values, **{name: json.dumps(values[name]) for name in self.lists}}
+
+    def for_postgresql(self, values: Mapping[str, Value]) -> Mapping[str, object]:
+        """Return the values as psycopg takes them: a list as a list."""
+        if not self.lists:
+            return values
+        return {**values, **{name: _listed(values[name]) for name in self.lists}}
+
+
+class SqlFile:
+    """The statements of one file, each an attribute under its name."""
+
+    def __init__(self, noun: str) -> None:
+        """Load `sql/<noun>.sql`."""
+        self._path = FOLDER / f"{noun}.sql"
+        _, *parts = _NAME.split(self._path.read_text())
+        texts = dict(zip(parts[::2], parts[1::2], strict=True))
+        columns = dict(found for text in texts.values() for found in _inserted(text))
+        self._statements = {
+            name: Statement(_with_columns(text, columns), name=f"{noun}.{name}")
+            for name, text in texts.items()
+        }
+
+    def __getattr__(self, name: str) -> Statement:
+        """Return the statement of this name."""
+        try:
+            return self._statements[name]
+        except KeyError:
+            raise AttributeError(
+                f"{self._path.name} has no `-- name: {name}`"
+            ) from None
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self._statements.values())
+
+
+def _translated(text: str, translate: Callable[[re.Match[str]], str]) -> str:
+    return _TOKEN.sub(translate, text).strip().removesuffix(";").rstrip()
+
+
+def _for_sqlite(found: re.Match[str]) -> str:
+    if found["list"]:
+        values = f"json_each(:{found['list']})"
+        return f"IN (SELECT value FROM {values})"  # noqa: S608  our own text
+    return found[0] if found["parameter"] or found["literal"] else ""
+
+
+def _for_postgresql(found: re.Match[str]) -> str:
+    if found["list"]:
+        return f"= ANY(%({found['list']})s)"
+    if found["parameter"]:
+        return f"%({found['parameter']})s"
+    return (found["literal"] or "").replace("%", "%%") or found["lock"] or ""
+
+
+def _inserted(text: str) -> Iterator[tuple[str, list[str]]]:
+    for table, columns in _INSERT.findall(text):
+        yield table, [column.strip() for column in columns.split(",")]
+
+
+def _with_columns(text: str, columns: Mapping[str, Sequence[str]]) -> str:
+    def named(found: re.Match[str]) -> str:
+        if found[1]:
+            return ", ".join(columns[found[1]])
+        return ", ".join(f"{found[2]}.{column}" for column in columns[found[2]])
+
+    return _STAR.sub(named, text)
+
+
+def _listed(value: Value) -> list[str]:
+    if not isinstance(value, tuple):
+        raise TypeError("what stands in IN (...) is a tuple")
+    return list(value)
+
+
+class Step(NamedTuple):
+    """A statement of a batch, with its sets of parameters."""
+
+    statement: Statement
+    values: Sequence[Mapping[str, Value]]
+    wakes: str = ""  # what is woken after the commit where it returned a row
 
 
 class Run(Protocol):
-    """Run one statement with its parameters, and give all its rows."""
+    """Running statements: one with its parameters, returning all rows."""
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        """Run it once."""
+        """Run the statement once."""
         ...
 
     async def many(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
-        """Run it once for each set of parameters; give how many rows it touched."""
+        """Run the statement for each set of parameters; return rows affected."""
+        ...
+
+    async def batch(self, steps: Sequence[Step]) -> None:
+        """Run these in order, each for each of its sets of parameters, in one go."""
         ...
 
     def wake(self, kind: str) -> None:
-        """Tell the workers, once this is committed, that such a task may be due."""
+        """After the commit, wake whoever waits for this: a kind of task, or news."""
         ...
 
 

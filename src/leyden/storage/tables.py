@@ -1,8 +1,9 @@
-"""Every table. A rule that can be a constraint is one, so that no program breaks it.
+"""Every table; a rule that can be a constraint is one.
 
-Columns hold integers, text and bytes alone: times are microseconds since the epoch,
-sums are satoshis, enums are words under a CHECK, lists and objects are JSON text.
-Both drivers then give back the same plain values.
+So no program can break it. Columns contain only integers, text and bytes:
+times are microseconds since the epoch, amounts are satoshis, enums are
+strings under a CHECK, lists and objects are JSON text. Both drivers then
+return the same plain values.
 """
 
 from sqlalchemy import (
@@ -33,7 +34,7 @@ SEALED = {"sealed": True}  # a column that `leyden secrets rotate` seals anew
 
 
 def one_of(column: str, words: "type[object] | tuple[str, ...]") -> CheckConstraint:
-    """Allow the column nothing but these words (or the values of this enum)."""
+    """Restrict the column to these strings, or the values of this enum."""
     listed = ", ".join(f"'{word}'" for word in words)  # type: ignore[union-attr]
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
 

@@ -1,4 +1,4 @@
-"""The tables of certificates that authorities of others issue for our names."""
+"""Tables for certificates from external authorities."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,4 +1,4 @@
-"""The tables that say where local nodes are, and who looks after them."""
+"""Tables for the home of local nodes, and the processes that watch them."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Table, Text
 

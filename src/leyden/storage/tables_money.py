@@ -1,7 +1,7 @@
-"""The tables of orders and money. What must never be is refused here, by the database.
+"""Tables for orders and money; the database refuses what must never be.
 
-A sum that everyone shares (what was received, what was earned) is not kept as a row:
-each payment would wait for it. It is added up when somebody asks.
+Shared totals (amounts received, earned) are not stored in a row, since each
+payment would wait for that row. They are added up when needed.
 """
 
 from sqlalchemy import (
@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-from leyden.domain.ledger import What
+from leyden.domain.ledger import Reason
 from leyden.domain.orders import ENDED, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import NodeTier
@@ -65,6 +65,8 @@ orders = Table(
     Column("ticket_ref", Text, unique=True),  # one ticket, one order
     Column("sealed_ticket", LargeBinary, info=SEALED),
     Column("order_nonce", Text, nullable=False),
+    # What the auction leaves of pool_fee is ours; else it is credited.
+    Column("keeps_unused_fee", Integer, nullable=False, server_default="0"),
     one_of("status", Status),
     one_of("node_tier", NodeTier),
     one_of("invoice_state", InvoiceState),
@@ -132,6 +134,9 @@ leases = Table(
     # in one batch the provider's poold tells only the first.
     Column("channel_point", Text, nullable=False),
     *(Column(part, BigInteger, nullable=False) for part in _COSTS),
+    Column("node", Text, nullable=False, server_default=""),
+    Column("peer", Text, nullable=False, server_default=""),
+    Column("height", BigInteger, nullable=False, server_default="0"),
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
     ),
@@ -151,7 +156,7 @@ entries = Table(
     Column("order_id", ForeignKey("channel_order.id")),
     Column("actor", Text, nullable=False),
     Column("note", Text, nullable=False),
-    one_of("what", What),
+    one_of("what", Reason),
     CheckConstraint("sats > 0", name="moves_something"),
     CheckConstraint("source <> target", name="moves_somewhere"),
     Index("ix_entry_organization_id", "organization_id", "id"),
@@ -218,6 +223,7 @@ quotes = Table(
     Column("rate_bps", Integer, nullable=False),
     Column("rate_fixed", BigInteger, nullable=False),
     *(Column(price, BigInteger, nullable=False) for price in _PRICES),
+    Column("keeps_unused_fee", Integer, nullable=False, server_default="0"),
     PrimaryKeyConstraint("organization_id", "wish"),
     Index("ix_quote_quoted", "quoted"),
 )

@@ -1,4 +1,4 @@
-"""The tables of nodes, and of what is kept for their owners."""
+"""Tables for nodes, and for the data stored for their owners."""
 
 from sqlalchemy import (
     BigInteger,
@@ -12,16 +12,17 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from leyden.domain.nodes import (
     Action,
+    DesiredState,
     Network,
     PurchasedType,
     PurchaseStatus,
     Status,
     Type,
-    Wanted,
 )
 from leyden.storage.tables import SEALED, metadata, one_of
 
@@ -56,10 +57,12 @@ nodes = Table(
     Column("settings", Text, nullable=False),  # JSON, without the secrets
     # 1 once its lnd was seen to have one; it is not started without, unless told to.
     Column("has_wallet", Integer, nullable=False, server_default="0"),
+    Column("peer_port", Integer),  # kept after the end, until another node takes it
+    Column("peer_port_released", BigInteger),
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),
-    one_of("wanted", Wanted),
+    one_of("wanted", DesiredState),
     one_of("purchased_type", PurchasedType),
     one_of("purchase_status", PurchaseStatus),
     CheckConstraint("launched <= revision", name="launched_what_there_was"),
@@ -71,6 +74,20 @@ nodes = Table(
         name="has_a_slot_while_it_lives",
     ),
     Index("ix_node_organization_id", "organization_id", "created", "id"),
+    Index("uq_node_peer_port", "peer_port", unique=True),
+    Index("ix_node_peer_port_released", "peer_port_released"),
+)
+# Ten thousand are counted by status, and searched by name, with no look at their rows.
+_shown = text("wanted <> 'deleted' OR process <> ''")
+Index(
+    "ix_node_shown",
+    nodes.c.organization_id,
+    nodes.c.status,
+    nodes.c.name,
+    nodes.c.edition,
+    nodes.c.created,
+    sqlite_where=_shown,
+    postgresql_where=_shown,
 )
 _there = nodes.c.wanted != "deleted"
 Index(
@@ -82,7 +99,7 @@ Index(
     postgresql_where=_there,
 )
 
-outfits = Table(
+launch_specs = Table(
     "node_outfit",
     metadata,
     Column("node_id", ForeignKey("node.id"), primary_key=True),

@@ -1,4 +1,4 @@
-"""The tables of people who sign in: with what, for how long, and who is invited."""
+"""Tables for signing in: people, credentials, sessions, invitations."""
 
 from sqlalchemy import (
     BigInteger,
@@ -48,6 +48,14 @@ totps = Table(
     Column("sealed", LargeBinary, nullable=False, info=SEALED),
     Column("confirmed", BigInteger),  # NULL: not asked for yet
     Column("last_step", BigInteger, nullable=False),  # no code opens twice
+)
+
+# Codes that are not used yet: a used one is deleted.
+recovery_codes = Table(
+    "recovery_code",
+    metadata,
+    Column("user_id", ForeignKey("person.id"), primary_key=True),
+    Column("digest", LargeBinary, primary_key=True),
 )
 
 passkeys = Table(

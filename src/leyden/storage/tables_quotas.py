@@ -1,4 +1,4 @@
-"""The tables of quotas: the operator's exceptions, and places that are kept."""
+"""Tables for quotas: operators' exceptions, and reserved places."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,4 +1,4 @@
-"""The tables of webhooks: what is to be told, to whom, and every attempt at it."""
+"""Tables for webhooks: events, receivers and attempts."""
 
 from sqlalchemy import (
     BigInteger,
@@ -22,7 +22,7 @@ from leyden.storage.tables import SEALED, metadata, one_of
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
 # What is worth remembering of a node's receiver; most have no row. Its URL stands in
-# the node's settings, its secret in the node's outfit.
+# the node's settings, its secret in the node's launch spec.
 receivers = Table(
     "webhook_receiver",
     metadata,

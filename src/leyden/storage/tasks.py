@@ -1,9 +1,10 @@
-"""What is due, and whose it is for the moment.
+"""The task queue: what is due, and which process has claimed it.
 
-A task is named by its kind and key; putting it again while it waits brings it
-forward, putting it again while it runs makes it run once more afterwards. Whoever
-claims it holds it until the lease ends; the fence rises with every claim, so that a
-worker that was asleep for its whole lease finds out before it writes.
+A task is named by its kind and key. Queuing it again while it waits brings
+it forward; queuing it again while it runs makes it run once more
+afterwards. A process holds a task until its claim ends. The fence rises
+with every claim, so that a worker that slept past its claim finds out
+before it writes.
 """
 
 from collections.abc import Sequence
@@ -12,13 +13,14 @@ from datetime import datetime
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Lost, Stale
 from leyden.storage.homes import Hold
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import tasks as sql
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("tasks")
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """One task, held under one fence."""
+    """A claimed task, with its fence."""
 
     kind: str
     key: str
@@ -29,18 +31,18 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     @property
     def held(self) -> dict[str, str | int]:
-        """Name this very claim to the statements that only its holder may run."""
+        """The parameters that identify this claim to statements for its holder."""
         return {
-            "task_kind": self.kind,
-            "task_key": self.key,
-            "held_fence": self.fence,
+            "kind": self.kind,
+            "key": self.key,
+            "fence": self.fence,
         }
 
 
 class Shards(Struct, frozen=True, kw_only=True):
-    """How nodes are shared out among those who watch them: by the rest of their slot.
+    """The division of nodes among watchers, by placement number modulo.
 
-    Each shard is a task of this kind, whose key is its number.
+    Each shard is a task of this kind, whose key is the shard's number.
     """
 
     kind: str
@@ -48,21 +50,21 @@ class Shards(Struct, frozen=True, kw_only=True):
 
 
 class Tasks:
-    """The rows of the queue."""
+    """The rows of task."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
     async def put(self, kind: str, key: str, *, due: datetime) -> None:
-        """Make the task due then, or earlier if it was; workers hear on commit."""
-        await self._run(sql.PUT, kind=kind, key=key, due=to_us(due))
+        """Queue the task for then, or keep an earlier time; wake workers."""
+        await self._run(sql.put, kind=kind, key=key, due=to_us(due))
         self._run.wake(kind)
 
     async def put_many(self, kind: str, keys: Sequence[str], *, due: datetime) -> None:
-        """Make all of these tasks due then, or earlier if they were."""
+        """Queue all of these tasks for then, or keep their earlier times."""
         at = to_us(due)
         await self._run.many(
-            sql.PUT, [{"kind": kind, "key": key, "due": at} for key in keys]
+            sql.put, [{"kind": kind, "key": key, "due": at} for key in keys]
         )
         if keys:
             self._run.wake(kind)
@@ -70,10 +72,10 @@ class Tasks:
     async def claim(
         self, kind: str, *, now: datetime, until: datetime, most: int
     ) -> list[Claim]:
-        """Take what is due and nobody's, the most overdue first."""
+        """Claim due tasks that nobody holds, the most overdue first."""
         return _claims(
             await self._run(
-                sql.CLAIM,
+                sql.claim,
                 kind=kind,
                 now=to_us(now),
                 until=to_us(until),
@@ -85,10 +87,10 @@ class Tasks:
     async def claim_at_home(
         self, kind: str, hold: Hold, *, now: datetime, until: datetime, most: int
     ) -> list[Claim]:
-        """Take what is due; nothing where the nodes belong to another home."""
+        """Claim due tasks; none if the nodes belong to another home."""
         return _claims(
             await self._run(
-                sql.CLAIM_AT_HOME,
+                sql.claim_at_home,
                 kind=kind,
                 now=to_us(now),
                 until=to_us(until),
@@ -109,10 +111,10 @@ class Tasks:
         until: datetime,
         most: int,
     ) -> list[Claim]:
-        """Take what is due of the nodes whose shards this process holds."""
+        """Claim due tasks of nodes whose shards this process has claimed."""
         return _claims(
             await self._run(
-                sql.CLAIM_WATCHED,
+                sql.claim_watched,
                 kind=kind,
                 now=to_us(now),
                 until=to_us(until),
@@ -126,16 +128,16 @@ class Tasks:
         )
 
     async def next_due(self, kind: str, *, now: datetime) -> datetime | None:
-        """Say when there is next something to claim."""
-        rows = await self._run(sql.NEXT, kind=kind, now=to_us(now))
+        """Return when the next task can be claimed."""
+        rows = await self._run(sql.next_due, kind=kind, now=to_us(now))
         return from_us(rows[0][0]) if rows else None
 
     async def next_due_watched(
         self, kind: str, hold: Hold, shards: Shards, *, now: datetime
     ) -> datetime | None:
-        """Say when there is next something to claim of the nodes this process has."""
+        """Return when the next task of this process's nodes can be claimed."""
         rows = await self._run(
-            sql.NEXT_WATCHED,
+            sql.next_due_watched,
             kind=kind,
             now=to_us(now),
             holder=hold.holder,
@@ -144,53 +146,64 @@ class Tasks:
         )
         return from_us(rows[0][0]) if rows else None
 
-    async def check(self, claim: Claim) -> None:
-        """Go on only if the task is still ours; on PostgreSQL this locks the row."""
-        if not await self._run(sql.CHECK, **claim.held):
+    async def refuse_lost(self, claim: Claim) -> None:
+        """Raise Lost if somebody else has the task; nothing is locked."""
+        if not await self._run(sql.held, **claim.held):
+            raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
+
+    async def lock(self, claim: Claim) -> None:
+        """Let nobody else have the task until the commit; raise Lost if somebody has.
+
+        To be called last: others lock what a task is about, and then the task. What
+        comes after a task in every transaction, as events do, is locked after it.
+        """
+        if not await self._run(sql.lock, **claim.held):
             raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
 
     async def end(self, claim: Claim) -> None:
-        """Take the task off, unless it was put again meanwhile: then it runs again."""
-        if not await self._run(sql.END, **claim.held, seen=claim.asked):
-            await self._run(sql.FREE, **claim.held)
+        """Complete the task; if it was queued again meanwhile, it runs again."""
+        if not await self._run.many(sql.end, [{**claim.held, "asked": claim.asked}]):
+            await self._run(sql.free, **claim.held)
             self._run.wake(claim.kind)
 
     async def end_all(self, claims: Sequence[Claim]) -> None:
-        """Take these tasks off; Stale when one is not ours, or was put again."""
+        """Complete these tasks; raise Stale if one is lost or queued again."""
         # Always in the order of their keys, so that no two wait for each other.
         ordered = sorted(claims, key=lambda claim: claim.key)
         ended = await self._run.many(
-            sql.END_ONE_OF_MANY, [{**each.held, "seen": each.asked} for each in ordered]
+            sql.end, [{**each.held, "asked": each.asked} for each in ordered]
         )
         if ended != len(claims):
             raise Stale("someone else has one of these tasks, or wants it done again")
 
-    async def again(self, claim: Claim, *, due: datetime, attempts: int) -> None:
-        """Let it run again then, or at once if it was put meanwhile."""
+    async def reschedule(self, claim: Claim, *, due: datetime, attempts: int) -> None:
+        """Reschedule the task; run it at once if it was queued meanwhile."""
         if not await self._run(
-            sql.AGAIN,
+            sql.reschedule,
             **claim.held,
-            seen=claim.asked,
-            next_due=to_us(due),
-            next_attempts=attempts,
+            asked=claim.asked,
+            due=to_us(due),
+            attempts=attempts,
         ):
             raise Stale(f"{claim.kind} {claim.key}: someone else has it now")
         self._run.wake(claim.kind)
 
     async def free_all(self) -> None:
-        """End every lease: for the one process that there is, before it claims any.
+        """End every claim, in a single-process installation, before claiming.
 
-        Who held them was killed, and need not be waited for.
+        The previous holder was killed, so there is no need to wait for it.
         """
-        await self._run(sql.FREE_ALL)
+        await self._run(sql.free_all)
 
     async def extend(self, claim: Claim, *, until: datetime) -> bool:
-        """Hold it longer; False when it is no longer ours."""
-        return bool(await self._run(sql.EXTEND, **claim.held, until=to_us(until)))
+        """Extend the claim; return False if it is lost."""
+        return bool(await self._run(sql.extend, **claim.held, until=to_us(until)))
 
-    async def stand(self, claim: Claim, *, until: datetime) -> bool:
-        """Hold for longer what goes on as long as it is held; False when it is lost."""
-        return bool(await self._run(sql.STAND, **claim.held, until=to_us(until)))
+    async def extend_continuous(self, claim: Claim, *, until: datetime) -> bool:
+        """Extend the claim of a continuous task; return False if it is lost."""
+        return bool(
+            await self._run(sql.extend_continuous, **claim.held, until=to_us(until))
+        )
 
 
 def _claims(rows: Sequence[Row]) -> list[Claim]:

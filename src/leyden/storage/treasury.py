@@ -1,12 +1,13 @@
-"""The lnd that takes our payments, as it was first seen."""
+"""The treasury's public key, as first seen."""
 
-from leyden.storage.statements import Run
-from leyden.storage.written import treasury as sql
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
+
+sql = SqlFile("treasury")
 
 
 class Remembered(Struct, frozen=True):
-    """Who the treasury is, and who was found in its place; empty is nobody."""
+    """The treasury's public key, and that of another lnd in its place."""
 
     pubkey: str
     stranger: str
@@ -19,18 +20,18 @@ class Treasury:
         self._run = run
 
     async def find(self) -> Remembered | None:
-        """Give who it is, once it was seen."""
-        rows = await self._run(sql.FIND)
+        """Return the treasury's public key; None if it was never seen."""
+        rows = await self._run(sql.find)
         return Remembered(*rows[0]) if rows else None
 
     async def add(self, pubkey: str) -> None:
-        """Remember who it is; nothing when somebody is remembered already."""
-        await self._run(sql.ADD, pubkey=pubkey)
+        """Store the treasury's public key; no-op if one is stored."""
+        await self._run(sql.add, pubkey=pubkey)
 
-    async def take(self, pubkey: str) -> None:
-        """Let it be this one from now on."""
-        await self._run(sql.TAKE, known=pubkey)
+    async def replace(self, pubkey: str) -> None:
+        """Replace the treasury's public key."""
+        await self._run(sql.replace, pubkey=pubkey)
 
-    async def notice(self, stranger: str) -> None:
-        """Note who is in its place; empty once it is back."""
-        await self._run(sql.NOTICE, found=stranger)
+    async def set_stranger(self, stranger: str) -> None:
+        """Store the public key of an lnd in the treasury's place; empty if none."""
+        await self._run(sql.set_stranger, stranger=stranger)

@@ -1,34 +1,26 @@
-"""Events that are to be told to the receivers of webhooks."""
+"""Webhook events, pending and past."""
 
 from datetime import datetime
 
-from leyden.domain.deliveries import State, Waiting
+from leyden.domain.deliveries import Message, State, Waiting
 from leyden.domain.times import from_us, to_us
 from leyden.domain.webhooks import Type
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run
-from leyden.storage.written import webhooks as sql
-from leyden.values import Struct
+from leyden.storage.statements import Row, Run, SqlFile
+
+sql = SqlFile("webhooks")
 
 
-class KeptEvent(Struct, frozen=True, kw_only=True):
-    """An event, and how far it has come."""
+class KeptEvent(Message, frozen=True, kw_only=True):
+    """A stored event of a node and its delivery state."""
 
     position: int
-    id: str
     node_id: str
-    type: Type
-    body: str
-    test: bool
-    created: datetime
-    state: State
-    due: datetime
     overtakable: bool
-    attempts: int
 
     @property
     def waiting(self) -> Waiting:
-        """Its place among those that wait."""
+        """The event's place among the pending ones."""
         return Waiting(
             position=self.position, due=self.due, overtakable=self.overtakable
         )
@@ -52,9 +44,9 @@ class Webhooks:
         state: State = State.PENDING,
         test: bool = False,
     ) -> bool:
-        """Keep a new event; False when the node has been told this already."""
+        """Store a new event; return False if the node was sent it already."""
         rows = await self._run(
-            sql.ADD,
+            sql.add,
             id=event_id,
             node_id=node_id,
             type=kind,
@@ -64,55 +56,58 @@ class Webhooks:
             created=to_us(now),
             state=state,
             due=to_us(now),
-            overtakable=0,
-            attempts=0,
         )
         return bool(rows)
 
     async def supersede_status(self, node_id: str) -> None:
-        """Drop the status that still waits: a newer one is about to be told."""
-        await self._run(sql.SUPERSEDE, of=node_id)
+        """Drop the pending status event: a newer one replaces it."""
+        await self._run(sql.supersede_status, node_id=node_id)
 
-    async def hurry(self, node_id: str, *, now: datetime) -> None:
-        """Make everything that waits for this receiver due."""
-        await self._run(sql.HURRY, of=node_id, now=to_us(now))
+    async def make_due(self, node_id: str, *, now: datetime) -> None:
+        """Make all pending events of this node due now."""
+        await self._run(sql.make_due, node_id=node_id, now=to_us(now))
 
     async def give_up(self, node_id: str, *, before: datetime) -> None:
-        """End the waiting of what was announced before then."""
-        await self._run(sql.GIVE_UP, of=node_id, before=to_us(before))
+        """Give up pending events announced before then."""
+        await self._run(sql.give_up, node_id=node_id, before=to_us(before))
 
     async def give_all_up(self, node_id: str) -> None:
-        """End the waiting of whatever waits."""
-        await self._run(sql.GIVE_ALL_UP, of=node_id)
+        """Give up all pending events of the node."""
+        await self._run(sql.give_all_up, node_id=node_id)
 
     async def pending(self, node_id: str, *, most: int = 20) -> list[KeptEvent]:
-        """Give the first events that wait, in the order in which they happened."""
-        rows = await self._run(sql.PENDING, node_id=node_id, most=most)
-        return [read_event(row) for row in rows]
+        """Return the first pending events, in the order they happened."""
+        rows = await self._run(sql.pending, node_id=node_id, most=most)
+        return [event_of(row) for row in rows]
+
+    async def page(self, node_id: str, *, before: int, most: int) -> list[KeptEvent]:
+        """Return a node's events from before this position, newest first."""
+        rows = await self._run(sql.page, node_id=node_id, before=before, most=most)
+        return [event_of(row) for row in rows]
 
     async def last_error(self, node_id: str) -> datetime | None:
-        """Say when an `error` was last announced."""
-        rows = await self._run(sql.LAST_ERROR, node_id=node_id)
+        """Return when an `error` was last announced."""
+        rows = await self._run(sql.last_error, node_id=node_id)
         return from_us(rows[0][0]) if rows else None
 
     async def get(self, node_id: str, event_id: str) -> KeptEvent:
-        """Give one event of this node, or NotFound."""
-        rows = await self._run(sql.GET, node_id=node_id, event_id=event_id)
+        """Return an event of this node, or raise NotFound."""
+        rows = await self._run(sql.get, node_id=node_id, id=event_id)
         if not rows:
             raise NotFound
-        return read_event(rows[0])
+        return event_of(rows[0])
 
-    async def stranded(self, kind: str) -> list[str]:
-        """Name the nodes whose events wait although no task of this kind is put."""
-        return [node_id for (node_id,) in await self._run(sql.STRANDED, kind=kind)]
+    async def without_task(self, kind: str) -> list[str]:
+        """Return nodes with pending events but no queued task of this kind."""
+        return [node_id for (node_id,) in await self._run(sql.without_task, kind=kind)]
 
     async def forget(self, node_id: str) -> None:
-        """Forget all that was ever told of a node."""
-        await self._run(sql.FORGET, node_id=node_id)
+        """Delete all events of a node."""
+        await self._run(sql.forget, node_id=node_id)
 
 
-def read_event(row: Row) -> KeptEvent:
-    """Give the event that a whole row of the table holds."""
+def event_of(row: Row) -> KeptEvent:
+    """Return the event that a row holds."""
     position, id_, node_id, kind, body, _, test, created, state, due, over, made = row
     return KeptEvent(
         position=position,

@@ -1,4 +1,5 @@
-"""What people see: pages rendered here, working without scripts where they can.
+"""The dashboard: server-rendered pages, without scripts where possible.
 
-A page translates: it reads a form, asks a service, and shows what came of it.
+A page handler only translates: it parses a form, calls a service, and
+renders the result.
 """

@@ -1,26 +1,27 @@
-"""What a person changes about themselves."""
+"""The account page: a person's own settings."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final
 
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import Refused
-from leyden.services import passkeys, person
+from leyden.services.people import authenticators, passkeys, profile
+from leyden.services.people.authenticators import Offer
 from leyden.web.pictures import secret_qr
-from leyden.web.visits import Visit, go
-
-Again = Callable[[Visit, Refused], Awaitable[Response]]
+from leyden.web.visits import Visit, redirect
 
 _URL: Final = "/app/account"
 DONE: Final = {
-    "password": "Your password is changed; everywhere else you are signed out.",
-    "authenticator": "From now on a code of your authenticator is asked for.",
-    "removed": "No code is asked for any more.",
-    "passkey": "From now on that passkey signs you in.",
-    "forgotten": "That passkey opens nothing any more; elsewhere you are signed out.",
-    "others": "Everywhere else you are signed out.",
+    "password": "Your password is changed. You are signed out everywhere else.",
+    "authenticator": "From now on, signing in takes a code from your app.",
+    "removed": "Signing in no longer takes a code.",
+    "codes": "Your former recovery codes no longer work.",
+    "passkey": "You can sign in with this passkey now.",
+    "forgotten": "The passkey is removed. You are signed out everywhere else.",
+    "session": "The session is signed out.",
+    "others": "You are signed out everywhere else.",
 }
 
 
@@ -30,8 +31,8 @@ async def show(visit: Visit) -> Response:
 
 
 async def change_password(visit: Visit) -> Response:
-    """Change the password, with the present one."""
-    change = person.change_password(
+    """Change the password, given the current one."""
+    change = profile.change_password(
         visit.platform,
         visit.who,
         present=visit.form.secret("present"),
@@ -43,15 +44,23 @@ async def change_password(visit: Visit) -> Response:
 
 
 async def end_others(visit: Visit) -> Response:
-    """Sign out everywhere but here."""
-    change = person.end_others(visit.platform, visit.who, now=visit.now)
+    """End all sessions of the person but this one."""
+    change = profile.end_others(visit.platform, visit.who, now=visit.now)
     return await _done(visit, change, "others")
 
 
+async def end_session(visit: Visit) -> Response:
+    """End one of the person's sessions."""
+    change = profile.end_session(
+        visit.platform, visit.who, visit.form.text("session"), now=visit.now
+    )
+    return await _done(visit, change, "session")
+
+
 async def offer_authenticator(visit: Visit) -> Response:
-    """Show a secret to take into an authenticator app, this once."""
+    """Show a secret for an authenticator app."""
     try:
-        words, address = await person.offer_authenticator(
+        offer = await authenticators.offer(
             visit.platform,
             visit.who,
             present=visit.form.secret("present"),
@@ -59,21 +68,41 @@ async def offer_authenticator(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _shown(visit, wrong=error)
-    drawn = await secret_qr(visit, address)
-    return visit.render("account/authenticator.html", words=words, qr=drawn)
+    return await _offered(visit, offer)
 
 
 async def confirm_authenticator(visit: Visit) -> Response:
-    """Ask for its codes from now on."""
-    change = person.confirm_authenticator(
-        visit.platform, visit.who, visit.form.text("code"), now=visit.now
-    )
-    return await _done(visit, change, "authenticator", otherwise=_code_again)
+    """Require authenticator codes from now on; show recovery codes, once."""
+    try:
+        codes = await authenticators.confirm(
+            visit.platform, visit.who, visit.form.text("code"), now=visit.now
+        )
+    except Refused as error:
+        secret = visit.form.text("secret")
+        offer = await authenticators.offered(visit.platform, visit.who, secret)
+        if offer is None:
+            return await _shown(visit, wrong=error)
+        return await _offered(visit, offer, wrong=error)
+    return _recovery_codes(visit, codes, done=DONE["authenticator"])
+
+
+async def new_recovery_codes(visit: Visit) -> Response:
+    """Replace the recovery codes, given the password; show them once."""
+    try:
+        codes = await authenticators.new_recovery_codes(
+            visit.platform,
+            visit.who,
+            present=visit.form.secret("present"),
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return _recovery_codes(visit, codes, done=DONE["codes"])
 
 
 async def remove_authenticator(visit: Visit) -> Response:
-    """Ask for no code any more, with the password."""
-    change = person.remove_authenticator(
+    """Remove the authenticator, given the password."""
+    change = authenticators.remove(
         visit.platform,
         visit.who,
         present=visit.form.secret("present"),
@@ -83,7 +112,7 @@ async def remove_authenticator(visit: Visit) -> Response:
 
 
 async def add_passkey(visit: Visit) -> Response:
-    """Keep a passkey that the device has made just now, with the password."""
+    """Store the passkey that the device just created, given the password."""
     change = passkeys.add(
         visit.platform,
         visit.who,
@@ -91,42 +120,42 @@ async def add_passkey(visit: Visit) -> Response:
         name=visit.form.text("name"),
         present=visit.form.secret("present"),
         word=visit.who.session.id,
-        place=passkeys.Place(origin=visit.passkeys_at),
+        place=passkeys.RelyingParty(origin=visit.passkeys_at),
         now=visit.now,
     )
     return await _done(visit, change, "passkey")
 
 
 async def remove_passkey(visit: Visit) -> Response:
-    """Forget a passkey."""
+    """Delete a passkey."""
     change = passkeys.remove(
         visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
     )
     return await _done(visit, change, "forgotten")
 
 
-async def _done(
-    visit: Visit,
-    change: Awaitable[object],
-    word: str,
-    *,
-    otherwise: Again | None = None,
-) -> Response:
-    """Do it and say so; what is refused is said where it was asked for."""
+async def _done(visit: Visit, change: Awaitable[object], word: str) -> Response:
+    """Apply a change and confirm it; show an error beside its form."""
     try:
         await change
     except Refused as error:
-        return await (otherwise or _shown)(visit, error)
-    return go(f"{_URL}?done={word}")
+        return await _shown(visit, error)
+    return redirect(f"{_URL}?done={word}")
 
 
-async def _code_again(visit: Visit, wrong: Refused) -> Response:
+async def _offered(
+    visit: Visit, offer: Offer, wrong: Refused | None = None
+) -> Response:
     return visit.render(
         "account/authenticator.html",
-        words="",
-        qr="",
+        secret=offer.secret,
+        qr=await secret_qr(visit, offer.uri),
         refused=wrong,
     )
+
+
+def _recovery_codes(visit: Visit, codes: tuple[str, ...], *, done: str) -> Response:
+    return visit.render("account/recovery_codes.html", codes=codes, done=done)
 
 
 async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
@@ -134,12 +163,12 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
     challenge = passkeys.challenge(visit.platform, visit.who.session.id, now=visit.now)
     return visit.render(
         "account/show.html",
-        sessions=await person.sessions(visit.platform, visit.who),
-        has_authenticator=await person.has_authenticator(visit.platform, visit.who),
+        sessions=await profile.sessions(visit.platform, visit.who, now=visit.now),
+        authenticator=await authenticators.get(visit.platform, visit.who),
         done=DONE.get(visit.query.text("done"), ""),
         refused=wrong,
         passkeys=kept,
         known=" ".join(bytes_to_base64url(each.id) for each in kept),
         challenge=bytes_to_base64url(challenge),
-        rp=passkeys.Place(origin=visit.passkeys_at).name,
+        rp=passkeys.RelyingParty(origin=visit.passkeys_at).name,
     )

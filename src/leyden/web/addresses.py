@@ -1,6 +1,6 @@
-"""Which addresses are the dashboard's; known before the dashboard is imported."""
+"""The dashboard's paths, known without importing the dashboard."""
 
 
 def is_page(path: str) -> bool:
-    """Tell whether the address is one of the dashboard's."""
+    """Return whether the path is one of the dashboard's."""
     return path in {"/", "/app"} or path.startswith("/app/")

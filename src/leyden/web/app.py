@@ -1,4 +1,4 @@
-"""The dashboard, whole."""
+"""The dashboard application."""
 
 from collections.abc import Iterable
 
@@ -9,5 +9,5 @@ from leyden.web.table import PAGES
 
 
 def dashboard(platform: Platform, *, version: str, origins: Iterable[str] = ()) -> Site:
-    """Give the dashboard of this installation, and say where browsers find it."""
+    """Build this installation's dashboard, with the origins it is served at."""
     return Site(platform, PAGES, version=version, origins=Origins(origins))

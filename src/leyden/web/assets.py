@@ -1,4 +1,4 @@
-"""Styles, scripts and pictures: read once, kept by browsers until they change."""
+"""Styles, scripts and images: read once, cached by browsers."""
 
 import gzip
 import hashlib
@@ -30,16 +30,17 @@ class Assets:
         self.edition = hashlib.sha256(together).hexdigest()[:12]
 
     def url(self, path: str) -> str:
-        """Give the address of a file, as pages link to it.
+        """Return the URL of a file, as pages link to it.
 
-        The edition is in the path, so that modules find each other beside themselves.
+        The edition is in the path, so that modules import the modules of their
+        own edition.
         """
         if path not in self._kept:
             raise KeyError(path)
         return f"{_PREFIX}{self.edition}/{path}"
 
     def answer(self, edition: str, path: str, *, packed: bool) -> Response:
-        """Give a file; whoever asks for another edition gets this one, briefly."""
+        """Return a file; for another edition, return this one, cached briefly."""
         if path not in self._kept:
             raise NotFound
         headers = {

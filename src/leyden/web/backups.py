@@ -1,9 +1,9 @@
-"""What is kept of a node: ciphertext of its owner's, and lnd's backup of channels."""
+"""A node's stored backups: the owner's ciphertext, and lnd's SCB."""
 
 from starlette.responses import Response
 
 from leyden.errors import NotFound
-from leyden.services import backups, nodes
+from leyden.services.nodes import backups, views
 from leyden.storage.backups import ChannelBackup
 from leyden.web import node
 from leyden.web.fleet import fleet_of, which
@@ -11,9 +11,9 @@ from leyden.web.visits import Visit
 
 
 async def show(visit: Visit) -> Response:
-    """Show what is kept, never what it says."""
+    """Show which backups are stored, without their contents."""
     fleet = fleet_of(visit)
-    there = await nodes.get(fleet, *which(visit))
+    there = await views.get(fleet, *which(visit))
     return node.render(
         visit,
         "nodes/backups.html",
@@ -25,8 +25,8 @@ async def show(visit: Visit) -> Response:
 
 
 async def channels(visit: Visit) -> Response:
-    """Give lnd's backup of its channels, as the file lnd reads."""
-    there = await nodes.get(fleet_of(visit), *which(visit))
+    """Send lnd's channel backup as the file that lnd reads."""
+    there = await views.get(fleet_of(visit), *which(visit))
     kept = await backups.channels(fleet_of(visit), *which(visit))
     return Response(
         kept.content,

@@ -1,8 +1,8 @@
-"""Telling a page that what it shows has changed: server-sent events.
+"""Server-sent events that tell an open page that it is out of date.
 
-Only that something changed is told; the page then fetches itself, so that there is one
-way to show a thing. The page says what it shows by a mark, so that nothing is missed
-between its rendering and the first look.
+An event says only that something changed; the page then fetches itself, so
+that each thing is rendered in one place. The page sends a mark of what it
+shows, so that no change between rendering and the first check is missed.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from leyden.errors import LeydenError
 from leyden.storage.database import Database
-from leyden.web.closing import Closing
+from leyden.web.closing import Shutdown
 from leyden.web.visits import Visit
 
 Look = Callable[[], Awaitable[Hashable]]
@@ -27,15 +27,15 @@ _CHANGED: Final = b"event: changed\ndata: 1\n\n"
 
 
 def stream(visit: Visit, look: Look) -> Response:
-    """Say `changed` whenever what `look` gives is another than the page shows."""
+    """Send `changed` whenever `look` differs from what the page shows."""
     return _Stream(look, visit.closing, seen=visit.query.text("seen"))
 
 
 def after_commits(database: Database, look: Look) -> Look:
-    """Give what looks again only once something was committed.
+    """Return a `look` that runs only after a commit.
 
-    For what shows the database alone: ten thousand nodes take some milliseconds to look
-    at, twice a second for each who has their list open.
+    For pages that show only the database: checking ten thousand nodes takes
+    some milliseconds, twice a second for each person with an open list.
     """
     edition: int | None = None
     found: Hashable = None
@@ -51,16 +51,16 @@ def after_commits(database: Database, look: Look) -> Look:
 
 
 def mark(shown: Hashable) -> str:
-    """Give a short word for what a page shows."""
+    """Return a short digest of what a page shows."""
     return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
 class _Stream(Response):
-    """An answer that goes on until the browser, or the platform, leaves."""
+    """A response that continues until the browser or the platform ends it."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, look: Look, closing: Closing, *, seen: str) -> None:
+    def __init__(self, look: Look, closing: Shutdown, *, seen: str) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._look, self._closing, self._seen = look, closing, seen

@@ -1,40 +1,79 @@
-"""Curves as small pictures: a path that the page draws, and words for those who ask."""
+"""Charts of a node's last hour, as SVG that reads without scripts.
 
-from collections.abc import Sequence
+What is under the pointer is shown by `static/charts.js`, from the values in
+the markup.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Final
 
-from leyden.services.samples import Sample
+from leyden.domain import units
+from leyden.services.nodes.samples import EVERY, Sample
 from leyden.values import Struct
-from leyden.web import words
 
-_WIDTH = 100
-_HEIGHT = 30
+_WIDTH: Final = 100
+_HEIGHT: Final = 30
+_STEPS: Final = tuple(timedelta(minutes=each) for each in (1, 2, 5, 10, 15, 30))
+_MOST_TICKS: Final = 5
+_EDGE: Final = 0.06  # words in the middle of a tick there would leave the chart
+_GAP: Final = 3 * EVERY  # the node was down: no line is drawn over that
+
+Values = Sequence[int | None]
 
 
-class Curve(Struct, frozen=True, kw_only=True):
-    """One curve."""
+class Tick(Struct, frozen=True, kw_only=True):
+    """A time below the charts."""
+
+    at: datetime
+    x: str  # in percent
+    anchor: str  # which end of its words stands there
+
+
+class Chart(Struct, frozen=True, kw_only=True):
+    """A chart, and what it says in words."""
 
     name: str
+    unit: str  # how charts.js formats a value: block, bytes or bytes/s
     latest: str
     note: str
+    top: str
     path: str
+    values: str  # one for each time, empty where nothing is known
 
 
-def curves(samples: Sequence[Sample]) -> list[Curve]:
-    """Give what a node's page draws; nothing before there are two samples."""
-    if len(samples) < 2:  # noqa: PLR2004  a curve has two ends
-        return []
-    heights = [each.height for each in samples if each.height]
-    return [
-        *([_chain(heights)] if len(heights) > 1 else []),
-        _curve("Memory", [each.memory for each in samples], ""),
-        _curve("From its callers", _rates(samples, "bytes_in"), "/s"),
-        _curve("To its callers", _rates(samples, "bytes_out"), "/s"),
+class Charts(Struct, frozen=True, kw_only=True):
+    """All charts of a page, over the same times."""
+
+    times: str  # seconds since 1970, separated by commas
+    ticks: Sequence[Tick]
+    each: Sequence[Chart]
+
+
+def charts(samples: Sequence[Sample]) -> Charts | None:
+    """Return the charts of a node's page; none before there are two samples."""
+    if len(samples) < 2:  # noqa: PLR2004  a line has two ends
+        return None
+    times = [each.at for each in samples]
+    heights = [each.height or None for each in samples]
+    known = [each for each in heights if each is not None]
+    drawn = [
+        _bytes("Memory", [each.memory for each in samples], times),
+        _bytes("Traffic in", _rates(samples, "bytes_in"), times, per="/s"),
+        _bytes("Traffic out", _rates(samples, "bytes_out"), times, per="/s"),
     ]
+    if len(known) > 1:
+        drawn.insert(0, _chain(heights, known, times))
+    return Charts(
+        times=",".join(str(int(each.timestamp())) for each in times),
+        ticks=_ticks(times[0], times[-1]),
+        each=drawn,
+    )
 
 
-def _rates(samples: Sequence[Sample], field: str) -> list[int]:
-    rates = []
+def _rates(samples: Sequence[Sample], field: str) -> Values:
+    rates: list[int | None] = [None]
     for before, after in pairwise(samples):
         seconds = max(1.0, (after.at - before.at).total_seconds())
         # A gateway that was started anew counts from nought.
@@ -43,32 +82,86 @@ def _rates(samples: Sequence[Sample], field: str) -> list[int]:
     return rates
 
 
-def _curve(name: str, values: Sequence[int], per: str) -> Curve:
-    return Curve(
+def _bytes(
+    name: str, values: Values, times: Sequence[datetime], *, per: str = ""
+) -> Chart:
+    most = max(each for each in values if each is not None)
+    return _chart(
+        name,
+        f"bytes{per}",
+        values,
+        times,
+        note=f"at most {units.size(most)}{per}",
+        shown=lambda value: units.size(value) + per,
+        bottom=0,
+    )
+
+
+def _chain(heights: Values, known: Sequence[int], times: Sequence[datetime]) -> Chart:
+    """Draw the growth of the chain from its first to its last height."""
+    grown = known[-1] - known[0]
+    return _chart(
+        "Block height",
+        "block",
+        heights,
+        times,
+        note=f"{grown:,} new" if grown >= 0 else f"{-grown:,} undone",
+        shown=lambda value: f"{value:,}",
+        bottom=min(known),
+    )
+
+
+def _chart(
+    name: str,
+    unit: str,
+    values: Values,
+    times: Sequence[datetime],
+    *,
+    note: str,
+    shown: Callable[[int], str],
+    bottom: int,
+) -> Chart:
+    known = [each for each in values if each is not None]
+    return Chart(
         name=name,
-        latest=words.size(values[-1]) + per,
-        note=f"at most {words.size(max(values))}{per}",
-        path=_path(values, bottom=0),
+        unit=unit,
+        latest=shown(known[-1]),
+        note=note,
+        top=shown(max(known)),
+        path=_path(values, times, bottom=bottom),
+        values=",".join("" if each is None else str(each) for each in values),
     )
 
 
-def _chain(heights: Sequence[int]) -> Curve:
-    """Draw how the chain grew: from where it was to where it is."""
-    grown = heights[-1] - heights[0]
-    return Curve(
-        name="Block",
-        latest=f"{heights[-1]:,}",
-        note=f"{grown:,} since" if grown >= 0 else f"{-grown:,} undone",
-        path=_path(heights, bottom=min(heights)),
-    )
+def _path(values: Values, times: Sequence[datetime], *, bottom: int) -> str:
+    most = max(each for each in values if each is not None)
+    span = max(most - bottom, 1)
+    whole = max((times[-1] - times[0]).total_seconds(), 1.0)
+    points, last = [], None
+    for value, at in zip(values, times, strict=True):
+        if value is None:
+            continue
+        x = (at - times[0]).total_seconds() / whole * _WIDTH
+        y = _HEIGHT - 1 - (value - bottom) / span * (_HEIGHT - 2)
+        goes_on = last is not None and at - last <= _GAP
+        points.append(f"{'L' if goes_on else 'M'}{x:.1f} {y:.1f}")
+        last = at
+    return "".join(points)
 
 
-def _path(values: Sequence[int], *, bottom: int) -> str:
-    span = max(max(values) - bottom, 1)
-    step = _WIDTH / max(1, len(values) - 1)
-    points = [
-        f"{number * step:.1f} "
-        f"{_HEIGHT - 1 - (value - bottom) / span * (_HEIGHT - 2):.1f}"
-        for number, value in enumerate(values)
-    ]
-    return f"M{' L'.join(points)}"
+def _ticks(first: datetime, last: datetime) -> list[Tick]:
+    """Return round times between the two, or the two where none is."""
+    span = last - first
+    step = next((each for each in _STEPS if span / each <= _MOST_TICKS), _STEPS[-1])
+    beginning = datetime.fromtimestamp(0, UTC)
+    at = beginning + ((first - beginning) // step + 1) * step
+    found = []
+    while at < last:
+        found.append(_tick(at, (at - first) / span))
+        at += step
+    return found or [_tick(first, 0), _tick(last, 1)]
+
+
+def _tick(at: datetime, share: float) -> Tick:
+    anchor = "start" if share < _EDGE else "end" if share > 1 - _EDGE else "middle"
+    return Tick(at=at, x=f"{share * _WIDTH:.1f}", anchor=anchor)

@@ -1,8 +1,9 @@
-"""The cookies: for a session, a visitor who has none yet, a browser that is known.
+"""Cookies: for sessions, visitors without one, and known browsers.
 
-Over TLS their names begin with `__Host-`, which no neighbour and no plain-text page can
-set. On a laptop there is no TLS, and cookies do not tell ports apart, so there the port
-is in the name: two installations do not sign each other's people out.
+Over TLS their names begin with `__Host-`, which neither another subdomain
+nor a plain-text page can set. On a laptop there is no TLS, and cookies
+ignore the port, so the port is in the name: two installations do not sign
+out each other's users.
 """
 
 import re
@@ -19,7 +20,7 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 def _read(header: str) -> dict[str, str]:
-    """Read the cookies that can be ours; of two with one name, the last."""
+    """Parse the cookies that can be ours; of two with one name, the last."""
     pairs = (each.partition("=") for each in header.split(";"))
     return {
         name.strip(): value.strip()
@@ -29,7 +30,7 @@ def _read(header: str) -> dict[str, str]:
 
 
 class Cookies(Struct, frozen=True, kw_only=True):
-    """The cookies of one request, and how to answer with others."""
+    """The cookies of a request, and methods to set them in a response."""
 
     found: Mapping[str, str]
     is_secure: bool
@@ -37,7 +38,7 @@ class Cookies(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, headers: Mapping[str, str], *, is_secure: bool) -> "Cookies":
-        """Read what the browser sent; what is not well formed counts as absent."""
+        """Parse the request's cookies; malformed ones count as absent."""
         _, _, port = headers.get("host", "").rpartition(":")
         return cls(
             found=_read(headers.get("cookie", "")),
@@ -47,33 +48,33 @@ class Cookies(Struct, frozen=True, kw_only=True):
 
     @property
     def session(self) -> str:
-        """The word of a session; empty is none."""
+        """The token of a session, or empty."""
         return self.found.get(self._name("session"), "")
 
     @property
     def guest(self) -> str:
-        """The word of a visitor who is not signed in; empty is none."""
+        """The token of a visitor who is not signed in, or empty."""
         return self.found.get(self._name("guest"), "")
 
     @property
     def browser(self) -> str:
-        """The word of a browser that somebody has signed in with; empty is none."""
+        """The token of a browser in which a person has signed in, or empty."""
         return self.found.get(self._name("browser"), "")
 
-    def know(self, response: Response, word: str) -> None:
-        """Let the browser be known the next time somebody signs in."""
+    def set_browser(self, response: Response, word: str) -> None:
+        """Set the cookie that marks a browser in which a person has signed in."""
         self._set(response, "browser", word, _KNOWN_FOR_S)
 
     def begin_session(self, response: Response, word: str, *, lives_s: int) -> None:
-        """Let the browser keep a session."""
+        """Set the session cookie."""
         self._set(response, "session", word, lives_s)
 
     def end_session(self, response: Response) -> None:
-        """Let the browser forget its session."""
+        """Delete the session cookie."""
         self._set(response, "session", "", 0)
 
-    def welcome(self, response: Response, word: str) -> None:
-        """Let the browser keep a visitor's word until it is closed."""
+    def set_guest(self, response: Response, word: str) -> None:
+        """Set the visitor cookie, which lasts until the browser is closed."""
         self._set(response, "guest", word, None)
 
     def _set(

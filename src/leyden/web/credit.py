@@ -1,47 +1,51 @@
-"""Credit, coupons, and every movement of the account's money."""
+"""Credit pages: available credit, coupons, transactions."""
 
 import csv
 import io
 
 from starlette.responses import Response
 
+from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.sign_in import Right
-from leyden.domain.spreadsheets import harmless
+from leyden.domain.spreadsheets import escape_formula
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound, Refused
-from leyden.services import credit
-from leyden.storage.ledger import Written
-from leyden.web.visits import Visit, go
+from leyden.services.channels import credit
+from leyden.web.ledger_words import KINDS, PLACES
+from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME = 50
 _SHEET = 500
 _HEADLINE = ("id", "time", "what", "source", "target", "amount", "order_id", "note")
-_NO_COUPON = "There is no such coupon, or it was used before."
+_NO_COUPON = "This coupon does not exist, or it was already used."
+
+_DONE = "The coupon was added to your credit."
 
 
 async def show(visit: Visit) -> Response:
-    """Show what there is, and how it came and went."""
+    """Show the available credit and the transactions."""
     return await _shown(visit)
 
 
 async def redeem(visit: Visit) -> Response:
-    """Turn a coupon into credit."""
+    """Redeem a coupon for credit."""
     try:
         await credit.redeem(
             visit.platform.database,
             visit.organization_id,
             visit.form.text("coupon"),
+            actor=visit.who.actor,
             now=visit.now,
         )
     except NotFound:
         return await _shown(visit, wrong=NotFound(_NO_COUPON))
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return go(f"{visit.root}/credit?done=1")
+    return redirect(f"{visit.root}/credit?done=1")
 
 
 async def sheet(visit: Visit) -> Response:
-    """Give the whole ledger as a file for a spreadsheet."""
+    """Send the whole ledger as a CSV file."""
     written = io.StringIO()
     writer = csv.writer(written)
     writer.writerow(_HEADLINE)
@@ -75,21 +79,22 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         if visit.may(Right.MONEY)
         else [],
         entries=entries,
+        kinds=KINDS,
+        places=PLACES,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
-        done="The coupon is credit now." if visit.query.text("done") else "",
+        done="The coupon was added to your credit." if visit.query.text("done") else "",
         refused=wrong,
     )
 
 
-def _cells(written: Written) -> tuple[str | int, ...]:
-    of = written.entry
+def _cells(entry: CustomerEntry) -> tuple[str | int, ...]:
     return (
-        written.number,
-        to_iso(written.at),
-        of.what,
-        of.source.partition(":")[0],
-        of.target.partition(":")[0],
-        of.sats,
-        of.order_id or "",
-        harmless(of.note),
+        entry.number,
+        to_iso(entry.at),
+        entry.kind,
+        entry.source,
+        entry.target,
+        entry.sats,
+        entry.order_id,
+        escape_formula(entry.note),
     )

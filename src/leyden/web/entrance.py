@@ -1,4 +1,4 @@
-"""The way in and out: the first page, signing in, the second factor, signing out."""
+"""The first page, signing in, the second factor, signing out."""
 
 from urllib.parse import urlencode
 
@@ -7,32 +7,32 @@ from webauthn.helpers import bytes_to_base64url
 
 from leyden.domain.sign_in import Session
 from leyden.errors import Refused, TooMany, Unauthorized
-from leyden.services import passkeys, sign_in
-from leyden.web.visits import SIGN_IN, Visit, go, ours
+from leyden.services.people import passkeys, sign_in
+from leyden.web.visits import SIGN_IN, Visit, local_url, redirect
 
 SECOND_FACTOR = "/app/second-factor"
 
 
 async def first(visit: Visit) -> Response:
-    """Go to the nodes of the first organization, or show what to do without one."""
+    """Redirect to the first organization's nodes, or explain the next step."""
     if visit.somebody is None:
-        return go(SIGN_IN)
+        return redirect(SIGN_IN)
     if visit.who.belongs_to:
-        return go(f"/app/{visit.who.belongs_to[0].organization.id}/nodes")
+        return redirect(f"/app/{visit.who.belongs_to[0].organization.id}/nodes")
     return visit.render("nowhere.html")
 
 
 async def ask(visit: Visit) -> Response:
-    """Ask for address and password."""
+    """Show the sign-in form."""
     if visit.somebody is not None:
-        return go(ours(visit.query.text("next")))
+        return redirect(local_url(visit.query.text("next")))
     # A browser forgets its session when it signs out: this one's ended otherwise.
     has_ended = bool(visit.cookies.session) and visit.half is None
     return _asked(visit, next_=visit.query.text("next"), has_ended=has_ended)
 
 
 async def enter(visit: Visit) -> Response:
-    """Sign in, or say that it was wrong; never which of both."""
+    """Sign in, or show an error that does not reveal which part was wrong."""
     email, next_ = visit.form.text("email"), visit.form.text("next")
     try:
         session, cookie = await sign_in.sign_in(
@@ -48,20 +48,20 @@ async def enter(visit: Visit) -> Response:
         return _asked(visit, email=email, next_=next_, refused=error)
     if session.whole:
         return await begun(visit, session, cookie, then=next_)
-    response = go(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
+    response = redirect(f"{SECOND_FACTOR}?{urlencode({'next': next_})}")
     _keep(visit, response, session, cookie)
     return response
 
 
 async def enter_by_passkey(visit: Visit) -> Response:
-    """Sign in with what the person's device shows."""
+    """Sign in with a passkey."""
     next_ = visit.form.text("next")
     try:
         session, cookie = await passkeys.enter(
             visit.platform,
             visit.form.text("credential"),
             word=visit.guest,
-            place=passkeys.Place(origin=visit.passkeys_at),
+            place=passkeys.RelyingParty(origin=visit.passkeys_at),
             address=visit.address,
             browser=visit.browser,
             now=visit.now,
@@ -72,16 +72,16 @@ async def enter_by_passkey(visit: Visit) -> Response:
 
 
 async def ask_code(visit: Visit) -> Response:
-    """Ask for the code of the authenticator."""
+    """Show the form for the authenticator code."""
     if visit.half is None:
-        return go(SIGN_IN)
+        return redirect(SIGN_IN)
     return _code_asked(visit, next_=visit.query.text("next"))
 
 
 async def enter_code(visit: Visit) -> Response:
-    """Make the session whole, or say that the code was wrong."""
+    """Complete the session, or show that the code was wrong."""
     if visit.half is None:
-        return go(SIGN_IN)
+        return redirect(SIGN_IN)
     next_ = visit.form.text("next")
     try:
         session, cookie = await sign_in.second_factor(
@@ -97,11 +97,13 @@ async def enter_code(visit: Visit) -> Response:
 
 
 async def begun(visit: Visit, session: Session, cookie: str, *, then: str) -> Response:
-    """Let the browser keep a session that is whole, and be known from now on."""
+    """Set the cookies of a whole session, and of a known browser."""
     person = await visit.platform.database.reader.people.get(session.user_id)
-    response = go(ours(then))
+    response = redirect(local_url(then))
     _keep(visit, response, session, cookie)
-    visit.cookies.know(response, sign_in.known_browser(visit.platform, person.email))
+    visit.cookies.set_browser(
+        response, sign_in.known_browser(visit.platform, person.email)
+    )
     return response
 
 
@@ -111,9 +113,9 @@ def _keep(visit: Visit, response: Response, session: Session, cookie: str) -> No
 
 
 async def leave(visit: Visit) -> Response:
-    """Sign out, here and now."""
+    """End this session."""
     await sign_in.sign_out(visit.platform, visit.who.session)
-    response = go(SIGN_IN)
+    response = redirect(SIGN_IN)
     visit.cookies.end_session(response)
     return response
 
@@ -135,7 +137,7 @@ def _asked(
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)
         ),
-        rp=passkeys.Place(origin=visit.passkeys_at).name,
+        rp=passkeys.RelyingParty(origin=visit.passkeys_at).name,
     )
 
 

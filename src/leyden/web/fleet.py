@@ -1,28 +1,43 @@
-"""What pages about nodes share."""
+"""Helpers shared by the pages about nodes."""
 
 from leyden.domain.sign_in import Right
 from leyden.errors import NodeAway
-from leyden.services.fleet import Fleet
-from leyden.web.visits import Visit
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.nodes.fleet import Fleet, FleetSettings
+from leyden.web.visits import Look, Visit
 
 
 def fleet_of(visit: Visit) -> Fleet:
-    """Give the fleet, where nodes are run at all."""
+    """Return the fleet; raise NodeAway if this platform runs no nodes."""
     if (fleet := visit.platform.fleet) is None:
-        raise NodeAway("No nodes are run here.")
+        raise NodeAway("This platform runs no nodes.")
     return fleet
 
 
+def dispatcher_of(visit: Visit) -> Dispatcher:
+    """Return what sends webhooks; raise NodeAway if nothing is sent from here."""
+    if (dispatcher := visit.platform.dispatcher) is None:
+        raise NodeAway("This platform sends no webhooks.")
+    return dispatcher
+
+
+def rules_of(look: Look) -> FleetSettings:
+    """Return the rules of the fleet, where nodes are run at all."""
+    if (rules := look.records.rules) is None:
+        raise NodeAway("This platform runs no nodes.")
+    return rules
+
+
 def which(visit: Visit) -> tuple[str, str]:
-    """Say which node of whom a page is about."""
+    """Return the organization and the node that a page is about."""
     return visit.organization_id, visit.path["node_id"]
 
 
 def node_root(visit: Visit) -> str:
-    """Give what the addresses of this node's pages begin with."""
+    """Return the prefix of the URLs of this node's pages."""
     return f"{visit.root}/nodes/{visit.path['node_id']}"
 
 
 def may_change(visit: Visit) -> bool:
-    """Tell whether whoever is there may change nodes here."""
+    """Return whether the visitor may change nodes here."""
     return visit.may(Right.NODES)

@@ -1,4 +1,4 @@
-"""What a browser sends with a form: read strictly, and only from our own pages."""
+"""Forms: parsed strictly, and accepted only from our own pages."""
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from leyden.errors import Forbidden, Malformed, NotJson, TooLarge
-from leyden.services.fair_pool import UPLOADS
+from leyden.services.shared.fair_pool import UPLOADS
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -23,18 +23,18 @@ _STALE = (
 
 
 class BrowserLeft(Exception):
-    """The browser went away before the form was whole; nobody is there to answer."""
+    """The browser disconnected before the form was complete."""
 
 
 class Form:
-    """The fields of a form, or of a query."""
+    """The fields of a form or a query string."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         self._pairs = pairs
 
     @classmethod
     def parse(cls, raw: bytes) -> "Form":
-        """Read fields as browsers write them; Malformed when they are not."""
+        """Parse URL-encoded fields; raise Malformed if they are invalid."""
         try:
             pairs = parse_qsl(
                 raw.decode("ascii"),
@@ -45,25 +45,25 @@ class Form:
         except (UnicodeDecodeError, ValueError):
             raise Malformed("the form is not well formed") from None
         if any("\0" in name or "\0" in value for name, value in pairs):
-            raise Malformed("the form holds a character that is none")
+            raise Malformed("the form contains an invalid character")
         return cls(pairs)
 
     def text(self, name: str, default: str = "") -> str:
-        """Give a field, trimmed; Malformed when it is there twice."""
+        """Return a field, trimmed; raise Malformed if it occurs twice."""
         found = self.all_(name)
         if len(found) > 1:
             raise Malformed(f"{name}: was sent twice")
         return found[0].strip() if found else default
 
     def secret(self, name: str) -> str:
-        """Give a field as it was typed, blanks at its ends included."""
+        """Return a field as it was typed, including spaces at its ends."""
         found = self.all_(name)
         if len(found) > 1:
             raise Malformed(f"{name}: was sent twice")
         return found[0] if found else ""
 
     def number(self, name: str, default: int | None = None) -> int:
-        """Give a field that must be a whole number, thousands set apart or not."""
+        """Return a whole number; thousands separators are allowed."""
         text = self.text(name).replace(",", "").replace("\u202f", "").replace(" ", "")
         if not text and default is not None:
             return default
@@ -72,20 +72,24 @@ class Form:
         return int(text)
 
     def ticked(self, name: str) -> bool:
-        """Tell whether a box is ticked."""
+        """Return whether a checkbox is checked."""
         return bool(self.all_(name))
 
+    def filled_in(self) -> list[tuple[str, str]]:
+        """Return all fields as they were sent, without the token."""
+        return [(name, value) for name, value in self._pairs if name != TOKEN]
+
     def all_(self, name: str) -> list[str]:
-        """Give all fields of this name."""
+        """Return all fields of this name."""
         return [value for each, value in self._pairs if each == name]
 
 
 async def read(
     receive: Receive, headers: Mapping[str, str], *, owner: str | None
 ) -> Form:
-    """Read a form that was sent as browsers do; of a stranger a small one alone.
+    """Read a form; without an owner, only a small one is accepted.
 
-    A large one is read beside the event loop, when its owner's turn comes.
+    A large form is parsed in a thread, on its owner's turn.
     """
     largest = _LARGEST if owner else _LARGE
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -110,9 +114,10 @@ async def read(
 
 
 def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:
-    """Refuse a form that did not come from one of our pages, in this session.
+    """Raise unless the form came from one of our pages, in this session.
 
-    Two locks: browsers say where a form came from, and only our pages know the token.
+    Two checks: browsers say where a form came from, and only our pages know
+    the token.
     """
     if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise Forbidden(_STALE)

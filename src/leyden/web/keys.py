@@ -1,4 +1,4 @@
-"""API keys: made, shown once, revoked."""
+"""API key pages: create, show once, revoke."""
 
 import uuid
 from datetime import timedelta
@@ -8,19 +8,19 @@ from starlette.responses import Response
 from leyden.domain.accounts import Scope
 from leyden.domain.sign_in import Right
 from leyden.errors import Malformed, Refused
-from leyden.services import accounts
-from leyden.web.visits import Visit, go
+from leyden.services.people import accounts
+from leyden.web.visits import Visit, redirect
 
 _LONGEST_DAYS = 3_650
 
 
 async def show(visit: Visit) -> Response:
-    """List the keys, never the keys themselves."""
+    """List the keys, without their secrets."""
     return await _shown(visit)
 
 
 async def create(visit: Visit) -> Response:
-    """Make a key and show it, this once; sent again it says that it was shown."""
+    """Create a key and show it once; a repeat says that it was shown."""
     form = visit.form
     try:
         key, text = await accounts.create_key(
@@ -40,12 +40,12 @@ async def create(visit: Visit) -> Response:
 
 
 async def revoke(visit: Visit) -> Response:
-    """End a key, at once and everywhere."""
+    """Revoke a key, at once and everywhere."""
     key_id = visit.form.text("key")
     await accounts.revoke_key(
         visit.platform, visit.organization_id, key_id, actor=visit.who.actor
     )
-    return go(f"{visit.root}/keys")
+    return redirect(f"{visit.root}/keys")
 
 
 async def _shown(

@@ -1,4 +1,4 @@
-"""Making a node."""
+"""Creating a node."""
 
 import uuid
 from typing import Any
@@ -7,25 +7,19 @@ from starlette.responses import Response
 
 from leyden.domain.nodes import Network, Type
 from leyden.errors import Malformed, Refused
-from leyden.services import creation
-from leyden.services.creation import Wish
+from leyden.services.nodes import creation
+from leyden.services.nodes.creation import NodeParameters
 from leyden.web import explained
 from leyden.web.fleet import fleet_of
-from leyden.web.visits import Visit, go
-
-# What a person who makes a first node would choose; the rest has lnd's own defaults.
-_CHOSEN = {"rest", "grpc", "keysend", "wumbo", "amp"}
+from leyden.web.visits import Visit, redirect
 
 
 async def ask(visit: Visit) -> Response:
-    """Ask what the node should be like; whoever asks may reach it, to begin with."""
-    values = dict.fromkeys((field.name for field in explained.EVERY), "")
-    values |= dict.fromkeys(_CHOSEN, explained.YES)
+    """Show the form for a new node, with the visitor's address allowed."""
     return _asked(
         visit,
         {
-            **values,
-            "color": "#8a4b08",
+            **explained.suggested(listen=bool(fleet_of(visit).rules.peer_ports)),
             **dict.fromkeys(("name", "network", "type", "version"), ""),
             "whitelist": visit.address,
             "once": str(uuid.uuid4()),
@@ -34,7 +28,7 @@ async def ask(visit: Visit) -> Response:
 
 
 async def create(visit: Visit) -> Response:
-    """Make it, once however often it is sent, and go to its page."""
+    """Create the node, once even if sent twice, and redirect to its page."""
     form = visit.form
     try:
         made = await creation.create(
@@ -51,13 +45,13 @@ async def create(visit: Visit) -> Response:
             for name in ("name", "network", "type", "version", "whitelist", "once")
         }
         return _asked(visit, values, wrong=error)
-    return go(f"{visit.root}/nodes/{made.id}")
+    return redirect(f"{visit.root}/nodes/{made.id}")
 
 
-def _wish(visit: Visit) -> Wish:
+def _wish(visit: Visit) -> NodeParameters:
     form = visit.form
     settings = explained.settings(form)
-    return Wish(
+    return NodeParameters(
         name=form.text("name"),
         network=_one_of(Network, form.text("network"), "network"),
         type=_one_of(Type, form.text("type"), "type"),
@@ -88,10 +82,11 @@ def _asked(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
     rules = fleet_of(visit).rules
+    first, *more = explained.parts(listen=bool(rules.peer_ports))
     return visit.render(
         "nodes/new.html",
-        first=explained.FIRST,
-        more=explained.MORE,
+        first=first,
+        more=more,
         values=values,
         networks=[each for each in Network if each in rules.networks],
         types=list(Type),

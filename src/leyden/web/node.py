@@ -1,4 +1,4 @@
-"""One node: how it does, how to reach it, what can be asked of it."""
+"""A node's page: status, connecting, actions."""
 
 from collections.abc import Hashable
 from datetime import datetime
@@ -7,37 +7,38 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from leyden.domain import versions
-from leyden.domain.node_moves import MOVES
+from leyden.domain.node_moves import is_allowed
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
 from leyden.errors import LeydenError, Malformed
-from leyden.services import connecting, housekeeping, node_commands, nodes
-from leyden.services.fleet import Fleet
+from leyden.services.nodes import commands, connecting, housekeeping, views
+from leyden.services.nodes.fleet import Fleet
 from leyden.web import changes as changing
-from leyden.web import pictures
-from leyden.web.charts import curves
+from leyden.web import confirmations, node_tabs
+from leyden.web.charts import charts
 from leyden.web.fleet import fleet_of, may_change, node_root, which
-from leyden.web.visits import Visit, go
+from leyden.web.next_steps import UPDATED_IN, next_step
+from leyden.web.visits import Visit, redirect
 
-_LOG_LINES = 200
-# What was just done, by the word in the address; nothing else is ever said.
+# What was just done, by the word in the address; nothing else is ever shown.
 DONE: Final = {
     "saved": "Saved.",
-    "restarting": "Saved. lnd starts again; its wallet is locked until you unlock it.",
-    "start": "It is being started.",
-    "stop": "It is being stopped.",
-    "restart": "It starts again; its wallet is locked until you unlock it.",
-    "update": "It is being updated; its wallet is locked until you unlock it.",
-    "sent": "Sent. What came back is below.",
-    "rotated": "There is a new secret. The old one signs beside it for a while.",
+    "restarting": "Saved. lnd restarts; its wallet is locked until you unlock it.",
+    "start": "The node is starting.",
+    "stop": "The node is stopping.",
+    "restart": "The node is restarting. Its wallet is locked until you unlock it.",
+    "restore": "The node is restored. Start it to use it again.",
+    "update": "The node is updating. Its wallet is locked until you unlock it.",
+    "sent": "Sent. The answer is below.",
+    "rotated": "You have a new secret. The old one works for a while too.",
 }
 
 
 async def show(visit: Visit) -> Response:
-    """Show how the node does and how to reach it."""
+    """Show the node's status and how to connect to it."""
     fleet = fleet_of(visit)
-    stamp = await nodes.stamp(fleet, *which(visit))
-    view = await nodes.view(fleet, *which(visit))
+    stamp = await views.stamp(fleet, *which(visit))
+    view = await views.view(fleet, *which(visit))
     way = await connecting.connect(fleet, *which(visit))
     node = view.node
     usage = await fleet.homes.usage(node)
@@ -49,25 +50,26 @@ async def show(visit: Visit) -> Response:
         mark=changing.mark(stamp),
         history=view.history[:10],
         settings=view.settings,
+        failure=view.failure,
         way=way,
-        doors=fleet.rules.doors,
-        qr=await pictures.qr(visit, way.lndconnect),
+        ports=fleet.rules.ports,
+        offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
         traffic=traffic,
         up=_up(node, visit.now),
-        curves=curves(visit.platform.samples.of(node.id)),
-        newer=versions.newest_for(node.version, fleet.rules.catalogue),
-        offers=_offers(fleet, node),
+        charts=charts(visit.platform.samples.of(node.id)),
+        authority=fleet.authority,
+        offers=_offers(fleet, node) if may_change(visit) else [],
         in_clear=await housekeeping.found_in_clear(fleet, *which(visit)),
     )
 
 
 async def changes(visit: Visit) -> Response:
-    """Tell whenever the node has changed."""
+    """Stream an event whenever the node changes."""
     fleet = fleet_of(visit)
 
     async def look() -> Hashable:
-        return await nodes.stamp(fleet, *which(visit))
+        return await views.stamp(fleet, *which(visit))
 
     await look()  # so that a stranger's is not found at once
     return changing.stream(visit, changing.after_commits(fleet.database, look))
@@ -79,7 +81,7 @@ async def start(visit: Visit) -> Response:
 
 
 async def stop(visit: Visit) -> Response:
-    """Stop the node gracefully, and keep it stopped."""
+    """Stop the node gracefully, and do not start it again."""
     return await _command(visit, Action.STOP)
 
 
@@ -89,65 +91,58 @@ async def restart(visit: Visit) -> Response:
 
 
 async def _command(visit: Visit, action: Action) -> Response:
-    await node_commands.ask(
+    await commands.command(
         fleet_of(visit),
         *which(visit),
         action,
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{node_root(visit)}?done={action}")
+    return redirect(f"{node_root(visit)}?done={action}")
 
 
 async def update(visit: Visit) -> Response:
-    """Bring the node to a newer lnd."""
-    await node_commands.update(
+    """Update the node to a newer lnd."""
+    await commands.update(
         fleet_of(visit),
         *which(visit),
         visit.form.text("version") or None,
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{node_root(visit)}?done=update")
+    return redirect(f"{node_root(visit)}?done=update")
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete the node, if its name was typed."""
+    """Delete the node if its name was typed correctly."""
     fleet = fleet_of(visit)
-    node = await nodes.get(fleet, *which(visit))
+    node = await views.get(fleet, *which(visit))
     if visit.form.text("name") != node.name:
-        raise Malformed(
-            f"To delete it, type its name as it is written: {node.name}. "
+        refused = Malformed(
+            f"To delete the node, type its name as it is written: {node.name}. "
             "Nothing was deleted."
         )
-    await node_commands.ask(
+        return confirmations.of(visit, node, Action.DELETE, refused=refused)
+    await commands.command(
         fleet,
         *which(visit),
         Action.DELETE,
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{visit.root}/nodes")
-
-
-async def log(visit: Visit) -> Response:
-    """Show the end of lnd's log."""
-    fleet = fleet_of(visit)
-    node = await nodes.get(fleet, *which(visit))
-    lines = await fleet.homes.log(node, _LOG_LINES)
-    return render(visit, "nodes/log.html", node, lines=lines)
+    return redirect(f"{visit.root}/nodes?deleted={node.id}")
 
 
 async def certificate(visit: Visit) -> Response:
-    """Give what a client needs to trust the node, as a file."""
+    """Send the certificate that clients must trust, as a file."""
     fleet = fleet_of(visit)
-    node = await nodes.get(fleet, *which(visit))
-    chain = await nodes.certificate(fleet, *which(visit))
+    node = await views.get(fleet, *which(visit))
+    chain = await views.certificate(fleet, *which(visit))
     return _file(chain, f"{node.api_endpoint}.pem")
 
 
 async def authority(visit: Visit) -> Response:
-    """Give the authority that vouches for all nodes, as a file."""
+    """Send the root that clients of all nodes must trust, as a file: it is public."""
     return _file(fleet_of(visit).authority.root_pem, "leyden-authority.pem")
 
 
@@ -159,18 +154,19 @@ def render(
     refused: LeydenError | None = None,
     **shown: Any,
 ) -> Response:
-    """Show one of a node's pages, with the frame they share."""
-    allowed = {
-        action
-        for action in Action
-        if may_change(visit) and (node.status, action) in MOVES
-    }
+    """Render one of a node's pages in their common frame."""
+    root, may = node_root(visit), may_change(visit)
+    here = node_tabs.of_url(visit.url, root)
     return visit.render(
         template,
         refused=refused,
         node=node,
-        root=node_root(visit),
-        allowed=allowed,
+        root=root,
+        may_change=may,
+        allowed={each for each in Action if may and is_allowed(node, each)},
+        here=here,
+        tabs=node_tabs.of_node(node, may_change=may, here=here),
+        step=next_step(node, failure=shown.get("failure", "")),
         done=DONE.get(visit.query.text("done"), ""),
         **shown,
     )
@@ -182,7 +178,9 @@ def _up(node: Node, now: datetime) -> int:
 
 
 def _offers(fleet: Fleet, node: Node) -> list[tuple[Release, tuple[str, ...]]]:
-    """Give what the node could be updated to, and what that would take away."""
+    """Return the updates of a node that needs nothing else, and what each removes."""
+    if node.status not in UPDATED_IN:
+        return []
     catalogue = fleet.rules.catalogue
     return [
         (release, versions.dropped(node.version, release.version, catalogue))

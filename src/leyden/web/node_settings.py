@@ -1,59 +1,73 @@
-"""A node's settings, and who may reach it."""
+"""A node's settings and allowed IP addresses."""
 
 from starlette.responses import Response
 
+from leyden.domain import whitelist
+from leyden.domain.nodes import Status
 from leyden.errors import Refused
-from leyden.services import node_commands, nodes
-from leyden.web import explained, node
+from leyden.services.nodes import commands, views
+from leyden.web import confirmations, explained, node
 from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.visits import Visit, go
+from leyden.web.visits import Visit, redirect
 
 
 async def show(visit: Visit) -> Response:
-    """Show all settings, each with what it does."""
-    view = await nodes.view(fleet_of(visit), *which(visit))
+    """Show all settings, each with its effect."""
+    view = await views.view(fleet_of(visit), *which(visit))
     now = explained.shown(view.settings)
     return _settings(visit, view, values=now, was=now)
 
 
 async def change(visit: Visit) -> Response:
-    """Change what is another than the page had shown."""
+    """Change the settings that differ from what the page showed."""
     given = explained.changed(visit.form)
+    before = await views.get(fleet_of(visit), *which(visit))
+    restarting = [each.label for each in explained.restarting(given)]
+    is_open = before.status is Status.RUNNING  # the wallet, which a restart locks
+    if is_open and restarting and not visit.form.ticked("confirmed"):
+        return confirmations.of_settings(visit, before, restarting)
     try:
         restarts = await _change(visit, given)
     except Refused as error:
-        view = await nodes.view(fleet_of(visit), *which(visit))
+        view = await views.view(fleet_of(visit), *which(visit))
         filled = explained.shown(explained.settings(visit.form))
         was = {name: visit.form.text(f"was-{name}") for name in filled}
         return _settings(visit, view, values=filled, was=was, wrong=error)
     done = "restarting" if restarts else "saved"
-    return go(f"{node_root(visit)}/settings?done={done}")
+    return redirect(f"{node_root(visit)}/settings?done={done}")
 
 
 async def show_whitelist(visit: Visit) -> Response:
-    """Show who may reach the node."""
-    view = await nodes.view(fleet_of(visit), *which(visit))
+    """Show the allowed IP addresses."""
+    view = await views.view(fleet_of(visit), *which(visit))
     return _whitelist(visit, view, "\n".join(view.node.settings.whitelist))
 
 
 async def replace_whitelist(visit: Visit) -> Response:
-    """Say who may reach it; who no longer may is cut off within a second."""
+    """Replace the whitelist; removed addresses are cut off within a second."""
     typed = visit.form.text("whitelist")
     try:
         await _change(visit, {"whitelist": explained.addresses(typed)})
     except Refused as error:
-        view = await nodes.view(fleet_of(visit), *which(visit))
+        view = await views.view(fleet_of(visit), *which(visit))
         return _whitelist(visit, view, typed, wrong=error)
-    return go(f"{node_root(visit)}/whitelist?done=saved")
+    return redirect(f"{node_root(visit)}/whitelist?done=saved")
+
+
+async def allow_mine(visit: Visit) -> Response:
+    """Add the visitor's own address to the whitelist as it is now."""
+    now = await views.get(fleet_of(visit), *which(visit))
+    await _change(visit, {"whitelist": [*now.settings.whitelist, visit.address]})
+    return redirect(f"{node_root(visit)}/whitelist?done=saved")
 
 
 async def _change(visit: Visit, given: dict[str, object]) -> bool:
-    """Change settings, if any; tell whether lnd starts again for it."""
+    """Change settings, if any; return whether lnd is restarted for them."""
     fleet = fleet_of(visit)
-    before = await nodes.get(fleet, *which(visit))
+    before = await views.get(fleet, *which(visit))
     if not given:
         return False
-    after = await node_commands.change_settings(
+    after = await commands.change_settings(
         fleet, *which(visit), given, actor=visit.who.actor, now=visit.now
     )
     return after.revision != before.revision
@@ -61,7 +75,7 @@ async def _change(visit: Visit, given: dict[str, object]) -> bool:
 
 def _settings(
     visit: Visit,
-    view: nodes.View,
+    view: views.View,
     *,
     values: dict[str, str],
     was: dict[str, str],
@@ -71,7 +85,7 @@ def _settings(
         visit,
         "nodes/settings.html",
         view.node,
-        groups=(explained.FIRST, *explained.MORE),
+        groups=explained.parts(listen=bool(fleet_of(visit).rules.peer_ports)),
         values=values,
         was=was,
         refused=wrong,
@@ -79,12 +93,13 @@ def _settings(
 
 
 def _whitelist(
-    visit: Visit, view: nodes.View, typed: str, wrong: Refused | None = None
+    visit: Visit, view: views.View, typed: str, wrong: Refused | None = None
 ) -> Response:
     return node.render(
         visit,
         "nodes/whitelist.html",
         view.node,
         typed=typed,
+        allowed_myself=whitelist.allows(view.node.settings.whitelist, visit.address),
         refused=wrong,
     )

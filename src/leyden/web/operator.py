@@ -1,4 +1,4 @@
-"""What whoever runs the installation sees and does."""
+"""The operator's pages."""
 
 import uuid
 from datetime import timedelta
@@ -9,11 +9,14 @@ from starlette.responses import Response
 from leyden.domain.quotas import WORDS, Quota
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Refused
-from leyden.services import accounts, corrections, credit, oversight, quotas
-from leyden.services.corrections import Correction
-from leyden.services.verify import Broken
+from leyden.services.channels import corrections, credit
+from leyden.services.channels.corrections import Correction
+from leyden.services.operators import attention, oversight
+from leyden.services.operators.verify import Broken
+from leyden.services.people import accounts
+from leyden.services.shared import quotas
 from leyden.web.state_map import patches
-from leyden.web.visits import Visit, go
+from leyden.web.visits import Visit, redirect
 
 _URL: Final = "/app/operator"
 _LINES: Final = 200
@@ -21,18 +24,18 @@ _MOST_DAYS: Final = 3_650
 
 
 async def show(visit: Visit) -> Response:
-    """Show how the installation does."""
+    """Show the status of the installation."""
     return await _shown(visit, broken=None)
 
 
 async def prove(visit: Visit) -> Response:
-    """Check the books, and show what came of it."""
+    """Verify the books, and show the result."""
     return await _shown(visit, broken=await oversight.proven(visit.platform))
 
 
 async def orders(visit: Visit) -> Response:
-    """Show the orders that need a person."""
-    found = await oversight.in_need(visit.platform, now=visit.now)
+    """Show the orders that need attention."""
+    found = await attention.needing_attention(visit.platform, now=visit.now)
     return visit.render("operator/orders.html", orders=found)
 
 
@@ -42,23 +45,23 @@ async def organizations(visit: Visit) -> Response:
 
 
 async def create_organization(visit: Visit) -> Response:
-    """Make an organization."""
+    """Create an organization."""
     try:
         made = await accounts.create_organization(
             visit.platform, visit.form.text("name"), actor=visit.who.actor
         )
     except Refused as error:
         return await _organizations(visit, wrong=error)
-    return go(f"{_URL}/organizations/{made.id}")
+    return redirect(f"{_URL}/organizations/{made.id}")
 
 
 async def organization(visit: Visit) -> Response:
-    """Show how an organization stands."""
+    """Show an organization's balance and quotas."""
     return await _organization(visit)
 
 
 async def correct(visit: Visit) -> Response:
-    """Set an organization's money right, once however often it is sent."""
+    """Adjust an organization's balance, once even if sent twice."""
     form = visit.form
     try:
         await corrections.correct(
@@ -73,11 +76,11 @@ async def correct(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _organization(visit, wrong=error)
-    return go(f"{_URL}/organizations/{visit.path['id']}")
+    return redirect(f"{_URL}/organizations/{visit.path['id']}")
 
 
 async def set_limit(visit: Visit) -> Response:
-    """Say how much an organization may owe; empty is nothing."""
+    """Set how much an organization may owe; empty means nothing."""
     most = visit.form.text("most_owed")
     try:
         await credit.open_account(
@@ -89,11 +92,11 @@ async def set_limit(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _organization(visit, wrong=error)
-    return go(f"{_URL}/organizations/{visit.path['id']}")
+    return redirect(f"{_URL}/organizations/{visit.path['id']}")
 
 
 async def set_quotas(visit: Visit) -> Response:
-    """Change what an organization may have; an empty field is the usual limit."""
+    """Set an organization's quotas; an empty field means the default."""
     form = visit.form
     try:
         await quotas.change(
@@ -105,7 +108,7 @@ async def set_quotas(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _organization(visit, wrong=error)
-    return go(f"{_URL}/organizations/{visit.path['id']}")
+    return redirect(f"{_URL}/organizations/{visit.path['id']}")
 
 
 async def coupons(visit: Visit) -> Response:
@@ -135,11 +138,11 @@ async def issue_coupons(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _coupons(visit, wrong=error)
-    return go(f"{_URL}/coupons")
+    return redirect(f"{_URL}/coupons")
 
 
 async def audit(visit: Visit) -> Response:
-    """Show who changed what."""
+    """Show the audit log."""
     reader = visit.platform.database.reader
     return visit.render(
         "operator/audit.html",

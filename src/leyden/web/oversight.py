@@ -1,32 +1,29 @@
-"""What whoever runs the installation looks at: everybody's nodes, and the money."""
-
-from typing import Final
+"""The operator's pages about all nodes, and about money."""
 
 from starlette.responses import Response
 
-from leyden.services import treasury_balance
+from leyden.services.channels import treasury_balance
+from leyden.services.operators import oversight
 from leyden.web.state_map import patches
 from leyden.web.visits import Visit
 
-_MOST_AILING: Final = 200
-
 
 async def nodes(visit: Visit) -> Response:
-    """Show how all nodes do, which lnd they run, and which need somebody."""
+    """Show all nodes' statuses and versions, and which need attention."""
     counts = visit.platform.database.reader.counts
     fleet = visit.platform.fleet
     return visit.render(
         "operator/nodes.html",
         nodes=patches(await counts.nodes()),
         versions=await counts.versions(),
-        ailing=await counts.ailing(most=_MOST_AILING),
+        ailing=await oversight.ailing(visit.platform),
         releases=fleet.rules.catalogue.releases if fleet else (),
         names=await _names(visit),
     )
 
 
 async def money(visit: Visit) -> Response:
-    """Show what is in the treasury and at the auction, and what tickets may take."""
+    """Show the treasury and auction balances, and what tickets may take."""
     shop = visit.platform.shop
     return visit.render(
         "operator/money.html",

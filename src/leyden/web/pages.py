@@ -1,15 +1,17 @@
-"""What a page is: a line in a table, answered by site.py."""
+"""The definition of a page: an entry in a table, served by site.py."""
 
 from enum import Enum, auto
-from typing import Literal
+from typing import Literal, get_type_hints
+
+from msgspec.structs import force_setattr
 
 from leyden.domain.sign_in import Right
 from leyden.values import Struct
-from leyden.web.visits import Handler
+from leyden.web.visits import Handler, Look, Shows
 
 
 class Who(Enum):
-    """Whom a page is for, where it is not of one organization."""
+    """The audience of a page that belongs to no organization."""
 
     ANYONE = auto()
     PERSON = auto()  # whoever is signed in
@@ -17,9 +19,15 @@ class Who(Enum):
 
 
 class Page(Struct, frozen=True):
-    """One address, and what is done there."""
+    """A page: its method, path, handler and required right."""
 
     method: Literal["GET", "POST"]
     path: str
-    run: Handler
+    run: Handler | Shows
     needs: Right | Who
+    of_rows_alone: bool = False  # its handler is given a Look, and no more
+
+    def __post_init__(self) -> None:
+        is_look = Look in get_type_hints(self.run).values()
+        # What is frozen is filled in through the back door, once, here.
+        force_setattr(self, "of_rows_alone", is_look)

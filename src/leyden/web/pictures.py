@@ -1,11 +1,11 @@
-"""QR codes for pages, drawn beside the event loop: 2,000 characters take 0.1 s."""
+"""QR codes for pages, drawn in threads: 2,000 characters take 0.1 s."""
 
 from typing import Final
 
 import segno
 from markupsafe import Markup
 
-from leyden.services.fair_pool import UPLOADS
+from leyden.services.shared.fair_pool import UPLOADS
 from leyden.web.visits import Visit
 
 MOST_CHARACTERS: Final = 2_000  # more than that no camera reads from a screen
@@ -15,9 +15,10 @@ _drawn: dict[str, Markup] = {}
 
 
 async def qr(visit: Visit, text: str) -> Markup:
-    """Return a QR code to stand in a page; nothing where the text is too long for one.
+    """Return a QR code for a page; empty if the text is too long for one.
 
-    It is drawn once and kept for a while: pages are loaded again and again.
+    The code is drawn once and cached for a while, since pages are reloaded
+    often.
     """
     if not text or len(text) > MOST_CHARACTERS:
         return Markup()
@@ -31,12 +32,12 @@ async def qr(visit: Visit, text: str) -> Markup:
 
 
 async def secret_qr(visit: Visit, text: str) -> Markup:
-    """Return the same of a secret, which is kept nowhere."""
+    """Return the QR code of a secret, which is not cached."""
     return await UPLOADS.run(visit.who.person.id, lambda: draw(text))
 
 
 def draw(text: str) -> Markup:
-    """Draw it, at once."""
+    """Draw the QR code in this thread."""
     drawn = segno.make(text, error="l", micro=False).svg_inline(
         scale=1, border=2, omitsize=True, svgclass="qr", lineclass=None
     )

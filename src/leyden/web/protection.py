@@ -1,13 +1,13 @@
-"""What a browser is told to allow on our pages."""
+"""Security headers for our pages."""
 
 from leyden.settings import Settings
 
 
 def protection(given: Settings) -> dict[str, str]:
-    """Allow nothing from elsewhere and no inline code; say so in headers.
+    """Return headers that forbid foreign sources and inline code.
 
-    The one exception are the nodes themselves: keys are made and used in the browser,
-    and go to the node alone.
+    The one exception is connections to the nodes themselves: keys are created
+    and used in the browser, and sent to the node only.
     """
     nodes = f"https://*.{given.nodes_domain}:{given.gateway_rest_port}"
     policy = {

@@ -1,51 +1,53 @@
-"""All pages, and the one way each of them is answered.
+"""Serving all pages, all in the same way.
 
-1. Who is there: the session of the cookie, if it is a live one.
-2. Whether they may: pages of an organization do not exist for anybody else.
-3. A form is taken only from our own pages.
-4. The page; an error is a page as well, in words.
-5. What protects the browser is said with every answer.
+1. Identify the person by the session cookie, if the session is valid.
+2. Check the right: an organization's pages do not exist for others.
+3. Accept a form only from our own pages.
+4. Run the page; an error is rendered as a page as well.
+5. Add the security headers to every response.
 """
 
+import logging
 import secrets
 import time
 from collections.abc import Iterable, MutableMapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
-from leyden import logs
-from leyden.domain.addresses import counted_as
+from leyden.domain.addresses import rate_limit_key
 from leyden.domain.sign_in import Right
-from leyden.errors import Forbidden, LeydenError, NotFound, Stale
-from leyden.services import sign_in
-from leyden.services.limits import RateLimit
+from leyden.errors import Forbidden, LeydenError, NotFound, Stale, TooMany
+from leyden.services.people import sign_in
 from leyden.services.platform import Platform
+from leyden.services.shared.limits import RateLimit
 from leyden.web import forms
 from leyden.web.assets import Assets
-from leyden.web.closing import Closing
+from leyden.web.closing import Shutdown
 from leyden.web.cookies import Cookies
 from leyden.web.forms import BrowserLeft, Form
+from leyden.web.known_pages import KnownPage, KnownPages
 from leyden.web.origins import Origins
 from leyden.web.pages import Page, Who
 from leyden.web.protection import protection
 from leyden.web.templates import environment
-from leyden.web.visits import HOME, Visit, ours, to_sign_in
+from leyden.web.visits import HOME, Shows, Visit, local_url, to_sign_in
 
 Scope = MutableMapping[str, Any]
 
 _TRIES = 5  # someone else moved it first: looking again settles it
+_FINE = 200
 _OURS_TO_MEND = 500
 _FILES = "/app/static/"
 _LONGEST = 10  # no page of ours has so long an address
-log = logs.get()
+log = logging.getLogger(__name__)
 
 
 class Site:
-    """Answers for every address of the dashboard."""
+    """ASGI application for every URL of the dashboard."""
 
     def __init__(
         self,
@@ -58,7 +60,8 @@ class Site:
         self._platform = platform
         self._origins = origins
         self._requests = RateLimit(platform.settings.requests_per_minute)
-        self.closing = Closing()
+        self.closing = Shutdown()
+        self._known = KnownPages(platform)
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
         self._protection = protection(platform.settings)
@@ -71,7 +74,7 @@ class Site:
         self._files.routes.append(Route(address, self._asset))
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer one request."""
+        """Handle one request."""
         host = Headers(scope=scope).get("host", "")
         protection = {**self._protection, **self._origins.protection(host)}
 
@@ -82,6 +85,14 @@ class Site:
                     headers.setdefault(name, value)
             await send(message)
 
+        if known := self._known.find(scope, now=self._platform.clock()):
+            try:
+                self._requests.take(known.somebody.person.id, at_s=time.monotonic())
+            except TooMany:
+                pass  # the long way says so on a page
+            else:
+                await HTMLResponse(known.body)(scope, receive, protected)
+                return
         if b"%" in scope["raw_path"]:  # no address of ours needs it
             await self._nowhere(scope, receive, protected)
         else:
@@ -97,7 +108,8 @@ class Site:
         return self._routers[length]
 
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer with this page, or say why not."""
+        """Serve this page, or show why not."""
+        edition = self._platform.database.edition()
         visit = self._visit(scope)
         try:
             await self._recognise(visit)
@@ -108,14 +120,17 @@ class Site:
         except LeydenError as error:
             response = self._refusal(visit, error)
         except Exception:
-            log.exception("a page failed", path=scope["path"])
+            log.exception("a page failed", extra={"path": scope["path"]})
             response = self._refusal(visit, LeydenError())
         if visit.somebody is None and not visit.cookies.guest:
-            visit.cookies.welcome(response, visit.guest)
+            visit.cookies.set_guest(response, visit.guest)
+        if page.of_rows_alone and response.status_code == _FINE and visit.somebody:
+            known = KnownPage(visit.somebody, bytes(response.body))
+            self._known.keep(scope, known, edition=edition)
         await response(scope, receive, send)
 
     def _visit(self, scope: Scope) -> Visit:
-        """Give a visit of nobody that is known yet."""
+        """Build a visit before the person is identified."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         origin = self._origins.of(host, scheme=scope["scheme"])
@@ -127,6 +142,7 @@ class Site:
             templates=self._templates,
             closing=self.closing,
             cookies=cookies,
+            records=self._platform.records,
             path=scope.get("path_params", {}),
             guest=guest,
             url=f"{scope['path']}?{query}" if query else scope["path"],
@@ -144,7 +160,7 @@ class Site:
         )
 
     async def _recognise(self, visit: Visit) -> None:
-        """See who is there, and as what; the second time, whether they still are."""
+        """Identify the person and role; the second time, check them again."""
         visit.now = self._platform.clock()
         session = visit.cookies.session
         found = (
@@ -169,8 +185,8 @@ class Site:
         )
 
     def _count(self, visit: Visit) -> None:
-        """Count a request: of a person, whatever they sit at, else of an address."""
-        address = f"from {counted_as(visit.address)}"
+        """Count a request: by person if signed in, else by address."""
+        address = f"from {rate_limit_key(visit.address)}"
         who = visit.somebody.person.id if visit.somebody else address
         self._requests.take(who, at_s=time.monotonic())
 
@@ -191,18 +207,27 @@ class Site:
                 return _sign_in_first(visit, headers, method=scope["method"])
             _check_may(page, visit)
             forms.check_ours(visit.form, headers, token=visit.token)
+        if page.of_rows_alone:
+            return await cast("Shows", page.run)(visit.look())
         for _ in range(_TRIES - 1):
             try:
                 return await page.run(visit)
             except Stale:
-                continue
+                # What was moved may be their own rights, or their session.
+                await self._recognise(visit)
+                if _is_stranger(page, visit):
+                    return _sign_in_first(visit, headers, method=scope["method"])
+                _check_may(page, visit)
         return await page.run(visit)
 
     def _refusal(self, visit: Visit, error: LeydenError) -> Response:
         status, message = error.status, error.message
         if status == _OURS_TO_MEND:
-            log.error("a page failed", path=visit.url.partition("?")[0], why=message)
-            message = "Something went wrong here; it is being noted."
+            log.error(
+                "a page failed",
+                extra={"path": visit.url.partition("?")[0], "why": message},
+            )
+            message = "Something went wrong on our side. The error has been logged."
         response = visit.render(
             "error.html", status=status, code=status, message=message
         )
@@ -228,7 +253,7 @@ class Site:
 
 
 class _Answering:
-    """One page, as the router wants it."""
+    """A page, as the router needs it."""
 
     def __init__(self, page: Page, site: Site) -> None:
         self._page, self._site = page, site
@@ -249,11 +274,11 @@ def _sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
 
 
 def _came_from(headers: Headers) -> str:
-    """Give the page of ours that a form was sent from, if the browser says so."""
+    """Return the page of ours that a form came from, if the browser says so."""
     page = urlsplit(headers.get("referer", ""))
     if page.netloc != headers.get("host"):
         return HOME
-    return ours(f"{page.path}?{page.query}" if page.query else page.path)
+    return local_url(f"{page.path}?{page.query}" if page.query else page.path)
 
 
 def _is_stranger(page: Page, visit: Visit) -> bool:
@@ -261,7 +286,7 @@ def _is_stranger(page: Page, visit: Visit) -> bool:
 
 
 def _check_may(page: Page, visit: Visit) -> None:
-    """Refuse what is not theirs as if it were not there, and say what they may not."""
+    """Raise NotFound for others' pages, and Forbidden for a missing right."""
     if page.needs is Who.OPERATOR and not visit.who.is_operator:
         raise NotFound
     if not isinstance(page.needs, Right):
@@ -270,6 +295,6 @@ def _check_may(page: Page, visit: Visit) -> None:
         raise NotFound
     if not visit.may(page.needs):
         raise Forbidden(
-            f"As {visit.place.role} you may look at this, but not do that. "
+            f"Your role, {visit.place.role}, can look at this but not change it. "
             "An owner or admin can give you another role."
         )

@@ -1,7 +1,7 @@
-"""A map of states: a square for each thing, those of one state together.
+"""A map of states: a square for each thing, grouped by state.
 
-Squares are a pattern and not drawn one by one, so that ten thousand take no more of a
-page than ten.
+The squares are a pattern, not drawn one by one, so that ten thousand take
+no more of a page than ten.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _MOST_ROWS: Final = 50
 
 
 class Patch(Struct, frozen=True, kw_only=True):
-    """The squares of one state: whole rows, and the rest of one."""
+    """The squares of one state: full rows, and the last partial row."""
 
     state: str
     count: int
@@ -26,7 +26,7 @@ class Patch(Struct, frozen=True, kw_only=True):
 
 
 def patches(counts: Mapping[str, int]) -> list[Patch]:
-    """Lay them out; of more than two thousand in one state the rest is a number."""
+    """Lay out the squares; above two thousand in a state, show a number."""
     found = []
     for state, count in counts.items():
         shown = min(count, _ROW * _MOST_ROWS)

@@ -1,13 +1,12 @@
-"""How many things are in which state: one bar of all, and a way to those of each."""
+"""Counts by state: a bar of all, with links to the things of each state."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 from leyden.values import Struct
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """The things of one state: how many, and where in a bar of a hundred."""
+    """A state's count, and its position in a bar of 100 units."""
 
     state: str
     count: int
@@ -15,12 +14,12 @@ class Part(Struct, frozen=True, kw_only=True):
     width: float
 
 
-def parts(states: Iterable[str]) -> list[Part]:
-    """Lay them out from the left, most of all first."""
-    counts = Counter(states).most_common()
-    hundredth = sum(count for _, count in counts) / 100
+def parts(counts: Iterable[tuple[str, int]]) -> list[Part]:
+    """Lay out the states from the left, the most frequent first."""
+    most_first = sorted(counts, key=lambda each: -each[1])
+    hundredth = sum(count for _, count in most_first) / 100
     found, begins = [], 0.0
-    for state, count in counts:
+    for state, count in most_first:
         width = count / hundredth
         found.append(Part(state=state, count=count, begins=begins, width=width))
         begins += width

@@ -1,4 +1,4 @@
-"""Who is in the organization, and who is invited."""
+"""Members of the organization, and invitations."""
 
 from urllib.parse import urlencode
 
@@ -6,18 +6,18 @@ from starlette.responses import Response
 
 from leyden.domain.accounts import Role
 from leyden.errors import Refused, Taken, TooMany
-from leyden.services import sign_in, team
+from leyden.services.people import sign_in, team
 from leyden.web import entrance
-from leyden.web.visits import HOME, Visit, go
+from leyden.web.visits import HOME, Visit, redirect
 
 
 async def show(visit: Visit) -> Response:
-    """Show who is in it."""
+    """Show the members and open invitations."""
     return await _shown(visit)
 
 
 async def invite(visit: Visit) -> Response:
-    """Keep a place for somebody, and show the link, this once."""
+    """Create an invitation, and show its link once."""
     try:
         invitation, word = await team.invite(
             visit.platform,
@@ -34,7 +34,7 @@ async def invite(visit: Visit) -> Response:
 
 
 async def withdraw(visit: Visit) -> Response:
-    """End an invitation."""
+    """Revoke an invitation."""
     await team.withdraw(
         visit.platform,
         visit.organization_id,
@@ -42,11 +42,11 @@ async def withdraw(visit: Visit) -> Response:
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{visit.root}/team")
+    return redirect(f"{visit.root}/team")
 
 
 async def set_role(visit: Visit) -> Response:
-    """Give somebody another role."""
+    """Change a member's role."""
     await team.set_role(
         visit.platform,
         visit.organization_id,
@@ -55,11 +55,11 @@ async def set_role(visit: Visit) -> Response:
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{visit.root}/team")
+    return redirect(f"{visit.root}/team")
 
 
 async def remove(visit: Visit) -> Response:
-    """Take somebody out of it."""
+    """Remove a member from the organization."""
     await team.remove(
         visit.platform,
         visit.organization_id,
@@ -67,27 +67,27 @@ async def remove(visit: Visit) -> Response:
         actor=visit.who.actor,
         now=visit.now,
     )
-    return go(f"{visit.root}/team")
+    return redirect(f"{visit.root}/team")
 
 
 async def ask_to_join(visit: Visit) -> Response:
-    """Show an invitation to whoever has its link."""
+    """Show an invitation to the person who opened its link."""
     return await _asked(visit, visit.query.text("word"))
 
 
 async def join(visit: Visit) -> Response:
-    """Join as who one is, or as somebody new with a password."""
+    """Join as the signed-in person, or as a new one with a password."""
     word = visit.form.text("word")
     invitation = await team.invited(visit.platform, word, now=visit.now)
     if visit.somebody is not None:
         await team.accept(visit.platform, invitation, visit.who.person, now=visit.now)
-        return go(f"/app/{invitation.organization_id}/nodes")
+        return redirect(f"/app/{invitation.organization_id}/nodes")
     try:
         person = await team.enrol(
             visit.platform, invitation, visit.form.secret("password"), now=visit.now
         )
     except Taken:
-        return go(f"/app/sign-in?{urlencode({'next': _link(word)})}")
+        return redirect(f"/app/sign-in?{urlencode({'next': _link(word)})}")
     except (Refused, TooMany) as error:
         return await _asked(visit, word, wrong=error)
     async with visit.platform.database.transaction() as tx:

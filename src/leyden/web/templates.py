@@ -1,16 +1,18 @@
-"""The templates, compiled once; whatever they show is escaped."""
+"""The templates, compiled once; all output is escaped."""
 
 from functools import partial
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from leyden.domain import units
+from leyden.schemas.labels import label
 from leyden.web import words
 from leyden.web.assets import Assets
 
 
 def environment(assets: Assets, **constants: Any) -> Environment:
-    """Give the templates with their filters, and what all of them may name."""
+    """Return the templates with their filters and common variables."""
     made = Environment(
         loader=PackageLoader("leyden.web", "templates"),
         autoescape=True,
@@ -22,12 +24,13 @@ def environment(assets: Assets, **constants: Any) -> Environment:
     )
     made.filters.update(
         sats=words.sats,
-        size=words.size,
+        size=units.size,
         duration=words.duration,
         when=words.when,
         after=words.after,
         browser=words.browser,
-        state=words.state,
+        value=words.value,
+        state=label,
     )
     made.globals.update(asset=partial(assets.url), **constants)
     return made

@@ -1,9 +1,9 @@
-"""What an organization may have, and how much of it is in use."""
+"""The organization's quotas and their usage."""
 
 from starlette.responses import Response
 
 from leyden.domain.quotas import WORDS
-from leyden.services import quotas
+from leyden.services.shared import quotas
 from leyden.web.visits import Visit
 
 

@@ -1,8 +1,7 @@
-"""What pages of a wallet ask of the platform: facts of the node, and ciphertext."""
+"""The JSON API for wallet pages: facts about the node, and ciphertext."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Literal
 
 import msgspec
@@ -10,13 +9,13 @@ from starlette.responses import Response
 
 from leyden.domain import whitelist
 from leyden.errors import Malformed, NotFound, Refused
-from leyden.services import backups, nodes, resealing
+from leyden.services.nodes import backups, resealing, views
 from leyden.web.fleet import fleet_of, which
 from leyden.web.visits import Handler, Visit
 
 
 class Facts(msgspec.Struct):
-    """What there is to know about reaching a node from this browser."""
+    """Facts about reaching a node from this browser."""
 
     status: str
     rest: bool
@@ -25,7 +24,7 @@ class Facts(msgspec.Struct):
     authority: bool  # whether the node's certificate is of the platform's own
 
 
-class Kept(msgspec.Struct):
+class Backup(msgspec.Struct):
     """A backup, as its owner sent it."""
 
     kind: Literal["seed", "macaroon"]
@@ -34,13 +33,13 @@ class Kept(msgspec.Struct):
 
 
 class Backups(msgspec.Struct):
-    """All that is kept for a node."""
+    """All backups of a node."""
 
-    backups: list[Kept]
+    backups: list[Backup]
 
 
-class Before(msgspec.Struct):
-    """A backup whose place another took."""
+class ReplacedBackup(msgspec.Struct):
+    """A replaced backup."""
 
     name: str
     until: datetime
@@ -48,25 +47,25 @@ class Before(msgspec.Struct):
 
 
 class Replaced(msgspec.Struct):
-    """All of a node that were replaced of late."""
+    """A node's recently replaced backups."""
 
-    replaced: list[Before]
+    replaced: list[ReplacedBackup]
 
 
-class Anew(Kept, forbid_unknown_fields=True):
-    """A backup under a new password."""
+class ResealedBackup(Backup, forbid_unknown_fields=True):
+    """A backup encrypted under a new password."""
 
     replaces: str
 
 
 class Done(msgspec.Struct):
-    """It was done."""
+    """Confirmation with the number of backups stored."""
 
     kept: int
 
 
 def answering(run: Callable[[Visit], Awaitable[msgspec.Struct]]) -> Handler:
-    """Answer in JSON, refusals too: it is a module of ours that asks."""
+    """Respond in JSON, to errors too: the caller is our own script."""
 
     async def answer(visit: Visit) -> Response:
         try:
@@ -86,45 +85,46 @@ class _Problem(msgspec.Struct):
 
 @answering
 async def facts(visit: Visit) -> Facts:
-    """Tell what may be in the way between this browser and the node."""
+    """Return what may prevent this browser from reaching the node."""
     fleet = fleet_of(visit)
-    view = await nodes.view(fleet, *which(visit))
-    anchor = await nodes.anchor(fleet, view.node)
+    view = await views.view(fleet, *which(visit))
+    anchor = await views.anchor(fleet, view.node)
     return Facts(
         status=view.node.status,
         rest=bool(view.settings["rest"]),
         address=visit.address,
-        listed=_is_listed(visit.address, view.settings["whitelist"]),
-        authority=anchor.endswith(fleet.authority.root_pem),
+        listed=whitelist.allows(view.node.settings.whitelist, visit.address),
+        authority=fleet.authority.issued(anchor),
     )
 
 
 @answering
 async def kept(visit: Visit) -> Backups:
-    """Give every backup of a node, the seed first."""
+    """Return every backup of a node, the seed first."""
     asked = (fleet_of(visit), *which(visit))
     found = []
     try:
         _, seed = await backups.seed(*asked)
-        found.append(Kept(kind="seed", name="", value=seed))
+        found.append(Backup(kind="seed", name="", value=seed))
     except NotFound:
-        await nodes.get(*asked)  # there is no seed, or no node
+        await views.get(*asked)  # there is no seed, or no node
     for each in await backups.macaroons(*asked):
         _, value = await backups.macaroon(*asked, each.name)
-        found.append(Kept(kind="macaroon", name=each.name, value=value))
+        found.append(Backup(kind="macaroon", name=each.name, value=value))
     return Backups(found)
 
 
 @answering
 async def keep(visit: Visit) -> Done:
-    """Keep a backup that was encrypted in the browser."""
+    """Store a backup that was encrypted in the browser."""
     asked = (fleet_of(visit), *which(visit))
+    actor = visit.who.actor
     kind, value = visit.form.text("kind"), visit.form.text("value")
     if kind == "seed":
-        await backups.keep_seed(*asked, value, now=visit.now)
+        await backups.keep_seed(*asked, value, actor=actor, now=visit.now)
     elif kind == "macaroon":
         name = visit.form.text("name")
-        await backups.keep_macaroon(*asked, name, value, now=visit.now)
+        await backups.keep_macaroon(*asked, name, value, actor=actor, now=visit.now)
     else:
         raise Malformed("kind: must be seed or macaroon")
     return Done(kept=1)
@@ -132,18 +132,21 @@ async def keep(visit: Visit) -> Done:
 
 @answering
 async def replaced(visit: Visit) -> Replaced:
-    """Give the backups that others took the place of, as a file to be kept."""
+    """Send the replaced backups as a file to be saved."""
     found = await resealing.replaced(fleet_of(visit), *which(visit), now=visit.now)
     return Replaced(
-        [Before(name=each.name, until=each.until, value=each.value) for each in found]
+        [
+            ReplacedBackup(name=each.name, until=each.until, value=each.value)
+            for each in found
+        ]
     )
 
 
 @answering
 async def reseal(visit: Visit) -> Done:
-    """Put backups under a new password in the place of the old."""
+    """Replace backups with the same ones encrypted under a new password."""
     try:
-        anew = msgspec.json.decode(visit.form.text("anew"), type=list[Anew])
+        anew = msgspec.json.decode(visit.form.text("anew"), type=list[ResealedBackup])
     except (msgspec.MsgspecError, RecursionError):
         raise Malformed("anew: must be a list of backups") from None
     await resealing.reseal(
@@ -161,14 +164,3 @@ async def reseal(visit: Visit) -> Done:
         now=visit.now,
     )
     return Done(kept=len(anew))
-
-
-def _is_listed(address: str, allowed: object) -> bool:
-    """Tell whether a whitelist lets an address in, as the gateway will see it."""
-    try:
-        seen = ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(seen, "ipv4_mapped", None)
-    entries = whitelist.networks(whitelist.parse(allowed))
-    return any((mapped or seen) in entry for entry in entries)

@@ -1,4 +1,4 @@
-"""One request of a browser: who is there, what they want, and how to answer."""
+"""A browser's request: the person, the page, and building the response."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -10,9 +10,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
 from leyden.errors import LeydenError, Unauthorized
+from leyden.services.nodes.records import Records
 from leyden.services.platform import Platform
 from leyden.values import Struct
-from leyden.web.closing import Closing
+from leyden.web.closing import Shutdown
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
 
@@ -20,54 +21,47 @@ SIGN_IN = "/app/sign-in"
 HOME = "/app/"
 
 
-class Visit(Struct, kw_only=True):
-    """What a page is given."""
+class Look(Struct, kw_only=True):
+    """What a page is given that shows rows alone: it is kept, until somebody commits.
 
-    platform: Platform
+    All of it follows from the address, who is there, and the rows.
+    """
+
+    records: Records
     templates: Environment
-    closing: Closing
-    cookies: Cookies
-    guest: str  # the word of a visitor, for whoever is not signed in
     path: Mapping[str, str]
     url: str
-    origin: str  # what addresses of this dashboard begin with, for other programs
-    passkeys_at: str  # the same, if passkeys can be used there
     query: Form
-    form: Form
-    address: str
-    browser: str
-    now: datetime
     token: str  # for forms
     somebody: SignedIn | None
-    half: Session | None  # signed in, but for the second factor
     place: Belonging | None  # the organization in the path
 
     @property
     def who(self) -> SignedIn:
-        """Say who is there, on pages for people who are signed in."""
+        """The signed-in person; raise Unauthorized if there is none."""
         if self.somebody is None:
             raise Unauthorized
         return self.somebody
 
     @property
     def here(self) -> Belonging:
-        """Say in which organization, on pages of one."""
+        """The membership in the page's organization; raise Unauthorized if none."""
         if self.place is None:
             raise Unauthorized
         return self.place
 
     @property
     def organization_id(self) -> str:
-        """Give the id of the organization that the page is of."""
+        """The id of the page's organization."""
         return self.here.organization.id
 
     @property
     def root(self) -> str:
-        """Give what the addresses of this organization's pages begin with."""
+        """The prefix of the URLs of this organization's pages."""
         return f"/app/{self.organization_id}"
 
     def may(self, right: Right) -> bool:
-        """Tell whether whoever is there may do this here."""
+        """Return whether the person has this right here."""
         return self.place is not None and self.place.may(right)
 
     def render(
@@ -77,8 +71,8 @@ class Visit(Struct, kw_only=True):
         status: int = 200,
         refused: LeydenError | None = None,
         **shown: Any,
-    ) -> Response:
-        """Show a page; with what was refused, and for how long, where something was."""
+    ) -> HTMLResponse:
+        """Render a page; with an error, and how long to wait, if there is one."""
         if refused is not None:
             status = refused.status
             shown["wrong"] = refused.message
@@ -91,21 +85,44 @@ class Visit(Struct, kw_only=True):
         return response
 
 
+class Visit(Look, kw_only=True):
+    """What any other page is given."""
+
+    platform: Platform
+    closing: Shutdown
+    cookies: Cookies
+    guest: str  # the word of a visitor, for whoever is not signed in
+    origin: str  # what addresses of this dashboard begin with, for other programs
+    passkeys_at: str  # the same, if passkeys can be used there
+    form: Form
+    address: str
+    browser: str
+    now: datetime
+    half: Session | None  # signed in, but for the second factor
+
+    def look(self) -> Look:
+        """Return what of this a page is given that shows rows alone."""
+        return Look(**{name: getattr(self, name) for name in Look.__struct_fields__})
+
+
 Handler = Callable[[Visit], Awaitable[Response]]
+Shows = Callable[[Look], Awaitable[HTMLResponse]]
 
 
-def go(url: str) -> Response:
-    """Send the browser to another page, with GET; a reload then repeats nothing."""
+def redirect(url: str) -> Response:
+    """Redirect to another page with GET, so that a reload repeats nothing."""
     return RedirectResponse(url, status_code=303)
 
 
 def to_sign_in(back: str) -> Response:
-    """Ask to sign in first, and come back after."""
-    return go(f"{SIGN_IN}?{urlencode({'next': back})}" if back != HOME else SIGN_IN)
+    """Redirect to the sign-in page, and back afterwards."""
+    return redirect(
+        f"{SIGN_IN}?{urlencode({'next': back})}" if back != HOME else SIGN_IN
+    )
 
 
-def ours(url: str) -> str:
-    """Give an address of this dashboard back; any other one becomes its first page."""
+def local_url(url: str) -> str:
+    """Return the URL if it is this dashboard's, else that of its first page."""
     plain = url.isascii() and url.isprintable() and "\\" not in url
     inside = url.startswith(HOME) and not url.startswith(f"{HOME}/")
     return url if plain and inside else HOME

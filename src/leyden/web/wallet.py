@@ -1,47 +1,35 @@
-"""Pages on which keys are made and used: in the browser, against the node itself.
+"""Pages that create and use keys in the browser, talking to the node.
 
 What is rendered here knows the node and its address, and never a key.
 """
 
-from types import MappingProxyType
 from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.nodes import Status
-from leyden.services import connecting, nodes
+from leyden.services.nodes import connecting, views
 from leyden.web import changes as changing
-from leyden.web import node
+from leyden.web import node, node_tabs
 from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.visits import Handler, Visit, go
+from leyden.web.recipes import RECIPES
+from leyden.web.visits import Handler, Visit, redirect
 
-# Each is a template, and a module of scripts, of its name.
-PAGES: Final = MappingProxyType(
-    {
-        "initialise": "Initialise",
-        "restore": "Restore",
-        "unlock": "Unlock",
-        "password": "Change password",
-        "channels": "Channels",
-        "bakery": "Macaroon Bakery",
-        "vault": "Vault",
-    }
-)
-_FIRST: Final = {Status.WAITING_INIT: "initialise", Status.WAITING_UNLOCK: "unlock"}
+PAGES: Final = node_tabs.WALLET
 
 
 async def first(visit: Visit) -> Response:
-    """Go to what the wallet waits for, or else to who may use it."""
-    there = await nodes.get(fleet_of(visit), *which(visit))
-    return go(f"{node_root(visit)}/wallet/{_FIRST.get(there.status, 'bakery')}")
+    """Redirect to the first of the wallet's pages that can be used now."""
+    there = await views.get(fleet_of(visit), *which(visit))
+    usable = [*node_tabs.of_wallet(there), "vault"]
+    return redirect(f"{node_root(visit)}/wallet/{usable[0]}")
 
 
 def page(name: str) -> Handler:
-    """Give the page of this name."""
+    """Return the handler of the page of this name."""
 
     async def show(visit: Visit) -> Response:
         fleet = fleet_of(visit)
-        stamp = await nodes.stamp(fleet, *which(visit))
+        stamp = await views.stamp(fleet, *which(visit))
         way = await connecting.connect(fleet, *which(visit))
         return node.render(
             visit,
@@ -49,9 +37,11 @@ def page(name: str) -> Handler:
             way.node,
             mark=changing.mark(stamp),
             page=name,
-            pages=PAGES,
+            pages=node_tabs.of_wallet(way.node, here=name),
+            title=PAGES[name],
             way=way,
-            fingerprint=fleet.authority.fingerprint,
+            authority=fleet.authority,
+            recipes=RECIPES,
         )
 
     return show

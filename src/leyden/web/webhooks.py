@@ -1,28 +1,27 @@
-"""A node's webhook: where it goes, what was sent, and trying it out."""
+"""A node's webhook: endpoint, deliveries, test events."""
 
 from starlette.responses import Response
 
-from leyden.errors import NodeAway, Refused
-from leyden.services import node_commands, nodes, webhooks
-from leyden.services.courier import Courier
+from leyden.errors import Refused
+from leyden.services.nodes import commands, views, webhooks
 from leyden.web import node
-from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.visits import Visit, go
+from leyden.web.fleet import dispatcher_of, fleet_of, node_root, which
+from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME = 25
 _NEWEST = (1 << 63) - 1
 
 
 async def show(visit: Visit) -> Response:
-    """Show where events go and what became of the latest."""
+    """Show the endpoint and the latest deliveries."""
     return await _shown(visit)
 
 
 async def readdress(visit: Visit) -> Response:
-    """Send events elsewhere from now on; no restart."""
+    """Change the endpoint for events from now on, without a restart."""
     url = visit.form.text("webhook")
     try:
-        await node_commands.change_settings(
+        await commands.change_settings(
             fleet_of(visit),
             *which(visit),
             {"webhook": url},
@@ -31,40 +30,44 @@ async def readdress(visit: Visit) -> Response:
         )
     except Refused as error:
         return await _shown(visit, typed=url, wrong=error)
-    return go(f"{node_root(visit)}/webhook?done=saved")
+    return redirect(f"{node_root(visit)}/webhook?done=saved")
 
 
 async def test(visit: Visit) -> Response:
-    """Send the receiver a status, now."""
+    """Send the receiver a test status now."""
     try:
-        await webhooks.test(_courier(visit), *which(visit))
+        await webhooks.test(dispatcher_of(visit), *which(visit), actor=visit.who.actor)
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return go(f"{node_root(visit)}/webhook?done=sent")
+    return redirect(f"{node_root(visit)}/webhook?done=sent")
 
 
 async def redeliver(visit: Visit) -> Response:
-    """Send an event once more."""
+    """Send an event again."""
     event_id = visit.form.text("delivery")
     try:
-        await webhooks.redeliver(_courier(visit), *which(visit), event_id)
+        await webhooks.redeliver(
+            dispatcher_of(visit), *which(visit), event_id, actor=visit.who.actor
+        )
     except Refused as error:
         return await _shown(visit, wrong=error)
-    return go(f"{node_root(visit)}/webhook?done=sent")
+    return redirect(f"{node_root(visit)}/webhook?done=sent")
 
 
 async def rotate_secret(visit: Visit) -> Response:
-    """Make a new secret."""
-    await webhooks.rotate_secret(_courier(visit), *which(visit), actor=visit.who.actor)
-    return go(f"{node_root(visit)}/webhook?done=rotated")
+    """Replace the webhook secret."""
+    await webhooks.rotate_secret(
+        dispatcher_of(visit), *which(visit), actor=visit.who.actor
+    )
+    return redirect(f"{node_root(visit)}/webhook?done=rotated")
 
 
 async def _shown(
     visit: Visit, *, typed: str | None = None, wrong: Refused | None = None
 ) -> Response:
-    view = await nodes.view(fleet_of(visit), *which(visit))
+    view = await views.view(fleet_of(visit), *which(visit))
     overview = await webhooks.overview(
-        _courier(visit),
+        dispatcher_of(visit),
         *which(visit),
         before=visit.query.number("before", _NEWEST),
         most=_AT_A_TIME,
@@ -84,9 +87,3 @@ async def _shown(
     if wrong is not None and wrong.retry_after_s is not None:
         response.headers["retry-after"] = str(wrong.retry_after_s)
     return response
-
-
-def _courier(visit: Visit) -> Courier:
-    if (courier := visit.platform.courier) is None:
-        raise NodeAway("Nothing is sent from here.")
-    return courier

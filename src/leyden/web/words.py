@@ -1,4 +1,4 @@
-"""Figures and times as people read them."""
+"""Formatting of numbers and times for people."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,6 @@ _MINUTE = 60
 _HOUR = 3600
 _FIGURES = 10  # seconds of which tenths are worth telling
 _DAY = 86_400
-_KILO = 1024.0
 # What a browser says of itself, and what people call it; the first that is there.
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -25,26 +24,15 @@ _SYSTEMS = (
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
 )
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def sats(number: int) -> str:
-    """Write a sum: `1,234,567 sat`."""
+    """Format an amount: `1,234,567 sat`."""
     return f"{number:,} sat".replace("-", "−")  # noqa: RUF001  a minus, not a hyphen
 
 
-def size(number: int) -> str:
-    """Write a number of bytes: `1.5 MiB`."""
-    left = float(number)
-    for unit in _UNITS:
-        if left < _KILO or unit == _UNITS[-1]:
-            break
-        left /= _KILO
-    return f"{left:.0f} {unit}" if unit == "B" else f"{left:.1f} {unit}"
-
-
 def duration(span: timedelta | int) -> str:
-    """Write how long: `3 d`, `2 h`, `5 min`, `12 s`."""
+    """Format a duration: `3 d`, `2 h`, `5 min`, `12 s`."""
     seconds = int(span.total_seconds() if isinstance(span, timedelta) else span)
     for most, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
         if seconds >= most:
@@ -52,30 +40,42 @@ def duration(span: timedelta | int) -> str:
     return f"{max(0, seconds)} s"
 
 
+def span(of: timedelta) -> str:
+    """Format a duration in a sentence: `7 days`, `1 hour`."""
+    seconds = max(0, int(of.total_seconds()))
+    for most, unit in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
+        if seconds >= most:
+            number = seconds // most
+            return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    return f"{seconds} seconds"
+
+
 def after(span: timedelta) -> str:
-    """Write how long it took: `0.4 s later`, `12 min later`."""
+    """Format the time that passed: `0.4 s later`, `12 min later`."""
     seconds = max(0.0, span.total_seconds())
     took = f"{seconds:.1f} s" if seconds < _FIGURES else duration(span)
     return f"{took} later"
 
 
 def when(at: datetime | None, otherwise: str = "never") -> str:
-    """Write a time, to the minute, in UTC; machines find it whole."""
+    """Format a time to the minute, in UTC; the markup has the full time."""
     if at is None:
         return otherwise
     shown = at.strftime("%Y-%m-%d %H:%M UTC")
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), shown)
 
 
+def value(is_: object) -> str:
+    """Format a value of the audit log: `none` where there is none."""
+    if isinstance(is_, bool):
+        return "on" if is_ else "off"
+    return "none" if is_ is None or is_ == "" else str(is_)
+
+
 def browser(said: str) -> str:
-    """Write which browser it was: `Firefox on Linux`; else what it said of itself."""
+    """Format a browser: `Firefox on Linux`, or else its own description."""
     name = next((name for sign, name in _BROWSERS if sign in said), "")
     system = next((name for sign, name in _SYSTEMS if sign in said), "")
     if name and system:
         return f"{name} on {system}"
     return name or said or "unknown"
-
-
-def state(word: str) -> str:
-    """Write a state as words: `waiting_unlock` is `waiting unlock`."""
-    return word.replace("_", " ")

@@ -1,1 +1,1 @@
-"""How we call out."""
+"""Sending webhooks."""

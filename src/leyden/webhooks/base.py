@@ -1,4 +1,4 @@
-"""What it takes to call a receiver: whoever can do this can deliver webhooks."""
+"""The interface for calling receivers, which webhook delivery needs."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -7,21 +7,23 @@ from typing import Protocol
 from leyden.domain.deliveries import Answer
 
 
-class Line(Protocol):
-    """A line to one receiver, open for as long as there is something to tell it."""
+class Connection(Protocol):
+    """A connection to one receiver, open as long as events are sent."""
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Send one event and give what came back; a failure is an answer, too.
+        """Send an event and return the answer; a failure is an answer, too.
 
-        Nothing is raised for what a receiver or the network does. `Service-Secret`
-        does not show in the excerpt, even when the receiver echoes it.
+        Never raise for what a receiver or the network does. `Service-Secret` is
+        removed from the excerpt, even if the receiver echoes it.
         """
         ...
 
 
 class Sender(Protocol):
-    """Opens lines."""
+    """Opens connections to receivers."""
 
-    def open(self, url: str, organization_id: str) -> AbstractAsyncContextManager[Line]:
-        """Open a line for an organization; call nobody before there is an event."""
+    def open(
+        self, url: str, organization_id: str
+    ) -> AbstractAsyncContextManager[Connection]:
+        """Open a connection for the block; call nobody before the first event."""
         ...

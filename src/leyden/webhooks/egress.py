@@ -1,16 +1,17 @@
-"""Who may be called: whether a webhook may go out to an address.
+"""The egress policy of webhooks: which addresses may be called.
 
-A tenant chooses the URL, so a webhook must not become a way into the networks that
-only this machine can reach: loopback, private ranges, the cloud's metadata service.
-Names prove nothing, since their owner lets them resolve to anything at any time. What
-counts is the address that the connection is made to, each time it is made.
+A tenant chooses the URL, so a webhook must not become a way into networks
+that only this machine can reach: loopback, private ranges, the cloud's
+metadata service. Names prove nothing, since their owner can make them
+resolve to anything at any time. What is checked is the address of the
+connection, each time one is made.
 """
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
 
-from leyden.domain.addresses import Address, Network, Reach, plain
+from leyden.domain.addresses import Address, Network, Reach, unmap
 from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
 
@@ -19,11 +20,12 @@ LookUp = Callable[[str, int, str], Awaitable[Sequence[str]]]
 
 
 class Egress:
-    """Finds the addresses of a receiver, and lets through those that may be called.
+    """Looks up a receiver's addresses, and allows those that may be called.
 
     `exceptions` are networks that may be called although they are not public: a
-    private installation receives inside its own. `forbidden` are networks that may
-    not although they are: the platform's own public addresses.
+    private installation has receivers inside its own. `forbidden` are networks
+    that may not be called although they are public: the platform's own
+    addresses.
     """
 
     def __init__(
@@ -39,14 +41,15 @@ class Egress:
         self._check = lru_cache(10_000)(self._judge)
 
     def permits(self, address: Address) -> bool:
-        """Tell whether this very address may be called."""
+        """Return whether this address may be called."""
         return self._reach.permits(address)
 
     async def addresses(self, endpoint: Endpoint, organization_id: str) -> list[str]:
-        """Return the addresses to connect to, as numbers: what was checked is called.
+        """Return the addresses to connect to, as numbers: only checked ones.
 
-        One address that may not be called spoils them all: an honest name has none.
-        The refusal does not tell the address, which may be a secret of this network.
+        A single forbidden address forbids the whole name: an honest name has
+        none. The error does not contain the address, which may be a secret of
+        this network.
         """
         found = (
             await self._look_up(endpoint.host, endpoint.port, organization_id)
@@ -59,6 +62,6 @@ class Egress:
         return [address for address in checked if address is not None]
 
     def _judge(self, text: str) -> str | None:
-        """Give the address as it is to be called, or None when it may not be."""
-        address = plain(ipaddress.ip_address(text))
+        """Return the address to call, normalized; None if it is forbidden."""
+        address = unmap(ipaddress.ip_address(text))
         return str(address) if self.permits(address) else None

@@ -1,4 +1,4 @@
-"""Receivers that answer as they are told to, for tests of everything above them."""
+"""Fake receivers with configurable answers, for tests."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,7 +10,7 @@ OK = Answer(status=200)
 
 
 class Received(Struct, frozen=True, kw_only=True):
-    """One event as a receiver got it."""
+    """An event as a receiver got it."""
 
     url: str
     headers: Mapping[str, str]
@@ -18,10 +18,10 @@ class Received(Struct, frozen=True, kw_only=True):
 
 
 class FakeSender(Struct):
-    """Delivers in memory.
+    """A sender that delivers in memory.
 
-    `answers` says what each URL answers from now on; the others answer 200. A
-    function is asked each time and may wait, or fail as real code would.
+    `answers` sets what each URL answers; other URLs answer 200. A function is
+    called each time, and may wait, or fail as real code would.
     """
 
     answers: dict[str, Answer | Callable[[Received], Awaitable[Answer]]] = field(
@@ -30,20 +30,22 @@ class FakeSender(Struct):
     received: list[Received] = field(default_factory=list)
 
     @contextlib.asynccontextmanager
-    async def open(self, url: str, organization_id: str) -> AsyncIterator["FakeLine"]:
-        """Open a line to a receiver that exists in `answers` alone."""
+    async def open(
+        self, url: str, organization_id: str
+    ) -> AsyncIterator["FakeConnection"]:
+        """Open a connection to a receiver that exists only in `answers`."""
         del organization_id  # what is in memory needs no share of anything
-        yield FakeLine(self, url)
+        yield FakeConnection(self, url)
 
 
-class FakeLine(Struct):
-    """A line that remembers what was said."""
+class FakeConnection(Struct):
+    """A connection that records what is sent."""
 
     sender: FakeSender
     url: str
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Note the event and answer as told."""
+        """Record the event and return the configured answer."""
         event = Received(url=self.url, headers=dict(headers), body=body)
         self.sender.received.append(event)
         answer = self.sender.answers.get(self.url, OK)

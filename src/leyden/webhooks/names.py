@@ -1,9 +1,10 @@
-"""Receivers' names, looked up without threads: a dead one takes nothing from others.
+"""DNS lookups without threads: a dead name delays nobody else's.
 
-The C library's look-up blocks a thread for some 20 s when no name server answers, and
-cannot be called off: a few dozen dead names took all threads from everybody. c-ares
-waits for any number of answers on one socket, reads /etc/hosts and /etc/resolv.conf as
-the C library does, and notices when they change. See docs/decisions/0041.
+The C library's lookup blocks a thread for some 20 s if no name server
+answers, and cannot be cancelled: a few dozen dead names used up all
+threads. c-ares waits for any number of answers on one socket, reads
+/etc/hosts and /etc/resolv.conf as the C library does, and notices when they
+change. See docs/decisions/0041.
 """
 
 import asyncio
@@ -11,11 +12,10 @@ import contextlib
 import socket
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
-if TYPE_CHECKING:
-    import pycares
+import pycares
 
 # Look-ups of one organization under way at a time; its others wait, nobody else's do.
 AT_ONCE = 64
@@ -27,9 +27,9 @@ _TRIES = 5
 
 
 class Names:
-    """Looks names up, each organization's beside everybody else's.
+    """DNS lookups, with each organization's apart from all others.
 
-    `servers` and `port` take the place of the name servers in /etc/resolv.conf.
+    `servers` and `port` replace the name servers in /etc/resolv.conf.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Names:
         )
 
     async def look_up(self, host: str, port: int, organization_id: str) -> list[str]:
-        """Return all addresses of the name; raise gaierror where there are none.
+        """Return all addresses of the name; raise gaierror if there are none.
 
         A name whose servers do not answer in time has none.
         """
@@ -65,24 +65,22 @@ class Names:
         except TimeoutError:
             raise socket.gaierror(socket.EAI_AGAIN, "no name server answers") from None
 
-    async def _open(self) -> "pycares.Channel":
+    async def _open(self) -> pycares.Channel:
         async with self._opening:
             if self._channel is None:
-                # The first time this takes a tenth of a second: not on the loop.
+                # It reads files: not on the loop.
                 self._channel = await asyncio.to_thread(
                     _channel, self._servers, self._port
                 )
             return self._channel
 
     def close(self) -> None:
-        """Stop asking; look-ups under way fail."""
+        """Stop; pending lookups fail."""
         if self._channel is not None:
             self._channel.close()
 
 
-def _channel(servers: Sequence[str], port: int | None) -> "pycares.Channel":
-    import pycares  # noqa: PLC0415  a tenth of a start, where no webhook is sent
-
+def _channel(servers: Sequence[str], port: int | None) -> pycares.Channel:
     return pycares.Channel(
         servers=servers or None,
         udp_port=port,
@@ -92,12 +90,12 @@ def _channel(servers: Sequence[str], port: int | None) -> "pycares.Channel":
     )
 
 
-async def _ask(channel: "pycares.Channel", host: str, port: int) -> list[str]:
+async def _ask(channel: pycares.Channel, host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[list[str]] = loop.create_future()
 
     def take(found: Any, error: int | None) -> None:
-        """Hand the answer over; c-ares calls this in a thread of its own."""
+        """Pass on the answer; c-ares calls this in a thread of its own."""
         with contextlib.suppress(RuntimeError):  # the loop may have ended meanwhile
             loop.call_soon_threadsafe(partial(_settle, answered, found, error))
 

@@ -1,11 +1,15 @@
-"""The one way out: a POST to a receiver that nobody here chose or trusts.
+"""Sending a webhook: a POST to a receiver that nobody here trusts.
 
-1. The URL is checked again, then its host is looked up and every address checked.
-2. The connection goes to a checked address, in numbers; TLS is verified by name.
-3. The status line and headers decide; redirects are answers, not orders.
-4. At most 64 KiB of the answer are read, for at most 2 s, and 2 KiB of it kept.
+1. The URL is checked again; then its host is looked up, and every address
+   is checked.
+2. The connection goes to a checked address, as a number; TLS is verified by
+   name.
+3. The status line and headers decide; redirects are answers and not
+   followed.
+4. At most 64 KiB of the answer are read, for at most 2 s, and 2 KiB are
+   stored.
 
-All of it ends within one deadline, whatever the receiver does.
+All of this ends within one deadline, whatever the receiver does.
 """
 
 import asyncio
@@ -47,7 +51,7 @@ _FORESEEN = tuple(kind for kind, _ in _REASONS)
 
 
 class HttpSender:
-    """Calls receivers over HTTP/1.1."""
+    """Sends webhooks over HTTP/1.1."""
 
     def __init__(
         self,
@@ -63,11 +67,11 @@ class HttpSender:
         self._deadline_s = deadline_s
 
     def open(self, url: str, organization_id: str) -> "HttpLine":
-        """Open a line; the connection is made with the first event."""
+        """Open a connection object; the first event connects."""
         return HttpLine(self, url, organization_id, self._deadline_s)
 
     async def connect(self, url: str, organization_id: str) -> tuple[Endpoint, Wire]:
-        """Connect to a receiver that may be called, at the first address that does."""
+        """Connect to a permitted receiver, at the first address that accepts."""
         endpoint = parse(url, self._allowed)
         addresses = await self._egress.addresses(endpoint, organization_id)
         *others, last = addresses[:_MOST_ADDRESSES]
@@ -92,9 +96,9 @@ class HttpSender:
         return wire
 
     async def _trusted(self) -> ssl.SSLContext:
-        """Give what certificates are verified by; by default what this machine trusts.
+        """Return the trusted authorities; by default this machine's.
 
-        Reading all of its authorities takes 30 ms: the first time that it is needed.
+        Reading all of them takes 30 ms, so they are read when first needed.
         """
         if self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
@@ -102,7 +106,7 @@ class HttpSender:
 
 
 class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
-    """A connection to one receiver, made when needed and kept while it is good."""
+    """A connection to one receiver, made when needed and reused while open."""
 
     def __init__(
         self, sender: HttpSender, url: str, organization_id: str, deadline_s: float
@@ -122,7 +126,7 @@ class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
         self.close()
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Send one event and give what came back; a failure is an answer, too."""
+        """Send an event and return the answer; a failure is an answer, too."""
         clock = asyncio.get_running_loop().time
         begun = clock()
         try:
@@ -145,9 +149,9 @@ class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
         )
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connected is not None:
-            self._connected[1].hang_up()
+            self._connected[1].close()
             self._connected = None
 
     async def _exchange(self, headers: Mapping[str, str], body: bytes) -> Reply:
@@ -176,12 +180,12 @@ class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
             f"Content-Length: {len(body)}",
             *(f"{name}: {value}" for name, value in headers.items()),
         ]
-        reply = wire.ask("\r\n".join([*lines, "\r\n"]).encode("ascii") + body)
+        reply = wire.send("\r\n".join([*lines, "\r\n"]).encode("ascii") + body)
         await reply.head
         return reply
 
     async def _rest(self, reply: Reply, patience_s: float) -> None:
-        """Hear the receiver out for a moment; what it adds changes nothing."""
+        """Read the rest of the answer for a moment; the outcome is decided."""
         if reply.end.done():
             return
         try:
@@ -198,7 +202,7 @@ def _reason(error: Exception) -> str:
 
 
 def _excerpt(reply: Reply, *, secret: str) -> str:
-    """Make readable what the receiver said, without the secret it was sent."""
+    """Return the answer as readable text, without the secret that was sent."""
     if not reply.body:
         return ""
     if reply.encoding.lower() not in ("", "identity"):

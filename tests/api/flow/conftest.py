@@ -13,14 +13,14 @@ import pytest
 
 from leyden.api.app import Api
 from leyden.domain.payments import PaymentRequest
-from leyden.loops import shop_lanes
+from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.services import credit
-from leyden.services.hearing import listen
+from leyden.services.channels import credit
+from leyden.services.channels.payment_stream import listen
+from leyden.services.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
+from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
-from leyden.services.shop import EVERYTHING, TICKETS, Rules, Shop
-from leyden.services.verify import verify
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -52,6 +52,16 @@ ORDER_FIELDS = {
     "total_fee": int,
     "amount_due": int,
     "credit_used": int,
+}
+# What a filled order has beside them.
+FILLED_FIELDS = {
+    **ORDER_FIELDS,
+    "channel_point": str,
+    "node": str,
+    "peer": str,
+    "lease_ends": str,
+    "lease_ends_block": int,
+    "unused_fee": int,
 }
 
 
@@ -120,9 +130,9 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         treasury=payments,
         market=market,
         clock=lambda: now[0],
-        rules=Rules(answer_waits=timedelta(seconds=2), quotas=PLENTY),
+        rules=ShopSettings(answer_waits=timedelta(seconds=2), quotas=PLENTY),
     )
-    worker = Worker(db, shop_lanes(shop), clock=shop.clock)
+    worker = Worker(db, shop_queues(shop), clock=shop.clock)
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
     yield World(shop, payments, market, now)
     for task in running:

@@ -65,7 +65,7 @@ async def test_while_the_first_is_under_way_the_second_is_told_so(
     platform: Platform, alice: Caller, charlie: Caller
 ) -> None:
     async def run() -> Answer:
-        with pytest.raises(Conflict, match="still under way"):
+        with pytest.raises(Conflict, match="still in progress"):
             await ask(platform, alice, run=never, later=timedelta(seconds=59))
         assert await ask(platform, charlie) == MADE, "a key is its organization's own"
         return MADE
@@ -91,13 +91,29 @@ async def test_whoever_is_silent_for_seconds_has_died_and_says_nothing_any_more(
             holder=dead,
         )
     if not database.is_alone:
-        with pytest.raises(Conflict, match="still under way"):
+        with pytest.raises(Conflict, match="still in progress"):
             await ask(platform, alice, run=never, later=timedelta(seconds=4))
     assert await ask(platform, alice, later=timedelta(seconds=6)) == MADE
     async with database.transaction() as tx:  # it wakes up
         await tx.answers.save(of, under, holder=dead, status=200, body=b"late")
         await tx.answers.drop(of, under, holder=dead)
     assert await ask(platform, alice, run=never, later=timedelta(seconds=62)) == MADE
+
+
+async def test_who_died_before_the_clock_was_set_back_has_died_all_the_same(
+    platform: Platform, alice: Caller
+) -> None:
+    under = platform.sealer.digest(KEY, purpose="saved answer")
+    async with platform.database.transaction() as tx:
+        await tx.answers.claim(
+            alice.organization_id,
+            under,
+            request=REQUEST,
+            now=NOW + timedelta(hours=3),
+            expires=NOW + timedelta(days=1),
+            holder="another process",
+        )
+    assert await ask(platform, alice) == MADE
 
 
 async def test_whoever_takes_its_time_is_not_taken_for_dead(
@@ -154,7 +170,7 @@ async def test_a_request_that_was_cut_off_here_leaves_its_key_at_once(
 
     asking = asyncio.create_task(ask(platform, alice, run=run))
     await begun.wait()
-    with pytest.raises(Conflict, match="still under way"):
+    with pytest.raises(Conflict, match="still in progress"):
         await ask(platform, alice, run=never, later=timedelta(days=0.9))
     asking.cancel()
     await asyncio.wait([asking])

@@ -1,10 +1,24 @@
 """The endpoints beside the contract: the orders, the balance and the ledger."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from msgspec.structs import force_setattr
 
+from leyden.domain.times import to_iso
 from tests.api.conftest import Caller
-from tests.api.flow.conftest import PRICE, World, ordered, status_of, until
+from tests.api.flow.conftest import (
+    FILLED_FIELDS,
+    ORDER_FIELDS,
+    PRICE,
+    World,
+    check_fields,
+    ordered,
+    status_of,
+    until,
+)
+from tests.conftest import NOW
 
 
 async def test_the_orders_come_newest_first_in_pages(
@@ -57,10 +71,9 @@ async def test_the_ledger_tells_where_the_money_went(
         for each in reversed(entries)
     ]
     assert shown == [
-        ("coupon", "promo", "credit", 700),
+        ("coupon", "outside", "credit", 700),
         ("credit_used", "credit", "held", 700),
-        ("promise", "promised", "held", PRICE - 700),
-        ("payment", "received", "promised", PRICE - 700),
+        ("payment", "outside", "held", PRICE - 700),
         ("released", "held", "credit", PRICE),
     ]
     assert entries[0]["order_id"] == order["order_id"]
@@ -72,6 +85,87 @@ async def test_the_ledger_tells_where_the_money_went(
         "entries": [],
         "next_cursor": 0,
     }
+
+
+async def filled(caller: Caller, world: World, *, unused: int) -> dict[str, Any]:
+    """Order a channel, pay for it, and have it filled for less than it may cost."""
+    order = await ordered(caller)
+    world.pay(order)
+    ticket = (await until(caller, order, "created"))["sidecar_ticket"]
+    assert world.market.register(ticket)
+    assert world.market.match(ticket, unused=unused)
+    await world.follow_tickets()
+    return await until(caller, order, "filled")
+
+
+async def test_a_filled_order_names_its_channel_and_when_its_lease_ends(
+    alice: Caller, world: World
+) -> None:
+    waiting = await ordered(alice)
+    order = await filled(alice, world, unused=318)
+    (lease,) = (
+        await world.shop.database.reader.leases.of_orders([order["order_id"]])
+    ).values()
+    told = {name: order[name] for name in order if name not in ORDER_FIELDS}
+    assert told == {
+        "channel_point": lease.channel_point,
+        "node": lease.node,
+        "peer": lease.peer,
+        "lease_ends": to_iso(NOW + timedelta(days=14)),
+        "lease_ends_block": lease.height + 2_016,
+        "unused_fee": 318,
+    }
+    assert "" not in told.values()
+    listed = (await alice.get("/flow/orders")).json()["orders"]
+    assert sorted(map(len, listed)) == sorted(map(len, (order, waiting)))
+    assert order in listed
+    check_fields(waiting, ORDER_FIELDS)
+
+
+async def test_a_customer_sees_their_own_side_of_the_ledger_alone(
+    alice: Caller, world: World
+) -> None:
+    order = await filled(alice, world, unused=318)
+    check_fields(order, FILLED_FIELDS)
+    entries = (await alice.get("/flow/ledger")).json()["entries"]
+    shown = {
+        each["what"]: (each["source"], each["target"], each["amount"])
+        for each in entries
+    }
+    assert shown == {
+        "payment": ("outside", "held", PRICE),
+        "unused_fee": ("held", "credit", 318),
+        "filled": ("held", "outside", PRICE - 318),
+    }
+    assert {each["order_id"] for each in entries} == {order["order_id"]}
+    sheet = (await alice.get("/flow/ledger?format=csv")).body.decode().splitlines()
+    assert len(sheet) == 1 + len(entries)
+
+
+async def test_a_page_of_the_ledger_never_divides_what_a_channel_cost(
+    alice: Caller, world: World
+) -> None:
+    await filled(alice, world, unused=0)
+    whole = (await alice.get("/flow/ledger")).json()["entries"]
+    cursor = 0
+    found: list[dict[str, Any]] = []
+    while not found or cursor:
+        page = (await alice.get(f"/flow/ledger?limit=1&cursor={cursor}")).json()
+        found += page["entries"]
+        cursor = page["next_cursor"]
+    assert found == whole
+    assert [each["amount"] for each in found] == [PRICE, PRICE]
+
+
+async def test_what_the_auction_took_beyond_the_price_is_not_the_customers(
+    alice: Caller, world: World
+) -> None:
+    await filled(alice, world, unused=-PRICE)
+    entries = (await alice.get("/flow/ledger")).json()["entries"]
+    assert [(each["what"], each["amount"]) for each in entries] == [
+        ("filled", PRICE),
+        ("payment", PRICE),
+    ]
 
 
 async def test_the_ledger_comes_in_pages(alice: Caller, world: World) -> None:
@@ -88,7 +182,7 @@ async def test_where_nothing_is_sold_it_says_so(alice: Caller) -> None:
     force_setattr(alice.api._platform, "shop", None)
     answer = await alice.post("/flow/quote", {"capacity": 100_000})
     assert answer.status == 503
-    assert answer.json() == {"message": "no channels are sold here"}
+    assert answer.json() == {"message": "this platform sells no channels"}
 
 
 async def test_an_order_is_told_as_it_stands(alice: Caller) -> None:

@@ -74,7 +74,7 @@ async def balance(alice: Caller) -> int:
 
 async def test_it_is_paid_over_lightning(alice: Caller, world: World) -> None:
     purchase, payer, said = a_purchase(alice, world, Harbour(world))
-    _, channel = await purchase.make(1_000_000)
+    _, channel = await purchase.buy(1_000_000)
     assert channel["channel_point"].startswith("sidecar1")
     assert len(payer.paid) == 1
     assert f"{PRICE} sat are due" in said[0]
@@ -85,7 +85,7 @@ async def test_what_credit_covers_is_not_paid_again(
 ) -> None:
     await world.give_credit(alice, PRICE)
     purchase, payer, said = a_purchase(alice, world, Harbour(world))
-    _, channel = await purchase.make(1_000_000)
+    _, channel = await purchase.buy(1_000_000)
     assert channel["channel_point"].startswith("sidecar1")
     assert payer.paid == []
     assert "there is nothing to pay" in said[0]
@@ -97,7 +97,7 @@ async def test_what_credit_covers_in_part_is_paid_for_the_rest(
 ) -> None:
     await world.give_credit(alice, PRICE - 1_000)
     purchase, payer, said = a_purchase(alice, world, Harbour(world))
-    await purchase.make(1_000_000)
+    await purchase.buy(1_000_000)
     assert len(payer.paid) == 1
     assert "1000 sat are due" in said[0]
 
@@ -111,7 +111,7 @@ async def test_an_order_whose_ticket_is_refused_is_not_left_behind(
     buyer = Harbour(world, refuses=True)
     purchase, _, _ = a_purchase(alice, world, buyer)
     with pytest.raises(Refused, match="the ticket is not taken"):
-        await purchase.make(1_000_000)
+        await purchase.buy(1_000_000)
     (order,) = (await alice.get("/flow/orders")).json()["orders"]
     assert order["status"] == "cancelled"
     assert await balance(alice) == PRICE
@@ -128,7 +128,7 @@ async def test_an_order_that_cannot_be_paid_is_not_left_behind(
     with pytest.raises(LeydenError, match="no coins"):
         await Purchase(
             call=purchase.call, pay=broke, buyer=purchase.buyer, tell=purchase.tell
-        ).make(1_000_000)
+        ).buy(1_000_000)
     (order,) = (await alice.get("/flow/orders")).json()["orders"]
     assert order["status"] == "cancelled"
 
@@ -144,7 +144,7 @@ async def test_whoever_stops_waiting_for_the_payment_leaves_no_order(
     waits = Purchase(
         call=purchase.call, pay=slow, buyer=purchase.buyer, tell=purchase.tell
     )
-    making = asyncio.create_task(waits.make(1_000_000))
+    making = asyncio.create_task(waits.buy(1_000_000))
     async with asyncio.timeout(10):
         while not said:
             await asyncio.sleep(0.005)

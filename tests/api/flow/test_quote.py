@@ -8,7 +8,14 @@ from leyden.domain.pricing import Terms
 from leyden.domain.units import Sats
 from leyden.values import replace
 from tests.api.conftest import Caller
-from tests.api.flow.conftest import PRICE, World, ordered, refused
+from tests.api.flow.conftest import (
+    ORDER_FIELDS,
+    PRICE,
+    World,
+    check_fields,
+    ordered,
+    refused,
+)
 
 
 async def test_it_works(alice: Caller, million: dict[str, int]) -> None:
@@ -137,6 +144,17 @@ async def test_a_quote_holds_for_ten_minutes_for_whoever_got_it(
     assert (await ordered(alice))["total_fee"] == PRICE
     assert (await ordered(charlie))["total_fee"] == PRICE + 98_000
     assert (await ordered(alice, bps=51))["total_fee"] > PRICE + 98_000
+
+
+async def test_a_platform_that_keeps_unused_fees_says_so_with_the_price(
+    alice: Caller, world: World, million: dict[str, int]
+) -> None:
+    usual = (await alice.post("/flow/quote", million)).json()
+    terms = replace(Terms(), keeps_unused_fee=True)
+    force_setattr(world.shop, "rules", replace(world.shop.rules, terms=terms))
+    kept = (await alice.post("/flow/quote", {**million, "bps": 50})).json()
+    assert kept == {**usual, "unused_pool_fee": "kept"}
+    check_fields(await ordered(alice, bps=50), ORDER_FIELDS)
 
 
 async def test_after_that_it_is_worth_nothing(

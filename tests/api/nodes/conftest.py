@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.certificates import Authority, open_or_create
+from leyden.certificates.authority import Authority, open_or_create
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -35,6 +35,7 @@ ITEM_FIELDS = {
     "lnd_version": str,
     "service_version": str,
     "update_available": bool,
+    "peer_address": str,  # beyond the contract
 }
 NEW_NODE: dict[str, Any] = {
     "name": "harbour light",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from leyden.gateway.certificates import open_or_create
+from leyden.certificates.authority import open_or_create
 from tests.api.conftest import Caller
 from tests.services.yard import Yard
 

@@ -22,6 +22,7 @@ BOOLEANS = {
     "rpcmiddleware",
     "optionscidalias",
     "zeroconf",
+    "listen",  # beyond the contract
     "remotesigning",
     "sphinx",
 }
@@ -69,3 +70,20 @@ async def test_the_status_is_lnds(
     yard.runtime.say(node["node_id"], State.SERVER_ACTIVE)
     await yard.settled()
     assert (await alice.get(path)).json()["status"] == "running"
+
+
+async def test_why_it_is_failed_is_told_and_is_no_field_otherwise(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    yard.runtime.end(node["node_id"])
+    yard.runtime.fails_after = "nothing"
+    await yard.settled()
+    await yard.later(seconds=5)
+    shown = (await alice.get(path)).json()
+    assert (shown["status"], shown["status_reason"]) == (
+        "failed",
+        "The disk of the node's machine is full. The operator must make room.",
+    )
+    yard.runtime.fails_after = ""
+    await yard.later(minutes=5)
+    assert "status_reason" not in (await alice.get(path)).json()

@@ -7,13 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.operations import Look
 from leyden.domain.accounts import Principal, Scope
-from leyden.services import accounts
+from leyden.services.nodes.records import Records
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
 from tests.services.yard import Yard
+
+NODES = "/organizations/{organization_id}/nodes"
 
 
 class Elsewhere:
@@ -120,8 +126,8 @@ async def test_what_another_process_changes_is_shown_to_the_next_who_asks(
 async def test_a_key_is_not_let_in_where_another_was(
     alice: Caller, nobody: Caller, platform: Platform, nodes: str, path: str
 ) -> None:
-    assert await statuses(alice, nodes, path) == {200}
     flow, _ = await another(alice, platform, scope=Scope.FLOW)
+    assert await statuses(alice, nodes, path) == {200}
     assert await statuses(flow, nodes, path) == {403}
     assert await statuses(nobody, nodes, path) == {401}
 
@@ -139,6 +145,26 @@ async def test_one_request_is_not_answered_like_another(
         assert (await alice.call("OPTIONS", nodes)).status == 204
         assert (await alice.get(nodes)).body == whole.body
         assert (await alice.get(path)).body != whole.body
+
+
+async def test_what_is_kept_is_made_of_rows_alone(
+    alice: Caller, platform: Platform, nodes: str, path: str, yard: Yard
+) -> None:
+    """Another program, much later, which has kept nothing, answers the same."""
+    kept = {each.path for each in OPERATIONS if each.of_rows_alone}
+    one = f"{NODES}/{{node_id}}"
+    deleted = f"{NODES}/deleted"
+    assert kept == {NODES, one, deleted}, "what is asked below is not all that is kept"
+    asked = (nodes, path, f"{nodes}/deleted")
+    before = [(await alice.get(each)).body for each in asked]
+    yard.now += timedelta(days=400)
+    other = Caller(Api(platform, OPERATIONS), alice.key, alice.organization_id)
+    assert [(await other.get(each)).body for each in asked] == before
+
+
+def test_who_answers_from_rows_alone_is_given_no_more() -> None:
+    assert set(Look.__struct_fields__) == {"principal", "path", "records"}
+    assert set(Records.__struct_fields__) == {"rows", "sealer", "rules"}
 
 
 class TestWithFewRequestsAMinute:

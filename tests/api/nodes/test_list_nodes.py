@@ -32,6 +32,7 @@ async def test_items_have_the_contracts_fields_and_no_settings(
         "lnd_version": "v0.20.2-beta",
         "service_version": "0.1.0",
         "update_available": False,
+        "peer_address": "",
     }
 
 

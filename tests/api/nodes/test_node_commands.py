@@ -1,7 +1,10 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from leyden.domain.times import to_iso
+from leyden.errors import NodeAway
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
 from tests.services.yard import Yard
@@ -99,6 +102,79 @@ async def test_a_deleted_node_is_gone_and_its_name_free(
     again = await alice.post(nodes, NEW_NODE)
     assert again.status == 200
     assert again.json()["node_id"] != node["node_id"]
+
+
+async def test_a_deleted_node_is_restored_as_it_was_while_its_data_is_kept(
+    alice: Caller,
+    charlie: Caller,
+    nodes: str,
+    path: str,
+    node: dict[str, Any],
+    yard: Yard,
+) -> None:
+    before = (await alice.get(path)).json()
+    assert refusal(await alice.post(f"{path}/restore", {})) == (
+        409,
+        "a node that is waiting_init cannot be restored: it is not deleted",
+    )
+    await alice.delete(path)
+    await yard.work()
+    (deleted,) = (await alice.get(f"{nodes}/deleted")).json()["nodes"]
+    assert deleted == {
+        "node_name": before["node_name"],
+        "node_id": node["node_id"],
+        "network": before["network"],
+        "lnd_version": before["lnd_version"],
+        "created": before["created"],
+        "deleted": to_iso(yard.now),
+        "restorable_until": to_iso(yard.now + timedelta(days=7)),
+    }
+    theirs = nodes.replace(alice.organization_id, charlie.organization_id)
+    assert (await charlie.get(f"{theirs}/deleted")).json() == {"nodes": []}
+    stolen = await charlie.post(f"{theirs}/{node['node_id']}/restore", {})
+    assert stolen.status == 404
+    await yard.later(days=6)
+    answer = await alice.post(f"{path}/restore", {})
+    assert (answer.status, answer.json()["status"]) == (200, "stopped")
+    assert (await alice.get(f"{nodes}/deleted")).json() == {"nodes": []}
+    await yard.later(days=9)
+    after = (await alice.get(path)).json()
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed == {"status", "command_history"}
+    assert (await alice.call("POST", f"{path}/start")).status == 200
+    await yard.work()
+    assert await status(alice, path) == "waiting_init"
+
+
+async def test_a_node_whose_name_is_taken_is_restored_under_another(
+    alice: Caller, nodes: str, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    await alice.delete(path)
+    await yard.work()
+    assert (await alice.post(nodes, NEW_NODE)).status == 200
+    code, message = refusal(await alice.post(f"{path}/restore", {}))
+    assert (code, "restore this one under another name" in message) == (409, True)
+    wrong = await alice.post(f"{path}/restore", {"name": "<pier>"})
+    assert wrong.status == 400
+    answer = await alice.post(f"{path}/restore", {"name": "old pier"})
+    assert answer.json()["node_name"] == "old pier"
+    assert answer.json()["node_id"] == node["node_id"]
+
+
+async def test_a_node_whose_data_is_being_destroyed_is_never_restored(
+    alice: Caller, path: str, yard: Yard
+) -> None:
+    await alice.delete(path)
+    await yard.work()
+    node_id = path.rpartition("/")[2]
+    yard.runtime.cut_off(node_id)
+    with pytest.raises(NodeAway):
+        await yard.later(days=7)
+    yard.runtime.reconnect(node_id)
+    yard.now -= timedelta(days=1)  # another process's clock, which is slow
+    assert (await alice.post(f"{path}/restore", {})).status == 404
+    await yard.later(days=1)
+    assert (await alice.post(f"{path}/restore", {})).status == 404
 
 
 @pytest.mark.parametrize(

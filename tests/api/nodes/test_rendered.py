@@ -3,9 +3,8 @@
 from typing import Any
 
 from leyden.domain.observations import State
-from leyden.services.outfitting import webhook_secret_purpose
 from leyden.services.platform import Platform
-from leyden.services.remembered import Remembered
+from leyden.storage.receivers import webhook_secret_purpose
 from tests.api.conftest import Caller
 from tests.services.yard import Yard
 
@@ -43,7 +42,7 @@ async def test_whatever_changes_is_seen_by_the_next_who_asks(
     purpose = webhook_secret_purpose(before["node_id"])
     async with platform.database.transaction() as tx:
         sealed = platform.sealer.seal(b"another", purpose=purpose)
-        await tx.outfits.set_webhook_secret(before["node_id"], sealed)
+        await tx.launch_specs.set_webhook_secret(before["node_id"], sealed)
     assert (await shown())["settings"]["webhook_secret"] == "another"
 
 
@@ -58,12 +57,3 @@ async def test_what_is_kept_for_one_team_is_not_for_another(
         assert (await charlie.get(other)).status == 404
         theirs = nodes.replace(alice.organization_id, charlie.organization_id)
         assert (await charlie.get(theirs)).json() == {"nodes": []}
-
-
-def test_the_oldest_makes_room() -> None:
-    remembered: Remembered[str] = Remembered(most=2)
-    for word in ("first", "second", "second", "third"):
-        assert remembered.keep(word, word.upper()) == word.upper()
-    assert remembered.find("first") is None
-    assert remembered.find("second") == "SECOND"
-    assert remembered.find("third") == "THIRD"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leyden.errors import Stale
-from leyden.services import resealing
+from leyden.services.nodes import resealing
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
@@ -85,7 +85,7 @@ async def test_all_or_none(alice: Caller, path: str) -> None:
     )
     assert (status, message) == (
         409,
-        "macaroon: another one is kept by now; read it again",
+        "macaroon: has changed since you read it; read it again",
     )
     assert await values(alice, path) == (CIPHERTEXT,) * 3
 
@@ -116,7 +116,10 @@ async def test_the_second_of_two_windows_undoes_nothing(
     assert (await alice.post(f"{path}/reseal", body)).status == 200
     body = {"seed": in_place_of(CIPHERTEXT, second)}
     status, message = refusal(await alice.post(f"{path}/reseal", body))
-    assert (status, message) == (409, "seed: another one is kept by now; read it again")
+    assert (status, message) == (
+        409,
+        "seed: has changed since you read it; read it again",
+    )
     assert (await values(alice, path))[0] == first
 
 
@@ -127,7 +130,7 @@ async def test_the_second_of_two_windows_undoes_nothing(
         ({}, "backups: must have 1 to 100 entries"),
         (
             {"macaroons": [named("read", CIPHERTEXT, CIPHERTEXT)] * 2},
-            "backups: has an entry twice",
+            "backups: has a duplicate entry",
         ),
         ({"seed": in_place_of(CIPHERTEXT, WORDS)}, "seed: must be encrypted"),
         ({"seed": {"seed": CIPHERTEXT, "replaces": "7"}}, "replaces"),
@@ -154,7 +157,7 @@ async def test_where_nothing_is_kept_nothing_can_be_replaced(
     ):
         status, message = refusal(await alice.post(f"{path}/reseal", body))
         assert status == 409
-        assert "there is none to take the place of" in message
+        assert "there is no stored backup to replace" in message
     assert (await alice.get(f"{path}/seed")).status == 404
 
 
@@ -183,11 +186,11 @@ async def test_what_was_replaced_is_kept_for_thirty_days(
         before, last = anew, before
     now = platform.clock()
     kept = await resealing.replaced(platform.fleet, *whose, now=now)
-    assert (len(kept), kept[0].value, kept[0].name) == (20, last, "")
+    assert (len(kept), kept[0].value, kept[0].name) == (21, last, "")
     later = now + timedelta(days=30)
     assert await resealing.replaced(platform.fleet, *whose, now=later) == []
     async with platform.database.transaction() as tx:
         await tx.replaced_backups.forget_old(until=now)
-        assert len(await tx.replaced_backups.list_(node_id)) == 20
+        assert len(await tx.replaced_backups.list_(node_id)) == 21
         await tx.replaced_backups.forget_old(until=later)
         assert await tx.replaced_backups.list_(node_id) == []

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from leyden import logs
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, refusal
 
@@ -48,13 +47,16 @@ async def test_before_there_is_one_there_is_none(alice: Caller, path: str) -> No
     ],
 )
 async def test_what_is_not_encrypted_leaves_no_trace(
-    alice: Caller, path: str, seed: str, tmp_path: Path
+    alice: Caller,
+    path: str,
+    seed: str,
+    tmp_path: Path,
+    logged: pytest.LogCaptureFixture,
 ) -> None:
-    with logs.captured() as lines:
-        status, message = refusal(await alice.post(f"{path}/seed", {"seed": seed}))
+    status, message = refusal(await alice.post(f"{path}/seed", {"seed": seed}))
     assert status == 400
     assert message.startswith("seed: ")
-    for kept in (message, str(lines)):
+    for kept in (message, logged.text):
         assert "abandon" not in kept
         assert len(seed) < 24 or seed not in kept  # whatever it is written in
     assert (await alice.get(f"{path}/seed")).status == 404

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from leyden.api.public import Public
-from leyden.domain.ciphertext import MACAROON_LIMIT
-from leyden.services.uploads import Uploads
+from leyden.ciphertext.recognition import MACAROON_LIMIT
+from leyden.services.shared.uploads import Uploads
 from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
-from tests.domain.test_ciphertext import COSTLY
+from tests.ciphertext.test_recognition import COSTLY
 from tests.loop_time import most_s
 from tests.services.yard import Yard
 

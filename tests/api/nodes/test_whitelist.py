@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.routes import Door
+from leyden.gateway.routes import Listener
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import refusal
 from tests.services.yard import Yard
@@ -29,7 +29,7 @@ async def test_empty_is_nobody_and_everyone_is_spelled_out(
     for whitelist in ([], ["0.0.0.0/0", "::/0"]):
         await alice.post(f"{path}/whitelist", {"whitelist": whitelist})
         await yard.work()
-        assert (yard.gateway.leads(name, Door.REST) is None) == (whitelist == [])
+        assert (yard.gateway.resolve(name, Listener.REST) is None) == (whitelist == [])
 
 
 @pytest.mark.parametrize(

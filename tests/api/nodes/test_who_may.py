@@ -8,7 +8,7 @@ import pytest
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Scope
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from tests.api.conftest import Answer, Caller
 from tests.api.nodes.conftest import (
@@ -28,8 +28,10 @@ CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
         {**NEW_NODE, "name": "pier"},
         {"name": 7},
     ),
+    ("GET", "/organizations/{organization_id}/nodes/deleted"): (None, None),
     ("GET", _ONE): (None, None),
     ("DELETE", _ONE): (None, None),
+    ("POST", f"{_ONE}/restore"): ({"name": "old light"}, {"name": 7}),
     ("POST", f"{_ONE}/start"): (None, None),
     ("POST", f"{_ONE}/stop"): (None, None),
     ("POST", f"{_ONE}/restart"): (None, None),
@@ -88,6 +90,9 @@ async def parameters(
     path = _ONE.format(**found)
     if operation.path.endswith("/start"):
         assert (await alice.call("POST", f"{path}/stop")).status == 200
+        await yard.work()
+    if operation.path.endswith("/restore"):
+        assert (await alice.delete(path)).status == 200
         await yard.work()
     if operation.name in {
         "backups_get_seed",

@@ -20,13 +20,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from leyden.domain.ciphertext import MACAROON_LIMIT
+from leyden.ciphertext.recognition import MACAROON_LIMIT
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
+from tests.ciphertext.test_recognition import COSTLY
 from tests.conftest import NOW
 from tests.der import mersenne, pem, pkcs8
-from tests.domain.test_ciphertext import COSTLY
-from tests.loop_time import HEADLINE, Cost, cost, most_s
+from tests.loop_time import HEADLINE, MOST_S, Cost, cost, most_s
 
 BODY = 256 * 1024
 _table: list[Cost] = []
@@ -106,7 +106,9 @@ async def test_json_is_read_beside_the_loop(
         assert set(answer.json()) == {"message"}
         return answer.status
 
-    await holds(f"JSON: {what}", 400, request)
+    found = await holds(f"JSON: {what}", 400, request)
+    # A share of the whole, unlike `most_s`, is the same beside a busy machine.
+    assert found.all_s > 2 * found.loop_s or found.all_s < MOST_S
 
 
 def settings(**changed: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
-STATIC = Path(__file__).parents[3] / "src" / "leyden" / "web" / "static"
+STATIC = Path(str(files("leyden.web") / "static"))  # of the package that is imported
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 # Nodes are other origins, as on the dashboard.
 _POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http:"

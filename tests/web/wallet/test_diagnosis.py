@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.ports import free_port
 from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -67,6 +68,32 @@ async def test_a_node_that_answers_but_not_to_pages_is_told_apart(
     js: Modular, mute: str
 ) -> None:
     assert await js.run(DIAGNOSE, mute, WELL, 0) == ["origin"]
+
+
+async def test_the_page_notices_that_the_browser_has_come_to_trust_the_node(
+    js: Modular,
+) -> None:
+    """To a page, a door that opens is what a certificate is that becomes trusted."""
+    port = free_port()
+    begin = """async (modules, url) => {
+        const { untilTrusted } = await modules("trust");
+        window.section = document.createElement("div");
+        section.innerHTML = "<span data-origin></span>";
+        window.trusted = 0;
+        const count = () => (window.trusted += 1);
+        window.looking = untilTrusted({ url }, section, count);
+        untilTrusted({ url }, section, count); // looks but once
+        return section.textContent === location.origin;
+    }"""
+    assert await js.run(begin, f"http://127.0.0.1:{port}")
+    assert await js.run("async () => trusted") == 0
+    with ThreadingHTTPServer(("127.0.0.1", port), Mute) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        found = "async () => { await looking; return [trusted, section.hidden]; }"
+        assert await js.run(found) == [1, True]
+        server.shutdown()
+        thread.join()
 
 
 async def test_what_a_node_refuses_is_said_in_words_and_without_secrets(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.client import vault
-from leyden.domain.ciphertext import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.values import replace
 from tests.web.wallet import sealing
 from tests.web.wallet.conftest import Modular
@@ -95,7 +95,8 @@ async def test_old_backups_of_cryptojs_open(js: Modular, text: str, kind: str) -
     opened = await js.call("vault", "open", NODE, backup(sealed, kind), PASSWORD)
     assert opened == (SEED if kind == "seed" else MACAROON.hex())
     wrong = await js.call("vault", "open", NODE, backup(sealed, kind), "another one")
-    assert wrong == {"trouble": "password", "says": "This password does not open it."}
+    says = "Wrong password: it does not open this backup."
+    assert wrong == {"trouble": "password", "says": says}
 
 
 @pytest.mark.skipif(

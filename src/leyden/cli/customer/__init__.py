@@ -1,1 +1,1 @@
-"""The customer's side: commands that call a platform's API with a key."""
+"""Customer commands: clients of a platform's API with an API key."""

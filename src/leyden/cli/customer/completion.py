@@ -1,4 +1,4 @@
-"""What a shell offers while one types: commands, options, and the names of nodes."""
+"""Shell completion of commands, options and node names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ def _names(
     param: click.Parameter,  # noqa: ARG001  click's signature
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Give the nodes whose names begin like this; none where nobody can be asked."""
+    """Return completions for node names; none if the API does not answer."""
     try:
         with opened(ctx.params.get("profile_name") or "") as session:
             found = session.client.nodes.list_()
@@ -29,14 +29,14 @@ def _names(
 
 
 def node_argument(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the argument NODE, which a shell completes."""
+    """Add the argument NODE to a command, with shell completion."""
     return click.argument("node", shell_complete=_names)(command)
 
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete commands, options and the names of nodes.
+    """Print a completion script for SHELL: commands, options, node names.
 
     \b
     eval "$(leyden completion bash)"            # in ~/.bashrc

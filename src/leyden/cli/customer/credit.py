@@ -1,20 +1,19 @@
-"""The money for channels: coupons, credit, and where all of it went."""
+"""Commands for coupons, credit and the ledger."""
 
 from itertools import islice
 
 import click
-import msgspec
 
 from leyden.cli.customer import statements
-from leyden.cli.customer.session import Session, speaking
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_json, print_one, print_rows
 
 
 @click.command()
 @as_json
-@speaking
+@with_session
 def coupons(session: Session, *, as_json: bool) -> None:
-    """List the coupons of your organization, used and unused.
+    """List your organization's coupons, used and unused.
 
     \b
     leyden flow coupons
@@ -28,16 +27,16 @@ def coupons(session: Session, *, as_json: bool) -> None:
             {"coupon": each.order_id, "amount": each.amount, "claimed": each.claimed}
             for each in found
         ),
-        empty="none; whoever runs the platform issues them",
+        empty="no coupons; the platform's operator issues them",
     )
 
 
 @click.command()
 @click.argument("coupon")
 @as_json
-@speaking
+@with_session
 def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
-    """Turn a coupon into credit.
+    """Redeem a coupon for credit.
 
     \b
     leyden flow redeem COUPON
@@ -46,32 +45,29 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
     if as_json:
         print_json(done)
     else:
-        print(f"{done.coupon_amount} sat; your credit is {done.credit} sat now")
+        print(f"{done.coupon_amount:,} sat; your credit is {done.credit:,} sat now")
 
 
 @click.command()
 @as_json
-@speaking
+@with_session
 def balance(session: Session, *, as_json: bool) -> None:
-    """Show what may be spent, and the same less what is owed.
+    """Print your credit, and your balance: credit less the amount owed.
 
     \b
     leyden flow balance
     """
     found = session.client.flow.balance()
-    if as_json:
-        print_json(found)
-    else:
-        print_fields(msgspec.structs.asdict(found))
+    print_one(found, as_json=as_json)
 
 
 @click.command()
 @click.option("-n", "most", type=click.IntRange(1, 10_000_000), help="Only the newest.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print rows for a spreadsheet.")
 @as_json
-@speaking
+@with_session
 def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -> None:
-    """List every movement of your money, newest first.
+    """List ledger entries, newest first.
 
     \b
     leyden flow ledger --csv > ledger.csv

@@ -1,4 +1,4 @@
-"""`leyden flow`: pricing channels, ordering them, and the money for it."""
+"""`leyden flow`: channel quotes, orders and credit."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from leyden.cli.customer import credit
-from leyden.cli.customer.order_telling import NEXT, how_to_pay, tell, wait_for
-from leyden.cli.customer.session import Session, speaking
+from leyden.cli.customer.order_telling import NEXT, UNPAID, how_to_pay, tell, wait_for
+from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.client.flow import Quote
+from leyden.domain.units import weeks
+from leyden.schemas.flow import QuoteAnswer
 
 _within = click.option(
     "--within",
@@ -25,10 +26,10 @@ _within = click.option(
 
 @click.group(cls=Group)
 def flow() -> None:
-    """Buy inbound channels, and look after the money for them.
+    """Buy inbound channels, and manage orders and credit.
 
-    An order is priced, paid over Lightning or on-chain, and given a ticket; whoever
-    registers the ticket with their own poold gets the channel.
+    An order gets a price, is paid over Lightning or on-chain, and then gets
+    a ticket. The channel goes to the node whose poold registers the ticket.
     """
 
 
@@ -37,16 +38,16 @@ for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
 
 
 def _channel(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say what channel is wanted."""
+    """Add the options that describe a channel to a command."""
     for option in (
         click.option(
-            "--bps", type=int, help="Your own rate, in hundredths of a percent."
+            "--bps", type=int, help="Maximum premium, in hundredths of a percent."
         ),
         click.option(
             "--tier",
             "node_tier",
             type=click.Choice(["best", "any"]),
-            help="Whose channels will do: well-connected ones, or any.",
+            help="The seller's node: well connected (best), or any.",
         ),
         click.option(
             "--lease",
@@ -58,7 +59,7 @@ def _channel(command: Callable[..., None]) -> Callable[..., None]:
             "--self-balance",
             "self_chan_balance",
             type=int,
-            help="Satoshis on your own side from the start.",
+            help="Your starting balance, in satoshis.",
         ),
     ):
         command = option(command)
@@ -72,9 +73,9 @@ def _wish(options: dict[str, Any]) -> dict[str, Any]:
 @flow.command()
 @_channel
 @as_json
-@speaking
+@with_session
 def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> None:
-    """Price a channel of CAPACITY satoshis; the price holds for ten minutes.
+    """Price a channel of CAPACITY satoshis; the quote lasts ten minutes.
 
     \b
     leyden flow quote 2000000 --lease 4032
@@ -89,13 +90,15 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
 @flow.command()
 @_channel
 @click.option(
-    "--wait", is_flag=True, help="Return when it is paid and its ticket is there."
+    "--wait", is_flag=True, help="Wait until it is paid and its ticket is ready."
 )
 @_within
 @click.option("--qr", is_flag=True, help="Show the invoice as a picture to scan.")
-@click.option("--idempotency-key", help="The same key makes the same order once.")
+@click.option(
+    "--idempotency-key", help="Idempotency key: the same key creates one order only."
+)
 @as_json
-@speaking
+@with_session
 def order(
     session: Session,
     capacity: int,
@@ -107,10 +110,10 @@ def order(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Order a channel of CAPACITY satoshis, and learn how to pay for it.
+    """Order a channel of CAPACITY satoshis, and print how to pay for it.
 
-    Credit is used first. With --wait it is shown what to pay (on standard error), and
-    the command ends once the ticket is there.
+    Credit is used first. With --wait the payment details go to standard
+    error, and the command ends once the ticket is available.
 
     \b
     leyden flow order 2000000 --wait
@@ -131,10 +134,10 @@ def order(
     type=click.IntRange(1, 1_000_000),
     default=50,
     show_default=True,
-    help="How many at the most.",
+    help="How many to list at most.",
 )
 @as_json
-@speaking
+@with_session
 def orders(session: Session, *, most: int, as_json: bool) -> None:
     """List orders, newest first.
 
@@ -149,15 +152,15 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
         (
             {
                 "order": each.order_id,
-                "created": each.creation_date[:16],
+                "created": each.creation_date,
                 "status": each.status,
                 "capacity": each.capacity,
                 "fee": each.total_fee,
-                "due": each.amount_due,
+                "due": each.amount_due if each.status == UNPAID else 0,
             }
             for each in found
         ),
-        empty="none yet; see what one costs: leyden flow quote 2000000",
+        empty="no orders yet; price a channel: leyden flow quote 2000000",
         spare=("due", "created"),
     )
 
@@ -170,11 +173,11 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
     type=click.Choice([*NEXT]),
     multiple=True,
     metavar="STATUS",
-    help="Return when it has come to this; as often as needed.",
+    help="Wait for this status; repeatable.",
 )
 @_within
 @as_json
-@speaking
+@with_session
 def status(
     session: Session,
     order_id: str,
@@ -183,9 +186,9 @@ def status(
     within_s: int,
     as_json: bool,
 ) -> None:
-    """Show an order as it stands, with what to do next.
+    """Print an order's current status and the next step.
 
-    With --wait the exit code is 5 when it ends otherwise.
+    With --wait the exit code is 5 if the order ends in another status.
 
     \b
     leyden flow status ORDER --wait filled
@@ -198,11 +201,11 @@ def status(
 
 @flow.command()
 @click.argument("order_id")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
-@speaking
+@with_session
 def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None:
-    """Give an order up; what was paid, and the credit that was used, become credit.
+    """Cancel an order; what was paid and the credit used become credit.
 
     \b
     leyden flow cancel ORDER
@@ -213,7 +216,7 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         back = found.credit_used + (found.total_fee if found.paid else 0)
         back = min(back, found.total_fee)
         click.confirm(
-            f"Give up an order that is {found.status}? {back} sat become credit.",
+            f"Cancel this order, which is {found.status}? {back:,} sat become credit.",
             abort=True,
             err=True,
         )
@@ -221,17 +224,25 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
     if as_json:
         print_json(given_up)
     else:
-        print(f"{given_up.status}; {given_up.credit_refund} sat became credit")
+        print(f"{given_up.status}; {given_up.credit_refund:,} sat became credit")
 
 
-def _priced(quote: Quote) -> dict[str, Any]:
+def _rest(quote: QuoteAnswer) -> str:
+    """Describe what becomes of the part of the pool fee that is not used."""
+    kept = quote.unused_pool_fee == "kept"
+    return "the rest is not refunded" if kept else "the rest is credited"
+
+
+def _priced(quote: QuoteAnswer) -> dict[str, Any]:
+    blocks = quote.lease_duration_blocks
     return {
-        "capacity": f"{quote.capacity} sat for {quote.lease_duration_blocks} blocks",
-        "service_fee": f"{quote.service_fee} sat, ours",
-        "pool_fee": f"{quote.pool_fee} sat, for whoever sells and the chain",
-        "self_chan_balance_fee": f"{quote.self_chan_balance_fee} sat, your own side",
-        "total_fee": f"{quote.total_fee} sat",
-        "credit_used": f"{quote.credit_used} sat",
-        "amount_due": f"{quote.amount_due} sat",
+        "capacity": f"{quote.capacity:,} sat for {weeks(blocks)}",
+        "service_fee": f"{quote.service_fee:,} sat",
+        "pool_fee": f"{quote.pool_fee:,} sat at most, seller and network fees; "
+        + _rest(quote),
+        "self_chan_balance_fee": f"{quote.self_chan_balance_fee:,} sat, your balance",
+        "total_fee": f"{quote.total_fee:,} sat",
+        "credit_used": f"{quote.credit_used:,} sat",
+        "amount_due": f"{quote.amount_due:,} sat",
         "rate": f"{quote.rate_bps / 100:g} % for the whole lease",
     }

@@ -1,4 +1,4 @@
-"""Changing a node: its settings, and who may reach it."""
+"""Changing a node's settings and allowed IP addresses."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import click
 
 from leyden.cli.customer import node_settings
 from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, speaking
+from leyden.cli.customer.session import Session, with_session
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.errors import SetupError
 
@@ -15,19 +15,19 @@ from leyden.errors import SetupError
 @node_argument
 @node_settings.setting_options
 @as_json
-@speaking
+@with_session
 def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
-    """Show a node's settings, or change those that are named.
+    """Print a node's settings, or change those that are named.
 
-    A change restarts lnd, and so locks its wallet, unless it is to --rest, --grpc or
-    --webhook alone.
+    A change restarts lnd, and so locks its wallet, unless it is to --rest,
+    --grpc or --webhook alone.
 
     \b
     leyden nodes settings pier
     leyden nodes settings pier --alias "the pier" --no-keysend
     """
     node_id = session.node(node).node_id
-    changes = node_settings.said(options)
+    changes = node_settings.given_settings(options)
     found = (
         session.client.nodes.change_settings(node_id, **changes)
         if changes
@@ -37,21 +37,20 @@ def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> N
         print_json(found.settings)
         return
     print_fields(node_settings.shown(found.settings))
-    if changes.keys() - node_settings.AT_ONCE and found.status not in {
-        "stopped",
-        "failed",
-    }:
+    if node_settings.restart(changes) and found.status not in {"stopped", "failed"}:
         print("lnd is restarted with these; see `leyden nodes show`, then unlock it")
 
 
 @click.command()
 @node_argument
 @click.argument("addresses", nargs=-1)
-@click.option("--add", is_flag=True, help="Let ADDRESSES in, too.")
-@click.option("--remove", is_flag=True, help="Let ADDRESSES in no longer.")
-@click.option("--nobody", is_flag=True, help="Let nobody in.")
+@click.option("--add", is_flag=True, help="Add ADDRESSES to the list.")
+@click.option("--remove", is_flag=True, help="Remove ADDRESSES from the list.")
+@click.option(
+    "--nobody", is_flag=True, help="Empty the list: nobody can reach the node."
+)
 @as_json
-@speaking
+@with_session
 def whitelist(
     session: Session,
     node: str,
@@ -62,19 +61,19 @@ def whitelist(
     nobody: bool,
     as_json: bool,
 ) -> None:
-    """Show who may reach a node, or say who may from now on.
+    """Print the IP addresses allowed to reach a node, or change them.
 
-    ADDRESSES replace the list, unless --add or --remove is said. Who is no longer on
-    it is cut off within a second.
+    ADDRESSES replace the list unless --add or --remove is given.
+    Connections from removed addresses are closed within a second.
 
     \b
     leyden nodes whitelist pier
     leyden nodes whitelist pier --add 203.0.113.7 2001:db8::/32
     """
     if (add, remove, nobody).count(True) > 1 or (nobody and addresses):
-        raise SetupError("--add, --remove, --nobody: say one of them")
+        raise SetupError("--add, --remove, --nobody: use only one of them")
     if (add or remove) and not addresses:
-        raise SetupError("say which addresses")
+        raise SetupError("ADDRESSES: name those to add or remove")
     node_id = session.node(node).node_id
     before = session.client.nodes.get(node_id).settings.whitelist
     after = list(addresses)
@@ -83,10 +82,12 @@ def whitelist(
     elif remove:
         after = [each for each in before if each not in addresses]
         if len(after) != len(before) - len(set(addresses)):
-            raise SetupError("not all of these are on it; see it without --remove")
+            raise SetupError(
+                "ADDRESSES: not all of them are on the list; print it without --remove"
+            )
     if addresses or nobody:
         before = session.client.nodes.replace_whitelist(node_id, after)
     if as_json:
         print_json({"node_id": node_id, "whitelist": before})
     else:
-        print("\n".join(before) or "nobody may reach it")
+        print("\n".join(before) or "nobody can reach this node")

@@ -1,19 +1,25 @@
-"""Telling a node what to do: start, stop, restart, update, delete."""
+"""Commands that start, stop, restart, update and delete nodes."""
+
+import shlex
+from typing import Final
 
 import click
 import msgspec
 
+from leyden.cli import exits
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.node_waiting import (
     UP,
-    asked,
+    print_result,
     until,
     wait_option,
     within_option,
 )
-from leyden.cli.customer.session import Session, speaking
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_list, print_one
 from leyden.errors import SetupError
+
+_NOT_FOUND: Final = 404
 
 
 @click.command()
@@ -21,7 +27,7 @@ from leyden.errors import SetupError
 @wait_option
 @within_option
 @as_json
-@speaking
+@with_session
 def start(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
@@ -31,7 +37,7 @@ def start(
     leyden nodes start pier --wait
     """
     node_item = session.client.nodes.start(session.node(node).node_id)
-    asked(session, node_item, UP if wait else (), within_s, as_json=as_json)
+    print_result(session, node_item, UP if wait else (), within_s, as_json=as_json)
 
 
 @click.command()
@@ -39,17 +45,19 @@ def start(
 @wait_option
 @within_option
 @as_json
-@speaking
+@with_session
 def stop(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Stop a node gracefully, and keep it stopped.
+    """Stop a node gracefully, and do not start it again.
 
     \b
     leyden nodes stop pier --wait
     """
     node_item = session.client.nodes.stop(session.node(node).node_id)
-    asked(session, node_item, ("stopped",) if wait else (), within_s, as_json=as_json)
+    print_result(
+        session, node_item, ("stopped",) if wait else (), within_s, as_json=as_json
+    )
 
 
 @click.command()
@@ -57,7 +65,7 @@ def stop(
 @wait_option
 @within_option
 @as_json
-@speaking
+@with_session
 def restart(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
@@ -67,7 +75,7 @@ def restart(
     leyden nodes restart pier --wait
     """
     node_item = session.client.nodes.restart(session.node(node).node_id)
-    asked(session, node_item, UP if wait else (), within_s, as_json=as_json)
+    print_result(session, node_item, UP if wait else (), within_s, as_json=as_json)
 
 
 @click.command()
@@ -76,7 +84,7 @@ def restart(
 @wait_option
 @within_option
 @as_json
-@speaking
+@with_session
 def update(
     session: Session,
     node: str,
@@ -86,7 +94,9 @@ def update(
     within_s: int,
     as_json: bool,
 ) -> None:
-    """Bring a node to a newer lnd. There is no way back; its wallet is locked then.
+    """Update a node to a newer lnd; you can't undo this.
+
+    The wallet is locked afterwards.
 
     \b
     leyden nodes update pier --wait
@@ -95,19 +105,16 @@ def update(
     told = session.client.nodes.update(node_id, version)
     if wait:
         until(session, node_id, UP, within_s)
-    if as_json:
-        print_json(told)
-    else:
-        print_fields(msgspec.structs.asdict(told))
+    print_one(told, as_json=as_json)
 
 
 @click.command()
 @node_argument
-@click.option("--yes", is_flag=True, help="Do not ask for its name first.")
+@click.option("--yes", is_flag=True, help="Don't ask for the node's name to confirm.")
 @as_json
-@speaking
+@with_session
 def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
-    """Delete a node: its name is gone at once, its data within days.
+    """Delete a node; `leyden nodes restore` brings it back for some days.
 
     \b
     leyden nodes delete pier
@@ -116,5 +123,55 @@ def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
     if not yes:
         typed = click.prompt("Type the name of the node to delete it", err=True)
         if typed != found.node_name:
-            raise SetupError("that is not its name; nothing was deleted")
-    asked(session, session.client.nodes.delete(found.node_id), (), 0, as_json=as_json)
+            raise SetupError("wrong name; nothing was deleted")
+    print_result(
+        session, session.client.nodes.delete(found.node_id), (), 0, as_json=as_json
+    )
+    if not as_json:
+        print(f"to undo this: leyden nodes restore {found.node_id}")
+
+
+@click.command()
+@as_json
+@with_session
+def deleted(session: Session, *, as_json: bool) -> None:
+    """List deleted nodes that can be restored, the last deleted first.
+
+    \b
+    leyden nodes deleted
+    """
+    print_list(
+        "nodes",
+        map(msgspec.structs.asdict, session.client.nodes.deleted()),
+        as_json=as_json,
+        empty="no deleted nodes whose data is kept",
+        spare=("created", "network", "lnd_version"),
+    )
+
+
+@click.command()
+@click.argument("node")
+@click.option("--name", help="Another name, if its own is taken by now.")
+@as_json
+@with_session
+def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> None:
+    """Restore a deleted node NODE, by its name or id; it comes back stopped.
+
+    \b
+    leyden nodes restore pier
+    leyden nodes restore pier --name "old pier"
+    """
+    ids = (
+        each.node_id
+        for each in session.client.nodes.deleted()
+        if node in {each.node_id, each.node_name}
+    )
+    if (node_id := next(ids, None)) is None:
+        raise exits.Refusal(
+            f"there is no deleted node {node!r}; see `leyden nodes deleted`",
+            status=_NOT_FOUND,
+        )
+    restored = session.client.nodes.restore(node_id, name)
+    print_result(session, restored, (), 0, as_json=as_json)
+    if not as_json:
+        print(f"next: leyden nodes start {shlex.quote(restored.node_name)} --wait")

@@ -1,15 +1,21 @@
-"""Looking at a node: its log, the way to it, its figures, its certificate."""
+"""Viewing a node: log, connection details, metrics and certificate."""
 
 import shlex
 import time
 from pathlib import Path
 
 import click
-import msgspec
 
 from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, speaking
-from leyden.cli.output import as_json, plain, print_fields, print_json, print_rows
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import (
+    as_json,
+    plain,
+    print_fields,
+    print_json,
+    print_one,
+    print_rows,
+)
 
 
 @click.command()
@@ -22,13 +28,13 @@ from leyden.cli.output import as_json, plain, print_fields, print_json, print_ro
     show_default=True,
     help="How many lines.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
 @as_json
-@speaking
+@with_session
 def logs(
     session: Session, node: str, *, lines: int, follow: bool, as_json: bool
 ) -> None:
-    """Show the end of lnd's log.
+    """Print the last lines of lnd's log.
 
     \b
     leyden nodes logs pier -f
@@ -49,7 +55,7 @@ def logs(
 
 
 def added(before: list[str], now: list[str]) -> list[str]:
-    """Give the lines that came after those that were seen before."""
+    """Return the lines that follow those that were seen before."""
     for end in range(len(now), 0, -1):
         if now[end - 1] == before[-1:][0] if before else False:
             seen = now[:end][-len(before) :]
@@ -61,9 +67,9 @@ def added(before: list[str], now: list[str]) -> list[str]:
 @click.command()
 @node_argument
 @as_json
-@speaking
+@with_session
 def connect(session: Session, node: str, *, as_json: bool) -> None:
-    """Show how to reach a node, with commands that are ready to use.
+    """Print a node's connection details, with ready-to-use commands.
 
     \b
     leyden nodes connect pier
@@ -76,6 +82,7 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
         {
             "REST": way.rest_url,
             "gRPC": way.grpc_address,
+            "peers": way.peer_address and f"PUBLIC-KEY@{way.peer_address}",
             "lndconnect": way.lndconnect,
             "/etc/hosts": way.hosts_line,
         }
@@ -83,9 +90,9 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
     name = shlex.quote(node)
     host, port = way.hosts_line.split()[0], way.rest_url.rpartition(":")[2]
     print(f"""
-first its certificate, and a macaroon:
+first save the certificate and a macaroon:
   leyden nodes cert {name} --out node.pem
-  leyden node bake {name} mine --preset read-only --out mine.macaroon
+  leyden wallet bake {name} mine --preset read-only --out mine.macaroon
 then:
   lncli --rpcserver={way.grpc_address} \\
     --tlscertpath=node.pem --macaroonpath=mine.macaroon getinfo
@@ -98,32 +105,33 @@ then:
 @click.command()
 @node_argument
 @as_json
-@speaking
+@with_session
 def metrics(session: Session, node: str, *, as_json: bool) -> None:
-    """Show what a node takes, and what went to and from it.
+    """Print a node's resource usage and traffic.
 
     \b
     leyden nodes metrics pier
     """
     found = session.client.nodes.metrics(session.node(node).node_id)
-    if as_json:
-        print_json(found)
-    else:
-        print_fields(msgspec.structs.asdict(found))
+    print_one(found, as_json=as_json)
 
 
 @click.command()
 @node_argument
-@click.option("--renew", is_flag=True, help="Have a new one made; restarts the node.")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write it here."
+    "--renew", is_flag=True, help="Renew the certificate; this restarts the node."
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it to this file.",
 )
 @as_json
-@speaking
+@with_session
 def cert(
     session: Session, node: str, *, renew: bool, out: Path | None, as_json: bool
 ) -> None:
-    """Show the certificate that a client has to trust, up to its root, as PEM.
+    """Print the certificate chain that clients must trust, as PEM.
 
     \b
     leyden nodes cert pier --out pier.pem
@@ -144,9 +152,9 @@ def cert(
 
 @click.command()
 @as_json
-@speaking
+@with_session
 def versions(session: Session, *, as_json: bool) -> None:
-    """List the versions of lnd on offer, and what one gives up by taking each.
+    """List the available lnd versions, and the features each one drops.
 
     \b
     leyden nodes versions
@@ -159,8 +167,8 @@ def versions(session: Session, *, as_json: bool) -> None:
         (
             {
                 "lnd": each.lnd_version + (" (default)" if each.default else ""),
-                "what it is": each.says,
-                "what it drops": each.drops,
+                "description": each.says,
+                "removed features": each.drops,
             }
             for each in found.versions
         ),

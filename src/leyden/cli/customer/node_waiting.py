@@ -1,4 +1,4 @@
-"""What commands about nodes have in common: waiting, and showing one."""
+"""Shared parts of node commands: waiting and printing."""
 
 from typing import Any, Final
 
@@ -8,11 +8,11 @@ import msgspec
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.output import print_fields, print_json
-from leyden.client.node_items import NodeItem
+from leyden.schemas.nodes import NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")
 wait_option = click.option(
-    "--wait", is_flag=True, help="Return when it is done, and say how it goes."
+    "--wait", is_flag=True, help="Wait until it is done, with progress."
 )
 within_option = click.option(
     "--within",
@@ -27,7 +27,7 @@ within_option = click.option(
 def until(
     session: Session, node_id: str, statuses: tuple[str, ...], within_s: int
 ) -> None:
-    """Wait until the node has one of these statuses, and show how it goes."""
+    """Wait until the node has one of these statuses, with progress."""
     with waiting("the node") as told:
         session.client.nodes.wait(
             node_id,
@@ -37,7 +37,7 @@ def until(
         )
 
 
-def asked(
+def print_result(
     session: Session,
     node: NodeItem,
     statuses: tuple[str, ...],
@@ -45,22 +45,22 @@ def asked(
     *,
     as_json: bool,
 ) -> None:
-    """Show a node of which something was asked, at once or when it is done."""
+    """Print a node after a request, at once or when it has completed."""
     if statuses:
         until(session, node.node_id, statuses, within_s)
         node = session.client.nodes.get(node.node_id)
     if as_json:
         print_json(item(node))
     else:
-        tell(node)
+        print_node(node)
 
 
 def item(node: NodeItem) -> dict[str, Any]:
-    """Give a node as lists show it."""
+    """Return a node's fields as in lists."""
     every = msgspec.structs.asdict(node)
     return {field: every[field] for field in NodeItem.__struct_fields__}
 
 
-def tell(node: NodeItem) -> None:
-    """Show a node to a person."""
+def print_node(node: NodeItem) -> None:
+    """Print a node as a table."""
     print_fields(item(node))

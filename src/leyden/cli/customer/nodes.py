@@ -1,4 +1,4 @@
-"""`leyden nodes`: making nodes, looking at them, telling them what to do."""
+"""`leyden nodes`: creating, viewing and controlling nodes."""
 
 import shlex
 from typing import Any
@@ -15,29 +15,30 @@ from leyden.cli.customer import (
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.node_waiting import (
     UP,
-    tell,
+    print_node,
     until,
     wait_option,
     within_option,
 )
-from leyden.cli.customer.session import Session, speaking
+from leyden.cli.customer.session import Session, with_session
 from leyden.cli.customer.webhook import webhook
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.output import as_json, plain, print_fields, print_json, print_rows
 
 
 @click.group(cls=Group)
 def nodes() -> None:
-    """Make Lightning nodes, look at them, and tell them what to do.
+    """Create Lightning nodes, view them, and control them.
 
-    NODE is a node's name or its id. What needs a node's password or macaroon is in
-    `leyden node`, without the s: that goes to the node itself, past the platform.
+    NODE is a node's name or its id. What takes the wallet's password or a
+    macaroon is in `leyden wallet`: it calls the node, not the platform.
     """
 
 
 for each in (
     *(node_commands.start, node_commands.stop, node_commands.restart),
     *(node_commands.update, node_commands.delete),
+    *(node_commands.deleted, node_commands.restore),
     *(node_changes.settings, node_changes.whitelist),
     *(node_views.connect, node_views.logs, node_views.metrics, node_views.cert),
     *(node_views.versions, webhook),
@@ -47,7 +48,7 @@ for each in (
 
 @nodes.command("list")
 @as_json
-@speaking
+@with_session
 def list_(session: Session, *, as_json: bool) -> None:
     """List all nodes, oldest first.
 
@@ -69,7 +70,7 @@ def list_(session: Session, *, as_json: bool) -> None:
             }
             for each in found
         ),
-        empty='none yet; make one: leyden nodes create "harbour light" --wait',
+        empty='no nodes yet; create one: leyden nodes create "harbour light" --wait',
         spare=("endpoint", "network"),
     )
     if any(each.update_available for each in found):
@@ -83,29 +84,31 @@ def list_(session: Session, *, as_json: bool) -> None:
     type=click.Choice(["testnet", "mainnet"]),
     default="testnet",
     show_default=True,
-    help="Which chain it is on; on a private platform testnet is the private one.",
+    help="The Bitcoin network; on a private chain, testnet is that chain.",
 )
 @click.option(
     "--type",
     "type_",
     type=click.Choice(["standard", "professional"]),
     default="standard",
-    help="How much of a machine it gets.",
+    help="How much memory and processor it gets.",
 )
 @click.option("--version", help="One of `leyden nodes versions`, else the default.")
 @click.option(
     "--whitelist",
     multiple=True,
     metavar="ADDRESS",
-    help="Who may reach it: an address or a block. As often as needed.",
+    help="An IP address or CIDR block that may reach it; repeatable.",
 )
-@click.option("--nobody", is_flag=True, help="Let nobody reach it for now.")
-@click.option("--idempotency-key", help="The same key makes the same node once.")
+@click.option("--nobody", is_flag=True, help="Let nobody reach the node for now.")
+@click.option(
+    "--idempotency-key", help="Idempotency key: the same key creates one node only."
+)
 @node_settings.setting_options
 @wait_option
 @within_option
 @as_json
-@speaking
+@with_session
 def create(
     session: Session,
     name: str,
@@ -121,14 +124,14 @@ def create(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Make the node NAME. Its wallet is made afterwards, by `leyden node init`.
+    """Create the node NAME; then create its wallet with `leyden wallet init`.
 
     \b
     leyden nodes create "harbour light" --whitelist 203.0.113.7 --wait
     leyden nodes create pier --no-keysend --minchansize 100000 --alias "the pier"
     """
     settings = node_settings.of_a_new_node(name, options)
-    settings["whitelist"] = node_settings.who_may(
+    settings["whitelist"] = node_settings.whitelist(
         whitelist, nobody=nobody, is_here=session.is_here
     )
     made = session.client.nodes.create(
@@ -145,16 +148,16 @@ def create(
     if as_json:
         print_json(node)
         return
-    tell(node)
-    print(f"next: leyden node init {shlex.quote(name)}")
+    print_node(node)
+    print(f"next: leyden wallet init {shlex.quote(name)}")
 
 
 @nodes.command()
 @node_argument
 @as_json
-@speaking
+@with_session
 def show(session: Session, node: str, *, as_json: bool) -> None:
-    """Show a node with its settings and what was asked of it.
+    """Print a node with its settings and activity.
 
     \b
     leyden nodes show pier
@@ -163,10 +166,12 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    tell(found)
+    print_node(found)
+    if found.status_reason:
+        print(f"\nreason for {found.status}\n{plain(found.status_reason)}")
     print("\nsettings")
     print_fields(node_settings.shown(found.settings))
-    print("\nwhat was asked of it, newest first")
+    print("\nactivity, newest first")
     print_rows(
         (msgspec.structs.asdict(each) for each in found.command_history),
         empty="nothing",

@@ -1,4 +1,4 @@
-"""An order as it is told at a terminal: waited for, shown, and what comes next."""
+"""Orders on a terminal: waiting, printing and next steps."""
 
 import shlex
 from collections.abc import Sequence
@@ -11,22 +11,23 @@ from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.customer.statements import picture
 from leyden.cli.output import print_fields, print_json
-from leyden.client.flow import Order
+from leyden.schemas.flow import OrderAnswer
 
+UNPAID = "waiting_payment"
 # An order that has come further has been here: waiting ends, too.
-_WAY = ("waiting_payment", "creating", "created", "submitted", "filled")
+_WAY = (UNPAID, "creating", "created", "submitted", "filled")
 _ENDED = ("expired", "failed", "cancelled", "filled")
 NEXT = {
     "waiting_payment": "pay the invoice, or the address; then "
     "leyden flow status {id} --wait created",
-    "creating": "it is paid for, and the ticket is being made",
+    "creating": "the order is paid, and its ticket is being created",
     "created": "register it with your own poold: pool sidecar register {ticket}",
-    "submitted": "the auction looks for a seller; minutes to hours",
-    "filled": "somebody sold; the channel is being opened to you",
-    "expired": "it was not paid in time; what still comes becomes credit",
-    "failed": "no ticket could be made; what was paid becomes credit: "
+    "submitted": "the auction looks for a seller, which takes minutes to hours",
+    "filled": "a seller was found; the channel is being opened",
+    "expired": "the order was not paid in time; a late payment becomes credit",
+    "failed": "no ticket could be created; to turn what was paid into credit: "
     "leyden flow cancel {id}",
-    "cancelled": "it was given up; see `leyden flow balance`",
+    "cancelled": "the order was cancelled; see `leyden flow balance`",
 }
 # What invoices of a private chain begin with, and who plays the customer there.
 _PRIVATE = "lnsb"
@@ -44,7 +45,11 @@ def wait_for(
     *,
     as_json: bool,
 ) -> None:
-    """Show an order once it has come to one of these, or further; 5 when it cannot."""
+    """Wait until an order reaches one of these statuses, and print it.
+
+    A later status counts as well. If the order ends otherwise, the exit
+    code is 5.
+    """
     further = {
         later
         for each in wanted
@@ -56,37 +61,41 @@ def wait_for(
             (*further, *_ENDED),
             within_s=within_s,
             told=lambda seen: told(
-                f"{seen.status}, {seen.amount_due} sat to pay"
-                if seen.status == "waiting_payment"
+                f"{seen.status}, {seen.amount_due:,} sat to pay"
+                if seen.status == UNPAID
                 else seen.status
             ),
         )
     tell(found, as_json=as_json)
     if found.status not in further:
         raise exits.Refusal(
-            f"the order is {found.status}: it will not come to {', '.join(wanted)}",
+            f"the order is {found.status}: it will not become {', '.join(wanted)}",
             status=409,
         )
 
 
-def how_to_pay(order: Order, *, qr: bool) -> None:
-    """Show what is due and where to, beside what is printed."""
+def how_to_pay(order: OrderAnswer, *, qr: bool) -> None:
+    """Print the amount due and where to pay it, on standard error."""
     if not order.lightning_invoice:
         return
     click.echo(f"order     {order.order_id}", err=True)
-    click.echo(f"to pay    {order.amount_due} sat", err=True)
+    click.echo(f"to pay    {order.amount_due:,} sat", err=True)
     click.echo(f"invoice   {order.lightning_invoice}", err=True)
     click.echo(f"or to     {order.onchain_address}", err=True)
     if qr:
         click.echo(picture(order.lightning_invoice.upper()), err=True)
 
 
-def tell(order: Order, *, as_json: bool) -> None:
-    """Show an order, and what to do next."""
+def tell(order: OrderAnswer, *, as_json: bool) -> None:
+    """Print an order and the next step."""
     if as_json:
         print_json(order)
         return
-    print_fields(msgspec.structs.asdict(order))
+    every = msgspec.structs.asdict(order).items()
+    fields = {name: value for name, value in every if value is not msgspec.UNSET}
+    if order.status != UNPAID:
+        del fields["amount_due"]  # the price less credit, and not due any more
+    print_fields(fields)
     ticket = shlex.quote(order.sidecar_ticket)
     next_step = NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
     if next_step:

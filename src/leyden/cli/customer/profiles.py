@@ -1,6 +1,6 @@
-"""Profiles: several platforms, and the key for each, in one file of one's own.
+"""Profiles: platforms and their API keys, in one file per user.
 
-`$XDG_CONFIG_HOME/leyden/profiles.json`, mode 0600, written whole or not at all.
+`$XDG_CONFIG_HOME/leyden/profiles.json`, mode 0600, written atomically.
 """
 
 import os
@@ -24,7 +24,7 @@ _UNAUTHORIZED = 401
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One platform, and the way in."""
+    """One platform with its URL, API key and certificate authority."""
 
     url: str
     key: str
@@ -38,14 +38,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Profiles(msgspec.Struct, frozen=True, kw_only=True):
-    """All profiles, and which one is used where none is named."""
+    """All profiles, and the name of the default one."""
 
     current: str = ""
     profiles: dict[str, Profile] = {}
 
 
 def place(environment: Mapping[str, str] = os.environ) -> Path:
-    """Give the file they are kept in."""
+    """Return the path of the profiles file."""
     config = environment.get("XDG_CONFIG_HOME", "")
     home = environment.get("HOME", "")
     folder = Path(config) if config else Path(home or "~").expanduser() / ".config"
@@ -53,7 +53,7 @@ def place(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def load() -> Profiles:
-    """Read them; none where there is no file."""
+    """Load the profiles; there are none without a file."""
     path = place()
     try:
         return msgspec.json.decode(path.read_bytes(), type=Profiles)
@@ -64,11 +64,12 @@ def load() -> Profiles:
 
 
 def find(name: str) -> Profile:
-    """Give the profile of this name."""
+    """Return the profile of this name."""
     kept = load().profiles
     if name not in kept:
-        known = ", ".join(sorted(kept)) or "none yet; see `leyden profile add --help`"
-        raise SetupError(f"there is no profile {name}; there are: {known}")
+        known = ", ".join(sorted(kept))
+        how = f"there are: {known}" if kept else "see `leyden profile add --help`"
+        raise SetupError(f"there is no profile {name!r}; {how}")
     return kept[name]
 
 
@@ -80,11 +81,11 @@ def _save(kept: Profiles) -> None:
 
 @click.group(cls=Group)
 def profile() -> None:
-    """Keep several platforms apart: their URLs and your keys.
+    """Manage profiles: platforms' URLs and your API keys.
 
-    Which one a command uses: the one that --profile or LEYDEN_PROFILE names, else
-    LEYDEN_URL and LEYDEN_KEY, else the one chosen by `leyden profile use`, else the
-    private chain that `leyden up` started.
+    A command uses the profile named by --profile or LEYDEN_PROFILE, else
+    LEYDEN_URL and LEYDEN_KEY, else the one set by `leyden profile use`,
+    else the private chain that `leyden up` started.
     """
 
 
@@ -111,7 +112,7 @@ def add(
     connect: str,
     gateway: str,
 ) -> None:
-    """Add the platform NAME, or change it; the key is tried before it is kept.
+    """Add or change the profile NAME; its key is tested before it is stored.
 
     \b
     leyden profile add work --url https://api.example.org --key-file key
@@ -126,7 +127,7 @@ def add(
             told = client.key()
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
-        said = f"{url} does not know this key" if refused else error.message
+        said = f"{url} refused this key" if refused else error.message
         raise exits.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
@@ -148,20 +149,20 @@ def add(
 @profile.command()
 @click.argument("name")
 def use(name: str) -> None:
-    """Use the platform NAME from now on.
+    """Set NAME as the default profile.
 
     \b
     leyden profile use work
     """
     find(name)
     _save(Profiles(current=name, profiles=load().profiles))
-    print(f"{name} is used from now on")
+    print(f"{name} is the default profile now")
 
 
 @profile.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List the platforms that are known here; never their keys.
+    """List profiles; their API keys are never printed.
 
     \b
     leyden profile list
@@ -185,7 +186,7 @@ def list_(*, as_json: bool) -> None:
 @profile.command()
 @click.argument("name")
 def remove(name: str) -> None:
-    """Forget the platform NAME and its key here; the key itself stays good.
+    """Remove the profile NAME and its stored key; the key stays valid.
 
     \b
     leyden profile remove work
@@ -195,4 +196,4 @@ def remove(name: str) -> None:
     left = {each: one for each, one in kept.profiles.items() if each != name}
     current = kept.current if kept.current in left else ""
     _save(Profiles(current=current, profiles=left))
-    print(f"{name} is forgotten here; its key is good until it is revoked")
+    print(f"{name} is removed; its key is valid until you revoke it")

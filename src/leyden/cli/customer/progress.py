@@ -1,4 +1,4 @@
-"""What is shown while something takes its time: to people only, on standard error."""
+"""Progress messages for people, on standard error."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ Told = Callable[[str], object]
 
 @contextmanager
 def waiting(what: str) -> Iterator[Told]:
-    """Show what is waited for and for how long; say new words as they come.
+    """Yield a progress callback; render the message and the time waited.
 
-    On a terminal one line changes; elsewhere each new word is a line. `leyden --quiet`
-    says nothing.
+    On a terminal one line is updated; elsewhere each new message is a line.
+    `leyden --quiet` disables messages.
     """
     if click.get_current_context().find_root().params.get("quiet"):
         yield lambda _: None

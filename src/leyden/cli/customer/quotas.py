@@ -1,16 +1,16 @@
-"""`leyden quotas`: what an organization may have, and how much it has."""
+"""`leyden quotas`: an organization's limits and their usage."""
 
 import click
 
-from leyden.cli.customer.session import Session, speaking
+from leyden.cli.customer.session import Session, with_session
 from leyden.cli.output import as_json, print_json, print_rows
 
 
 @click.command()
 @as_json
-@speaking
+@with_session
 def quotas(session: Session, *, as_json: bool) -> None:
-    """Show what your organization may have, and how much of it is in use.
+    """Print your organization's quotas and their usage.
 
     \b
     leyden quotas

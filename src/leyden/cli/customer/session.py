@@ -1,5 +1,6 @@
-"""On whose behalf a customer's command speaks, and to which platform."""
+"""The API session of a customer command: platform, key and client."""
 
+import difflib
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -15,43 +16,85 @@ from leyden.cli import exits
 from leyden.cli.customer import profiles
 from leyden.cli.customer.profiles import Profile
 from leyden.client import ApiError, Client
-from leyden.client.node_items import NodeItem
-from leyden.errors import SetupError
+from leyden.errors import LeydenError, SetupError
+from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct
 
+_NOT_FOUND = 404
 _HOW = (
     "set LEYDEN_URL and LEYDEN_KEY, or see `leyden profile add --help`; "
     "for a private chain of your own: leyden up"
 )
+
+# What is asked for by an id or a name, by the ending of the command that asks.
+_WHERE = {
+    "flow status": "there is no such order; see `leyden flow orders`",
+    "flow cancel": "there is no such order; see `leyden flow orders`",
+    "flow redeem": "there is no such coupon, or it was redeemed already; "
+    "check the number",
+    "webhook redeliver": "there is no such delivery; "
+    "see `leyden nodes webhook deliveries NODE`",
+    "wallet seed": "no seed is stored for this node; create its wallet with "
+    "`leyden wallet init NODE`",
+    "wallet macaroon": "no macaroon of this name is stored for this node; "
+    "see `leyden wallet macaroons NODE`",
+    "wallet backup": "this node has no channel backup yet",
+}
+
+
+def _profile_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return completions for the names of profiles; none if they cannot be read."""
+    try:
+        kept = profiles.load().profiles
+    except LeydenError:
+        return []
+    return [name for name in sorted(kept) if name.startswith(incomplete)]
+
 
 profile_option = click.option(
     "--profile",
     "profile_name",
     envvar="LEYDEN_PROFILE",
     default="",
-    help="The platform to speak to; see `leyden profile`.",
+    shell_complete=_profile_names,
+    help="The platform to use; see `leyden profile`.",
 )
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A client, and what belongs to the platform it speaks to."""
+    """An API client with the profile of its platform."""
 
     client: Client
     profile: Profile
 
     @property
     def is_here(self) -> bool:
-        """Tell whether the platform is on this machine."""
+        """Whether the platform is on this machine."""
         host = urlsplit(self.profile.url).hostname or ""
         return host in {"localhost", "::1"} or host.startswith("127.")
 
     def node(self, name_or_id: str) -> NodeItem:
-        """Find a node by its name or id."""
-        return self.client.nodes.find(name_or_id)
+        """Return a node by its name or id; raise what was probably meant."""
+        try:
+            return self.client.nodes.find(name_or_id)
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+        names = [node.node_name for node in self.client.nodes.list_()]
+        near = difflib.get_close_matches(name_or_id, names, n=3, cutoff=0.5)
+        meant = f"did you mean {' or '.join(map(repr, near))}?"
+        how = meant if near else "see `leyden nodes list`"
+        raise exits.Refusal(
+            f"there is no node {name_or_id!r}; {how}", status=_NOT_FOUND
+        )
 
 
 def chosen(name: str) -> Profile:
-    """Give the platform to speak to: named, from the environment, in use, or here."""
+    """Return the profile to use.
+
+    It is the one of this name, else that of the environment, else the
+    default profile, else the private chain on this machine.
+    """
     if name:
         return profiles.find(name)
     url, key = os.environ.get("LEYDEN_URL", ""), os.environ.get("LEYDEN_KEY", "")
@@ -65,16 +108,17 @@ def chosen(name: str) -> Profile:
         return profiles.find(kept.current)
     if (here := _from_home()) is not None:
         return here
-    raise exits.Refusal(f"no platform to speak to: {_HOW}", status=401)
+    raise exits.Refusal(f"no platform is set: {_HOW}", status=401)
 
 
 @contextmanager
 def opened(name: str) -> Iterator[Session]:
-    """Open a session; what goes wrong in it is told with the next step."""
+    """Open a session; errors raised in the block get a next step."""
     profile = chosen(name)
     if not (profile.key.isascii() and profile.key.isprintable()):
         raise exits.Refusal(
-            "that is no API key: it has characters that none has", status=401
+            "LEYDEN_KEY: not a valid API key (it has characters that keys never have)",
+            status=401,
         )
     try:
         client = Client(
@@ -98,8 +142,8 @@ def opened(name: str) -> Iterator[Session]:
             raise exits.TookTooLong(str(error)) from None
 
 
-def speaking(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a session, as its first argument."""
+def with_session(command: Callable[..., None]) -> Callable[..., None]:
+    """Pass a session to a command as its first argument."""
 
     @functools.wraps(command)
     def run(*args: Any, profile_name: str, **options: Any) -> None:
@@ -109,19 +153,31 @@ def speaking(command: Callable[..., None]) -> Callable[..., None]:
     return profile_option(run)
 
 
+def _not_found() -> str:
+    """Return what was not found, and where to look, by the command that asked."""
+    context = click.get_current_context(silent=True)
+    command = context.command_path if context else ""
+    where = next((each for each in _WHERE if command.endswith(each)), "")
+    return _WHERE.get(where, "not found; check the name or id")
+
+
 def _with_next_step(error: ApiError, profile: Profile) -> str:
     match error.status:
+        case 404 if error.message == "not found":
+            return _not_found()
         case 0:
-            return f"{error.message}; is it up, and is the URL right?"
+            return (
+                f"{error.message}; check that the platform is up and the URL is right"
+            )
         case 401:
             return (
-                f"{profile.url} does not know this key: it may be revoked or expired; "
-                "make another, and see `leyden profile add --help`"
+                f"{profile.url} refused this key: it may be revoked or expired; "
+                "create another, and see `leyden profile add --help`"
             )
         case 403:
-            return f"{error.message.rstrip('.')}; make a key with that scope"
+            return f"{error.message.rstrip('.')}; create a key with that scope"
         case 429 | 503 if error.retry_after_s:
-            return f"{error.message} (it asks to wait {error.retry_after_s} s)"
+            return f"{error.message} (retry after {error.retry_after_s} s)"
         case _:
             return error.message
 
@@ -155,7 +211,7 @@ class _Here(msgspec.Struct):
 
 
 def _from_home() -> Profile | None:
-    """Read what `leyden up` wrote down, where it did."""
+    """Return the profile that `leyden up` wrote, or None."""
     home = Path(os.environ.get("LEYDEN_HOME", "") or ".leyden").expanduser()
     try:
         here = msgspec.json.decode((home / "dev.json").read_bytes(), type=_Here)

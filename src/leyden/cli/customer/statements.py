@@ -1,4 +1,4 @@
-"""Money as rows for a spreadsheet, and invoices as pictures to scan."""
+"""Ledger rows for spreadsheets, and invoices as QR codes."""
 
 import csv
 import io
@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import segno
 
-from leyden.client.flow import LedgerEntry
+from leyden.schemas.flow import LedgerEntry
 
 # A spreadsheet takes what begins with these for a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def row(entry: LedgerEntry) -> dict[str, Any]:
-    """Show an entry in a table."""
+    """Return a ledger entry as a table row."""
     return msgspec.structs.asdict(entry)
 
 
@@ -35,7 +35,7 @@ def _cell(value: object) -> object:
 
 
 def picture(text: str) -> str:
-    """Draw a text as a QR code, for a terminal."""
+    """Render a text as a QR code for a terminal."""
     drawn = io.StringIO()
     segno.make(text, micro=False).terminal(drawn, compact=True)
     return drawn.getvalue()

@@ -1,39 +1,37 @@
-"""`leyden nodes webhook`: where a node's states are told, and how that goes."""
+"""`leyden nodes webhook`: a node's webhook and its deliveries."""
 
-from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 import click
 import msgspec
 
 from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, speaking
+from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
+from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import (
     as_json,
     print_fields,
     print_json,
     print_one,
-    print_rows,
 )
-from leyden.client.webhooks import Delivery
 
 
 @click.group(cls=Group)
 def webhook() -> None:
-    """Have a URL told of a node's states, try it out, and see how it went."""
+    """Set a node's webhook URL, test it, and list deliveries."""
 
 
 @webhook.command()
 @node_argument
 @click.argument("url")
 @as_json
-@speaking
+@with_session
 def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noqa: A001
-    """Tell URL of the node's states from now on; "" tells nobody.
+    """Send the node's status events to URL; "" disables the webhook.
 
-    Shows the secret that URL has to check. lnd is not restarted.
+    Prints the secret that the endpoint at URL has to verify. lnd is not
+    restarted.
 
     \b
     leyden nodes webhook set pier https://example.org/leyden
@@ -51,9 +49,9 @@ def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noq
 @webhook.command()
 @node_argument
 @as_json
-@speaking
+@with_session
 def show(session: Session, node: str, *, as_json: bool) -> None:
-    """Show who is told, the secret to check, and whether it is taken.
+    """Print a node's webhook URL, its secret and its delivery status.
 
     \b
     leyden nodes webhook show pier
@@ -75,12 +73,12 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
 @click.option(
     "--status",
     type=click.Choice(["waiting_unlock", "waiting_init", "stopped"]),
-    help="What to send; else the node's own status, or stopped.",
+    help="Status to send; by default the node's own, or stopped.",
 )
 @as_json
-@speaking
+@with_session
 def test(session: Session, node: str, status: str | None, *, as_json: bool) -> None:
-    """Send a status now, and show what came back.
+    """Send a test event now, and print the response.
 
     \b
     leyden nodes webhook test pier
@@ -88,7 +86,7 @@ def test(session: Session, node: str, status: str | None, *, as_json: bool) -> N
     """
     node_id = session.node(node).node_id
     sent = session.client.webhooks.test(node_id, status=status)
-    _one(sent, as_json=as_json)
+    print_delivery(sent, as_json=as_json)
 
 
 @webhook.command()
@@ -99,12 +97,12 @@ def test(session: Session, node: str, status: str | None, *, as_json: bool) -> N
     type=click.IntRange(1, 10_000),
     default=20,
     show_default=True,
-    help="How many at the most.",
+    help="How many to list at most.",
 )
 @as_json
-@speaking
+@with_session
 def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None:
-    """List what was sent, newest first.
+    """List deliveries, newest first.
 
     \b
     leyden nodes webhook deliveries pier -n 50
@@ -117,61 +115,35 @@ def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None
         return
     print_fields(msgspec.structs.asdict(page.receiver))
     print()
-    print_rows(
-        map(_row, found), empty="nothing was sent yet", spare=("created", "attempts")
-    )
+    print_deliveries(found)
 
 
 @webhook.command()
 @node_argument
 @click.argument("delivery_id")
 @as_json
-@speaking
+@with_session
 def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -> None:
-    """Send an event once more, now.
+    """Redeliver an event now.
 
     \b
     leyden nodes webhook redeliver pier DELIVERY_ID
     """
     node_id = session.node(node).node_id
-    _one(session.client.webhooks.redeliver(node_id, delivery_id), as_json=as_json)
+    print_delivery(
+        session.client.webhooks.redeliver(node_id, delivery_id), as_json=as_json
+    )
 
 
 @webhook.command()
 @node_argument
 @as_json
-@speaking
+@with_session
 def rotate(session: Session, node: str, *, as_json: bool) -> None:
-    """Make a new secret; the old one signs beside it for a day.
+    """Create a new secret; the old one also signs for a day.
 
     \b
     leyden nodes webhook rotate pier
     """
     made = session.client.webhooks.rotate_secret(session.node(node).node_id)
-    print_one(msgspec.structs.asdict(made), as_json=as_json)
-
-
-def _one(delivery: Delivery, *, as_json: bool) -> None:
-    if as_json:
-        print_json(delivery)
-        return
-    print_fields(_row(delivery))
-    print_rows(
-        (msgspec.structs.asdict(each) for each in delivery.attempts),
-        empty="no attempt was made yet",
-    )
-
-
-def _row(delivery: Delivery) -> dict[str, Any]:
-    details = _words(delivery.event.details.items())
-    return {
-        "delivery_id": delivery.delivery_id,
-        "event": f"{delivery.event.type}: {details}",
-        "created": delivery.created,
-        "status": delivery.status,
-        "attempts": len(delivery.attempts),
-    }
-
-
-def _words(pairs: Iterable[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in pairs)
+    print_one(made, as_json=as_json)

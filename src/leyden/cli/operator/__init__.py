@@ -1,1 +1,4 @@
-"""The operator's side: straight on the database, beside a running server or not."""
+"""Operator commands: they use the database directly.
+
+A running server is not required.
+"""

@@ -1,10 +1,11 @@
-"""`leyden audit`: who changed what."""
+"""`leyden audit`: the audit log."""
 
 from typing import Any
 
 import click
 
-from leyden.cli.output import as_json, on_platform, print_json, print_rows
+from leyden.cli.operator.database import on_platform
+from leyden.cli.output import as_json, print_json, print_rows
 from leyden.domain.times import to_iso
 from leyden.services.platform import Platform
 from leyden.storage.audit import Line
@@ -20,7 +21,7 @@ from leyden.storage.audit import Line
 )
 @as_json
 def audit(most: int, *, as_json: bool) -> None:
-    """Show who changed what, newest first.
+    """Print the audit log of who changed what, newest first.
 
     \b
     leyden audit --most 500
@@ -41,20 +42,32 @@ def audit(most: int, *, as_json: bool) -> None:
     print_rows(
         (
             {
-                "at": to_iso(each.at)[:19],
+                "at": to_iso(each.at),
                 "who": people.get(each.actor) or _short(each.actor),
                 "what": each.action,
-                "detail": ", ".join(
-                    f"{name} {is_}" for name, is_ in each.detail.items()
-                ),
+                "detail": _detail(each),
                 "subject": each.subject,
                 "organization_id": each.organization_id,
             }
             for each in lines
         ),
-        empty="nothing was changed yet",
+        empty="no entries yet",
         spare=("organization_id", "subject", "detail"),
     )
+
+
+def _detail(line: Line) -> str:
+    changes = [
+        f"{name} {_or_none(old)} → {_or_none(new)}"
+        for name, (old, new) in line.changes.items()
+    ]
+    return ", ".join(
+        [*changes, *(f"{name} {_or_none(is_)}" for name, is_ in line.facts.items())]
+    )
+
+
+def _or_none(is_: object) -> object:
+    return "none" if is_ is None or is_ == "" else is_
 
 
 def _line(line: Line) -> dict[str, Any]:
@@ -69,6 +82,9 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _short(actor: str) -> str:
-    """Name who did it; of a key its first digits, by which `leyden key list` has it."""
+    """Return a short name for the actor: for a key its first digits.
+
+    `leyden key list` prints keys by the same digits.
+    """
     kind, _, id_ = actor.partition(":")
     return f"{kind} {id_[:8]}" if kind == "key" else actor

@@ -1,14 +1,14 @@
-"""`leyden coupon`: credit in an envelope, opened once."""
+"""`leyden coupon`: coupons that can be redeemed once for credit."""
 
 from datetime import timedelta
 
 import click
 
 from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
 from leyden.cli.operator.whose import found
 from leyden.cli.output import (
     as_json,
-    on_platform,
     operator,
     print_json,
     print_list,
@@ -16,7 +16,7 @@ from leyden.cli.output import (
 )
 from leyden.domain.coupons import Coupon
 from leyden.domain.times import to_iso
-from leyden.services import credit
+from leyden.services.channels import credit
 from leyden.services.platform import Platform
 
 _MOST_COUPONS = 10_000
@@ -24,14 +24,16 @@ _MOST_COUPONS = 10_000
 
 @click.group(cls=Group)
 def coupon() -> None:
-    """Issue coupons, and list them: credit in an envelope, opened once."""
+    """Create and list coupons, each redeemable once for credit."""
 
 
 @coupon.command()
 @click.option("--amount", type=int, required=True, help="Satoshis each.")
-@click.option("--organization", help="Only for this one: its name, or its id.")
 @click.option(
-    "--count", type=int, default=1, show_default=True, help="How many of them."
+    "--organization", help="Only this organization can redeem them: its name or id."
+)
+@click.option(
+    "--count", type=int, default=1, show_default=True, help="How many to create."
 )
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until they expire.")
 @click.option("--note", default="", help="What they are for; only you see it.")
@@ -45,7 +47,7 @@ def create(
     *,
     as_json: bool,
 ) -> None:
-    """Make coupons; whoever has the id of one can claim it.
+    """Create coupons; anyone with a coupon's id can redeem it.
 
     \b
     leyden coupon create --amount 21000 --count 3 --note "spring fair"
@@ -87,7 +89,7 @@ def create(
     type=click.IntRange(1, _MOST_COUPONS),
     default=200,
     show_default=True,
-    help="How many at the most.",
+    help="How many to list at most.",
 )
 @as_json
 def list_(most: int, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`leyden home`: which home has the local nodes, and moving them to this one."""
+"""`leyden home`: the home that owns the local nodes."""
 
 import os
 from contextlib import nullcontext
@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from leyden import app, settings
+from leyden import settings
 from leyden.app import adoption
-from leyden.app.adoption import Standing
+from leyden.app.adoption import HomeComparison
+from leyden.app.home import only_one
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, operator, print_one
@@ -17,13 +18,13 @@ from leyden.devnet import wiring
 
 @click.group(cls=Group)
 def home() -> None:
-    """Show which home has the local nodes, or move them to this one."""
+    """Print which home owns the local nodes, or move them to this one."""
 
 
 @home.command()
 @as_json
 def show(*, as_json: bool) -> None:
-    """Show whether the nodes belong to this home, and which wallets are not here.
+    """Print whether this home owns the nodes, and which wallets are missing.
 
     \b
     leyden home show
@@ -38,19 +39,19 @@ def show(*, as_json: bool) -> None:
     is_flag=True,
     help="Start nodes whose wallet is not here without one; their owners restore it.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
 def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -> None:
-    """Let this home have the nodes of the database from now on.
+    """Assign the database's nodes to this home.
 
-    For a home that was moved or restored. Two lnds of one node lose its money: make
-    sure that no node runs on the machine that had them.
+    For a home that was moved or restored. Two lnds of one node lose its
+    money: make sure that no node runs on the machine that had them.
 
     \b
     leyden home adopt
     leyden home adopt --start-empty
     """
-    given = wiring.as_running(settings.load(os.environ))
+    given = wiring.running_settings(settings.load(os.environ))
     found = on_running(adoption.standing)
     if not yes:
         last = f", last on {found.known.host}" if found.known else ""
@@ -61,7 +62,7 @@ def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -
             err=True,
         )
     alone = given.database.startswith("sqlite:")
-    with app.only_one(given) if alone else nullcontext():
+    with only_one(given) if alone else nullcontext():
         after = on_running(
             lambda platform: adoption.adopt(
                 platform,
@@ -73,7 +74,7 @@ def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -
     print_one(_shown(after), as_json=as_json)
 
 
-def _shown(found: Standing) -> dict[str, Any]:
+def _shown(found: HomeComparison) -> dict[str, Any]:
     ours, known = found.ours, found.known
     return {
         "identity": ours.identity,

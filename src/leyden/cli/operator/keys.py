@@ -8,14 +8,16 @@ import click
 from leyden.cli.groups import Group
 from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
-from leyden.domain.accounts import ApiKey
+from leyden.domain.accounts import ApiKey, Organization
 from leyden.domain.times import to_iso
-from leyden.services import accounts
+from leyden.errors import NotFound
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
 
 
 @click.group(cls=Group)
 def key() -> None:
-    """Make, list and revoke API keys."""
+    """Create, list and revoke API keys."""
 
 
 @key.command()
@@ -27,7 +29,7 @@ def key() -> None:
 def create(
     organization: str, name: str, scope: str, days: int | None, *, as_json: bool
 ) -> None:
-    """Make an API key; it is shown this once.
+    """Create an API key; it is printed only once.
 
     \b
     leyden key create --organization "Harbour Light" --name backend --scope node
@@ -51,7 +53,7 @@ def create(
 @organization_option
 @as_json
 def list_(organization: str, *, as_json: bool) -> None:
-    """List an organization's keys; never the keys themselves.
+    """List an organization's API keys, without their secrets.
 
     \b
     leyden key list --organization "Harbour Light"
@@ -73,17 +75,21 @@ def list_(organization: str, *, as_json: bool) -> None:
 @click.argument("key_id")
 @organization_option
 def revoke(key_id: str, organization: str) -> None:
-    """End a key, at once and everywhere.
+    """Revoke an API key; it stops working at once and everywhere.
 
     \b
     leyden key revoke KEY_ID --organization "Harbour Light"
     """
-    on_organization(
-        organization,
-        lambda platform, of: accounts.revoke_key(
-            platform, of.id, key_id, actor=operator()
-        ),
-    )
+
+    async def step(platform: Platform, of: Organization) -> None:
+        try:
+            await accounts.revoke_key(platform, of.id, key_id, actor=operator())
+        except NotFound:
+            raise NotFound(
+                f"there is no live key {key_id}; see `leyden key list`"
+            ) from None
+
+    on_organization(organization, step)
     print("revoked")
 
 

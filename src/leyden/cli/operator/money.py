@@ -1,4 +1,4 @@
-"""The operator's side of money: corporate accounts, corrections, the proof."""
+"""Operator commands for accounts, balance adjustments and verification."""
 
 import sys
 import uuid
@@ -11,25 +11,28 @@ from leyden.cli.operator.running import on_running
 from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_json, print_one
 from leyden.domain.accounts import Organization
-from leyden.services import corrections, credit, oversight
-from leyden.services import verify as verification
-from leyden.services.corrections import Correction
-from leyden.services.credit import Balance
-from leyden.services.oversight import nodes_of
+from leyden.services.channels import corrections, credit
+from leyden.services.channels.corrections import Correction
+from leyden.services.channels.credit import Balance
+from leyden.services.operators import oversight
+from leyden.services.operators import verify as verification
+from leyden.services.operators.oversight import nodes_of
+from leyden.services.operators.verify import Broken
 from leyden.services.platform import Platform
-from leyden.services.verify import Broken
 
 
 @click.group(cls=Group)
 def account() -> None:
-    """Let organizations pay later, and set their money right."""
+    """Manage corporate accounts, and adjust organizations' balances."""
 
 
 @account.command("open")
 @organization_option
 @click.option("--limit", type=int, required=True, help="Satoshis it may owe at most.")
 def account_open(organization: str, limit: int) -> None:
-    """Make it a corporate account: orders are not paid, but added to what it owes.
+    """Open a corporate account: orders are added to the amount owed.
+
+    The organization does not pay for each order.
 
     \b
     leyden account open --organization "Harbour Light" --limit 5000000
@@ -41,13 +44,15 @@ def account_open(organization: str, limit: int) -> None:
 @account.command("close")
 @organization_option
 def account_close(organization: str) -> None:
-    """Let it pay for each order again; what it owes stays owed.
+    """Close a corporate account: orders are prepaid again.
+
+    The amount owed stays owed.
 
     \b
     leyden account close --organization "Harbour Light"
     """
     _set_limit(organization, None)
-    print("orders are paid one by one again")
+    print("orders are prepaid again")
 
 
 @account.command("correct")
@@ -59,7 +64,7 @@ def account_close(organization: str) -> None:
     help="credit gives, debit takes; refund and settled note what was paid elsewhere.",
 )
 @click.option("--amount", type=int, required=True, help="Satoshis.")
-@click.option("--reason", required=True, help="Kept in the ledger with your name.")
+@click.option("--reason", required=True, help="Recorded in the ledger with your name.")
 @click.option("--key", help="Typing it again with the same key changes nothing more.")
 @as_json
 def account_correct(
@@ -71,7 +76,7 @@ def account_correct(
     *,
     as_json: bool,
 ) -> None:
-    """Set an organization's money right, as an entry in the ledger.
+    """Adjust an organization's balance with a ledger entry.
 
     \b
     leyden account correct --organization "Harbour Light" --kind credit \\
@@ -98,7 +103,7 @@ def account_correct(
 @organization_option
 @as_json
 def account_show(organization: str, *, as_json: bool) -> None:
-    """Show what an organization has and owes, and how much it may owe.
+    """Print an organization's credit, amount owed and account limit.
 
     \b
     leyden account show --organization "Harbour Light"
@@ -117,12 +122,15 @@ def account_show(organization: str, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--treasury/--no-treasury", default=True, help="Its books as well.")
+@click.option(
+    "--treasury/--no-treasury", default=True, help="Check the treasury's books too."
+)
 @as_json
 def verify(*, treasury: bool, as_json: bool) -> None:
-    """Prove the books: every rule about money, against the treasury's lnd too.
+    """Verify every rule of the ledger, also against the treasury's lnd.
 
-    Changes nothing. Exit 1 when a rule is broken, with the rule and the place.
+    Changes nothing. Exit 1 if a rule is broken; the rule and the entry are
+    printed.
 
     \b
     leyden verify

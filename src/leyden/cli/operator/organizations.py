@@ -1,32 +1,34 @@
-"""`leyden org`: whom this installation is for."""
+"""`leyden org`: the organizations of this installation."""
 
 from typing import Any
 
 import click
 
 from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
 from leyden.cli.operator.whose import on_organization
-from leyden.cli.output import as_json, on_platform, operator, print_list, print_one
+from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization
 from leyden.domain.quotas import Quota
 from leyden.domain.times import to_iso
 from leyden.errors import Malformed
-from leyden.services import accounts, quotas
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
+from leyden.services.shared import quotas
 
 _LONGEST = 10  # digits
 
 
 @click.group(cls=Group)
 def org() -> None:
-    """Make and list organizations, and say how much each may have."""
+    """Create and list organizations, and set their quotas."""
 
 
 @org.command()
 @click.argument("name")
 @as_json
 def create(name: str, *, as_json: bool) -> None:
-    """Make the organization NAME.
+    """Create the organization NAME.
 
     \b
     leyden org create "Harbour Light"
@@ -60,9 +62,9 @@ def list_(*, as_json: bool) -> None:
 @click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
 @as_json
 def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
-    """Show what ORGANIZATION may have; or change limits, for it alone.
+    """Print ORGANIZATION's quotas, or change limits for it alone.
 
-    What there is already stays, even if it is more. QUOTA=default takes a change back.
+    Existing objects above a new limit stay. QUOTA=default resets a limit.
 
     \b
     leyden org quota "Harbour Light"

@@ -1,4 +1,4 @@
-"""How the installation does, and what needs a person: the operator's pages, typed."""
+"""Installation status: overview, fleet and orders that need attention."""
 
 import sys
 from collections.abc import Mapping
@@ -16,17 +16,15 @@ from leyden.cli.output import (
 )
 from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
-from leyden.services import oversight
+from leyden.services.operators import attention, oversight
 from leyden.services.platform import Platform
 from leyden.values import asdict
-
-_MOST_AILING = 200
 
 
 @click.command()
 @as_json
 def overview(*, as_json: bool) -> None:
-    """Show how the installation does, and what is amiss; exit 1 when something is.
+    """Print the installation's status and problems; exit 1 if it has any.
 
     \b
     leyden overview
@@ -36,29 +34,44 @@ def overview(*, as_json: bool) -> None:
         {**asdict(each), "next_due": to_iso(each.next_due)} for each in seen.queues
     ]
     tried = [{**asdict(each), "due": to_iso(each.due)} for each in seen.tried]
+    backups = [
+        {
+            **asdict(each),
+            "last_good": to_iso(each.last_good) if each.last_good else None,
+            "last_failed": to_iso(each.last_failed) if each.last_failed else None,
+        }
+        for each in seen.backups
+    ]
     if as_json:
         print_json(
             {
-                "alarms": seen.alarms,
+                "alarms": [
+                    {"alarm": each.kind.value, "what": each.what}
+                    for each in seen.alarms
+                ],
                 "nodes": seen.nodes,
                 "orders": seen.orders,
                 "books": seen.balances,
                 "tasks": queues,
                 "tried": tried,
+                "backups": backups,
             }
         )
     else:
-        print(*(seen.alarms or ["nothing is amiss"]), sep="\n")
+        print(*([each.what for each in seen.alarms] or ["all good"]), sep="\n")
         for heading, counted in (
             ("nodes", seen.nodes),
             ("orders", seen.orders),
             ("books, in sat", seen.balances),
         ):
             _counted(heading, counted)
-        print("\nwhat is to be done")
+        if backups:
+            print("\nbackups")
+            print_rows(backups, empty="")
+        print("\nscheduled jobs")
         print_rows(queues, empty="nothing")
         if tried:
-            print("\nwhat does not go well")
+            print("\nfailing jobs")
             print_rows(tried, empty="")
     sys.exit(int(bool(seen.alarms)))
 
@@ -66,7 +79,7 @@ def overview(*, as_json: bool) -> None:
 @click.command()
 @as_json
 def fleet(*, as_json: bool) -> None:
-    """Show how all nodes do, which lnd they run, and which of them need you.
+    """Print nodes by status and lnd version, and those needing attention.
 
     \b
     leyden fleet
@@ -78,8 +91,8 @@ def fleet(*, as_json: bool) -> None:
             "nodes": await counts.nodes(),
             "versions": await counts.versions(),
             "ailing": [
-                {**asdict(each), "due": to_iso(each.due)}
-                for each in await counts.ailing(most=_MOST_AILING)
+                {**asdict(each.node), "due": to_iso(each.node.due), "why": each.why}
+                for each in await oversight.ailing(platform)
             ],
         }
 
@@ -89,7 +102,7 @@ def fleet(*, as_json: bool) -> None:
         return
     _counted("nodes", found["nodes"])
     _counted("versions", found["versions"])
-    print("\nthose that need you")
+    print("\nneeds attention")
     print_rows(
         found["ailing"], empty="none", spare=("organization_id", "version", "due")
     )
@@ -98,23 +111,25 @@ def fleet(*, as_json: bool) -> None:
 @click.command()
 @as_json
 def orders(*, as_json: bool) -> None:
-    """List the orders that need a person: lost, stuck half-way, or failed.
+    """List orders that need attention: lost, stuck half-way, or failed.
 
     \b
     leyden orders
     """
-    found = on_shop(lambda platform: oversight.in_need(platform, now=platform.clock()))
+    found = on_shop(
+        lambda platform: attention.needing_attention(platform, now=platform.clock())
+    )
     print_list(
         "orders",
         ({**order_shown(each.order), "why": each.why} for each in found),
         as_json=as_json,
-        empty="no order needs you",
+        empty="no orders need attention",
         spare=("organization_id", "capacity", "fee"),
     )
 
 
 def order_shown(order: Order) -> dict[str, Any]:
-    """Show an order as operators look at it."""
+    """Return an order's fields for operators."""
     return {
         "order_id": order.id,
         "status": order.status,

@@ -1,4 +1,4 @@
-"""`leyden user`: who signs in at the dashboard."""
+"""`leyden user`: dashboard users."""
 
 from pathlib import Path
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
 from leyden.cli.operator.whose import found, organization_option
-from leyden.cli.output import as_json, on_platform, operator, print_list, print_one
+from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.cli.secrets import asked_for
 from leyden.domain.accounts import Role
 from leyden.domain.sign_in import Session
 from leyden.domain.times import to_iso
-from leyden.services import accounts
+from leyden.services.people import accounts
 from leyden.services.platform import Platform
 
 _password_option = click.option(
@@ -24,7 +25,7 @@ _password_option = click.option(
 
 @click.group(cls=Group)
 def user() -> None:
-    """Make and list the people who sign in; let them in again, sign them out."""
+    """Create, list, readmit and sign out dashboard users."""
 
 
 @user.command()
@@ -35,7 +36,7 @@ def user() -> None:
     type=click.Choice([role.value for role in Role]),
     default=Role.OWNER.value,
     show_default=True,
-    help="What they are in it.",
+    help="Role in the organization.",
 )
 @_password_option
 @as_json
@@ -47,9 +48,9 @@ def create(
     *,
     as_json: bool,
 ) -> None:
-    """Make a user who belongs to an organization.
+    """Create a user who belongs to an organization.
 
-    Who has an address here already is invited to another one: `leyden team invite`.
+    To add an existing user to another organization: `leyden team invite`.
 
     \b
     leyden user create ada@example.org --organization "Harbour Light" --role admin
@@ -80,7 +81,7 @@ def create(
 @user.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List everyone who can sign in.
+    """List all users who can sign in.
 
     \b
     leyden user list
@@ -102,14 +103,16 @@ def list_(*, as_json: bool) -> None:
 @click.argument("email")
 @_password_option
 @click.option(
-    "--keep-authenticator", is_flag=True, help="Their second factors open still."
+    "--keep-authenticator",
+    is_flag=True,
+    help="Keep the authenticator and the passkeys.",
 )
 def readmit(
     email: str, password_file: Path | None, *, keep_authenticator: bool
 ) -> None:
-    """Let a user in again who has lost the password, or the authenticator.
+    """Reset the password and authenticator of a user who lost one of them.
 
-    They get the new password, and are signed out everywhere.
+    The user gets the new password, and is signed out everywhere.
 
     \b
     leyden user readmit ada@example.org
@@ -129,9 +132,9 @@ def readmit(
 
 @user.command("operator")
 @click.argument("email")
-@click.option("--end", is_flag=True, help="Let them run it no longer.")
+@click.option("--end", is_flag=True, help="Revoke the operator role.")
 def operator_(email: str, *, end: bool) -> None:
-    """Let a user run this installation from the dashboard.
+    """Allow a user to operate this installation from the dashboard.
 
     \b
     leyden user operator ada@example.org
@@ -142,21 +145,21 @@ def operator_(email: str, *, end: bool) -> None:
             platform, email, operator=not end, actor=operator()
         )
     )
-    print("runs this installation no longer" if end else "runs this installation")
+    print("is no longer an operator" if end else "is an operator")
 
 
 @user.command()
 @click.argument("email")
 @as_json
 def sessions(email: str, *, as_json: bool) -> None:
-    """List the browsers a user is signed in with, the latest used first.
+    """List a user's sessions, most recently used first.
 
     \b
     leyden user sessions ada@example.org
     """
 
     async def step(platform: Platform) -> list[Session]:
-        person = await accounts.known(platform, email)
+        person = await accounts.get_person(platform, email)
         return await platform.database.reader.sessions.list_(person.id)
 
     print_list(
@@ -172,7 +175,7 @@ def sessions(email: str, *, as_json: bool) -> None:
             for each in on_platform(step)
         ),
         as_json=as_json,
-        empty="signed in nowhere",
+        empty="no sessions",
         spare=("expires", "created"),
     )
 
@@ -180,7 +183,7 @@ def sessions(email: str, *, as_json: bool) -> None:
 @user.command("sign-out")
 @click.argument("email")
 def sign_out(email: str) -> None:
-    """Sign a user out everywhere; the password is as it was.
+    """Sign a user out everywhere; the password stays the same.
 
     \b
     leyden user sign-out ada@example.org

@@ -1,4 +1,4 @@
-"""The operator's account at the auction: opened, filled up, renewed, looked at."""
+"""`leyden pool`: the operator's account at the auction."""
 
 import asyncio
 import os
@@ -7,18 +7,19 @@ from typing import Any
 
 import click
 
-from leyden import app, settings
+from leyden import settings
+from leyden.app.opening import opened
 from leyden.app.pool import account_of
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_shop
 from leyden.cli.output import as_json, operator, print_one
 from leyden.devnet import wiring
-from leyden.domain.auction import BLOCKS_PER_DAY, AuctionAccount
+from leyden.domain.auction import AuctionAccount
 from leyden.domain.orders import Order
-from leyden.domain.units import EVERY_SAT, Sats
+from leyden.domain.units import BLOCKS_PER_DAY, EVERY_SAT, Sats
 from leyden.errors import SetupError
 from leyden.market.account import PoolAccount
-from leyden.services import missing_tickets, upkeep
+from leyden.services.channels import missing_tickets, pool_account
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import asdict
@@ -32,13 +33,13 @@ _fee = click.option(
 _days = click.option(
     "--days",
     type=click.IntRange(2, 365),
-    help="How long it lives; otherwise pool_lives_days.",
+    help="Days until it expires; otherwise pool_lives_days.",
 )
 
 
 @click.group(cls=Group)
 def pool() -> None:
-    """Keep the account from which channels are bought."""
+    """Manage the account that channels are bought from."""
 
 
 @pool.command("open")
@@ -47,7 +48,9 @@ def pool() -> None:
 @_fee
 @as_json
 def open_(sats: int, days: int | None, fee: int | None, *, as_json: bool) -> None:
-    """Open an account of SATS, with coins of the lnd beside the provider's poold.
+    """Open an account of SATS, with coins of the provider's lnd.
+
+    The provider's lnd is the one beside its poold.
 
     \b
     leyden pool open 5000000 --days 90
@@ -68,7 +71,9 @@ def open_(sats: int, days: int | None, fee: int | None, *, as_json: bool) -> Non
 @_fee
 @as_json
 def deposit(sats: int, fee: int | None, *, as_json: bool) -> None:
-    """Put SATS more into the account; it has to be open, not waiting for blocks.
+    """Deposit SATS into the account.
+
+    The account must be open, not waiting for confirmations.
 
     \b
     leyden pool deposit 1000000
@@ -87,9 +92,10 @@ def deposit(sats: int, fee: int | None, *, as_json: bool) -> None:
 @_fee
 @as_json
 def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
-    """Let the account live for so many days from now.
+    """Renew the account for the given number of days from now.
 
-    It is renewed by itself some days before it ends (pool_renew_days).
+    The account is renewed automatically some days before it expires
+    (pool_renew_days).
 
     \b
     leyden pool renew --days 90
@@ -107,21 +113,21 @@ def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
 @pool.command()
 @as_json
 def status(*, as_json: bool) -> None:
-    """Say what is in the account, what of it is free, and for how long it lives.
+    """Print the account's balance, its free part, and its expiry.
 
     \b
     leyden pool status
     """
 
     async def looked(account: PoolAccount, given: Settings) -> dict[str, Any]:
-        async with app.opened(given) as platform:
-            standing = await upkeep.look(account, platform.database)
+        async with opened(given) as platform:
+            standing = await pool_account.look(account, platform.database)
         return {
             **_fields(standing.account),
             "outstanding": standing.outstanding,
             "free": standing.free,
             "height": standing.height,
-            "blocks_left": standing.lasts,
+            "blocks_left": standing.blocks_left,
             "alarm": standing.alarm(low=Sats(given.pool_low_sats)) or None,
         }
 
@@ -130,13 +136,16 @@ def status(*, as_json: bool) -> None:
 
 @pool.command()
 @click.argument("order_id")
-@click.option("--reason", required=True, help="Kept in the audit with your name.")
+@click.option(
+    "--reason", required=True, help="Recorded in the audit log with your name."
+)
 @as_json
 def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
-    """End an order whose ticket poold lost; what was paid for it becomes credit.
+    """Abandon an order whose ticket poold lost; its payment becomes credit.
 
-    `leyden orders` names such orders. Make sure that no channel will come of it: its
-    bid must not be in the auction any more. A ticket that poold knows is not lost.
+    `leyden orders` lists such orders. Make sure that no channel will come
+    of it: its bid must not be in the auction any more. A ticket that poold
+    knows is not lost.
 
     \b
     leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
@@ -144,7 +153,9 @@ def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
 
     async def abandoned(platform: Platform) -> Order:
         if platform.shop is None:
-            raise SetupError("treasury_host: not set, so no channels are sold here")
+            raise SetupError(
+                "treasury_host: not set, so this platform sells no channels"
+            )
         return await missing_tickets.abandon(
             platform.shop, order_id, reason=reason, actor=operator()
         )
@@ -164,7 +175,7 @@ def _on_account(
     step: Callable[[PoolAccount, Settings], Awaitable[Any]],
 ) -> Any:
     async def run() -> Any:
-        given = wiring.as_running(settings.load(os.environ))
+        given = wiring.running_settings(settings.load(os.environ))
         if given.market != "pool":
             raise SetupError(
                 "market: is not pool, so there is no account; see docs/channels.md"

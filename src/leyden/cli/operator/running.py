@@ -1,12 +1,12 @@
-"""Looking at what runs: with the treasury and the market that `leyden up` wired."""
+"""Running commands against the treasury and market of `leyden up`."""
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from leyden import app, logs, settings
+from leyden import settings
 from leyden.app.shop import open_for_payments, shop_of
+from leyden.cli.operator import database
 from leyden.devnet import wiring
 from leyden.services.platform import Platform
 from leyden.values import replace
@@ -15,19 +15,15 @@ Result = TypeVar("Result")
 
 
 def on_running(step: Callable[[Platform], Awaitable[Result]]) -> Result:
-    """Run one step on this installation as it is run, beside it or without it."""
-    logs.configure(form="text", level="warning")
+    """Run one step with the settings of the running installation.
 
-    async def run() -> Result:
-        given = wiring.as_running(settings.load(os.environ))
-        async with app.opened(given) as platform:
-            return await step(platform)
-
-    return asyncio.run(run())
+    A running server is not required.
+    """
+    return database.run(step, wiring.running_settings(settings.load(os.environ)))
 
 
 def on_shop(step: Callable[[Platform], Awaitable[Result]]) -> Result:
-    """Run one step with the shop as well, where there is one."""
+    """Run one step with the shop as well, if one is configured."""
 
     async def run(platform: Platform) -> Result:
         shop = shop_of(platform)

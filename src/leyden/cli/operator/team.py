@@ -1,4 +1,4 @@
-"""`leyden team`: who is in an organization, and as what."""
+"""`leyden team`: an organization's members and their roles."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -6,14 +6,14 @@ from urllib.parse import urlencode
 
 import click
 
-from leyden.app import doors
+from leyden.app import gateways
 from leyden.cli.groups import Group
 from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization, Role
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound
-from leyden.services import team as teams
+from leyden.services.people import team as teams
 from leyden.services.platform import Platform
 
 Result = TypeVar("Result")
@@ -23,14 +23,14 @@ _ROLES = click.Choice([role.value for role in Role])
 
 @click.group(cls=Group)
 def team() -> None:
-    """Say who is in an organization: invite, give roles, take out."""
+    """Manage an organization's members: invite, set roles, remove."""
 
 
 @team.command("list")
 @organization_option
 @as_json
 def list_(organization: str, *, as_json: bool) -> None:
-    """List who is in it, and who is invited.
+    """List an organization's members and invitations.
 
     \b
     leyden team list --organization "Harbour Light"
@@ -64,7 +64,7 @@ def list_(organization: str, *, as_json: bool) -> None:
         "team",
         on_organization(organization, step),
         as_json=as_json,
-        empty="nobody; see: leyden team invite --help",
+        empty="no members; see: leyden team invite --help",
     )
 
 
@@ -77,11 +77,11 @@ def list_(organization: str, *, as_json: bool) -> None:
     metavar="ROLE",
     default="developer",
     show_default=True,
-    help=f"What they will be: {', '.join(Role)}.",
+    help=f"Role in the organization: {', '.join(Role)}.",
 )
 @as_json
 def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
-    """Keep a place for EMAIL, and show the link to give them, this once.
+    """Invite EMAIL, and print the invitation link, which is shown only once.
 
     \b
     leyden team invite bo@example.org --organization Harbour --role billing
@@ -96,7 +96,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
             actor=operator(),
             now=platform.clock(),
         )
-        origins = doors.origins(platform.settings)
+        origins = gateways.origins(platform.settings)
         # Passkeys are for names: a browser makes none for a bare address.
         origin = next((each for each in origins if "//localhost" in each), origins[0])
         return {
@@ -113,7 +113,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
 @click.argument("email")
 @organization_option
 def withdraw(email: str, organization: str) -> None:
-    """End the invitation of EMAIL.
+    """Revoke the invitation of EMAIL.
 
     \b
     leyden team withdraw bo@example.org --organization "Harbour Light"
@@ -138,9 +138,9 @@ def withdraw(email: str, organization: str) -> None:
 @click.argument("role", metavar="ROLE", type=_ROLES)
 @organization_option
 def role(email: str, role: str, organization: str) -> None:
-    """Give EMAIL another role: owner, admin, developer, billing, viewer.
+    """Set the role of EMAIL: owner, admin, developer, billing, viewer.
 
-    An owner remains.
+    An organization always keeps at least one owner.
 
     \b
     leyden team role bo@example.org admin --organization "Harbour Light"
@@ -164,7 +164,9 @@ def role(email: str, role: str, organization: str) -> None:
 @click.argument("email")
 @organization_option
 def remove(email: str, organization: str) -> None:
-    """Take EMAIL out of it, at once; an owner remains.
+    """Remove EMAIL from the organization at once.
+
+    An organization always keeps at least one owner.
 
     \b
     leyden team remove bo@example.org --organization "Harbour Light"
@@ -176,7 +178,7 @@ def remove(email: str, organization: str) -> None:
             platform, of, user_id, actor=operator(), now=platform.clock()
         ),
     )
-    print(f"{email} is not in it any more")
+    print(f"{email} is no longer a member")
 
 
 def _on_member(
@@ -189,6 +191,6 @@ def _on_member(
             if each.person.email == email.lower():
                 await change(platform, of.id, each.person.id)
                 return
-        raise NotFound(f"{email} is not in it; see `leyden team list`")
+        raise NotFound(f"{email} is not a member; see `leyden team list`")
 
     on_organization(organization, step)

@@ -1,4 +1,4 @@
-"""`leyden treasury`: treasury, account at the auction, what tickets may take."""
+"""`leyden treasury`: treasury, auction account and outstanding tickets."""
 
 import click
 
@@ -6,16 +6,16 @@ from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.operator.oversight import order_shown
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.services import treasury_balance
+from leyden.services.channels import treasury_balance
+from leyden.services.channels.treasury_balance import TreasuryBalance
 from leyden.services.platform import Platform
-from leyden.services.treasury_balance import TreasuryBalance
 from leyden.values import asdict
 
 
 @click.command()
 @as_json
 def treasury(*, as_json: bool) -> None:
-    """Show what is in the treasury and at the auction, and the tickets outstanding.
+    """Print the treasury and auction balances, and outstanding tickets.
 
     \b
     leyden treasury
@@ -25,7 +25,9 @@ def treasury(*, as_json: bool) -> None:
         if as_json:
             print_json({"treasury": None, "auction": None, "tickets": []})
         else:
-            print("no channels are sold here; see docs/operating.md, the treasury")
+            print(
+                "this platform sells no channels; see docs/operating.md, the treasury"
+            )
         return
     holdings = asdict(found.holdings) if found.holdings else None
     standing = found.standing
@@ -35,7 +37,7 @@ def treasury(*, as_json: bool) -> None:
         "available": standing.account.available,
         "outstanding": standing.outstanding,
         "free": standing.free,
-        "blocks_left": standing.lasts,
+        "blocks_left": standing.blocks_left,
     }
     if as_json:
         print_json(

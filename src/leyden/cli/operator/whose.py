@@ -1,11 +1,11 @@
-"""Which organization a command is about: named as people do, or by its id."""
+"""Selecting the organization of a command, by its name or id."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
 
-from leyden.cli.output import on_platform
+from leyden.cli.operator.database import on_platform
 from leyden.domain.accounts import Organization
 from leyden.errors import Conflict, NotFound
 from leyden.services.platform import Platform
@@ -20,7 +20,7 @@ organization_option = click.option(
 def on_organization(
     word: str, step: Callable[[Platform, Organization], Awaitable[Result]]
 ) -> Result:
-    """Run one step about the organization that is meant."""
+    """Run one step with the organization of this name or id."""
 
     async def run(platform: Platform) -> Result:
         return await step(platform, await found(platform, word))
@@ -29,7 +29,7 @@ def on_organization(
 
 
 async def found(platform: Platform, word: str) -> Organization:
-    """Give the organization of this id or name."""
+    """Return the organization with this id or name."""
     everybody = await platform.database.reader.accounts.list_()
     meant = [each for each in everybody if word in {each.id, each.name}]
     if not meant:

@@ -1,6 +1,7 @@
-"""`leyden unlocker`: a webhook receiver that unlocks nodes without a human."""
+"""`leyden unlocker`: a webhook receiver that unlocks nodes."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -21,7 +22,7 @@ from leyden.cli.unlocker.receiver import Unlocker, receiving, serving_tls
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -74,11 +75,13 @@ def unlocker(
     *,
     require_signature: bool,
 ) -> None:
-    """Unlock nodes when they ask for it. Runs on your machine, not the platform's.
+    """Run a webhook receiver that unlocks nodes when they ask for it.
 
-    Set the node's `webhook` to where this listens. The password comes from a file,
-    from LEYDEN_UNLOCK_PASSWORD, or is asked for; the webhook secret from a file, from
-    LEYDEN_UNLOCK_SECRET, or is asked for. A file may hold several secrets, one a line.
+    Runs on your machine, not the platform's. Set the node's `webhook` to
+    where this listens. The password comes from a file, from
+    LEYDEN_UNLOCK_PASSWORD, or from a prompt; the webhook secret from a
+    file, from LEYDEN_UNLOCK_SECRET, or from a prompt. A file may hold
+    several secrets, one a line.
 
     \b
     leyden unlocker --api harbour-light.nodes.example.org \\
@@ -98,7 +101,9 @@ def unlocker(
         nodes = [_one(api, secret_file, password_file, ca_file, connect)]
     for node in nodes:
         if node.secret.is_open_to_others or node.password.is_open_to_others:
-            log.warning("other users may read its files; chmod 600", node=node.api)
+            log.warning(
+                "other users may read its files; chmod 600", extra={"node": node.api}
+            )
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         raise SetupError("--listen: must be HOST:PORT, for example 127.0.0.1:9911")
@@ -167,7 +172,8 @@ async def _run(
         loop.add_signal_handler(number, told_to_stop.set)
     async with receiving(working, host=host, port=port, tls=tls) as bound:
         scheme = "http" if tls is None else "https"
-        log.info(f"listening on {scheme}://{host}:{bound}/", nodes=len(nodes))  # noqa: G004
+        url = f"{scheme}://{host}:{bound}/"
+        log.info("listening on %s", url, extra={"nodes": len(nodes)})
         working.begin_all()
         await told_to_stop.wait()
         await working.close()

@@ -1,9 +1,10 @@
-"""What an unlocker makes of an event: whether it is ours, and which node it opens.
+"""Checks of an unlock event: whether it is valid, and for which node.
 
 1. The secret in `Service-Secret` is one of ours.
-2. If the event is signed, the signature is right and of the last five minutes.
+2. If the event is signed, the signature is valid and less than five
+   minutes old.
 3. `api` is the node that the secret belongs to.
-4. It says `waiting_unlock`; whatever else it says is none of our business.
+4. The status is `waiting_unlock`; other statuses are ignored.
 """
 
 import hmac
@@ -13,7 +14,7 @@ from datetime import datetime
 import msgspec
 
 from leyden.cli.unlocker.nodes import Node
-from leyden.domain.webhooks import proven
+from leyden.domain.webhooks import verify
 from leyden.errors import Forbidden, Malformed, Unauthorized
 
 _SIGNED = ("webhook-id", "webhook-timestamp", "webhook-signature")
@@ -37,31 +38,31 @@ def to_unlock(
     now: datetime,
     must_be_signed: bool = False,
 ) -> Node | None:
-    """Give the node to unlock; None for other news; refuse what is not for us.
+    """Return the node to unlock, or None for other events.
 
-    `headers` have names in lower case.
+    Raise an error for an invalid event. `headers` have lowercase names.
     """
     known = _known(nodes, headers.get("service-secret", ""))
     if not known:
         raise Unauthorized
     if must_be_signed or any(name in headers for name in _SIGNED):
         secrets = [secret for node in known for secret in node.secrets]
-        if not proven(secrets, headers=headers, body=body, now=now):
-            raise Unauthorized("the signature is not right, or not of this moment")
+        if not verify(secrets, headers=headers, body=body, now=now):
+            raise Unauthorized("the signature is wrong or outdated")
     try:
         event = _decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Malformed("this is no event") from None
+        raise Malformed("not a valid event") from None
     node = next((node for node in known if node.api == event.api.lower()), None)
     if node is None:
-        raise Forbidden("this secret is not that node's")
+        raise Forbidden("wrong secret for this node")
     status = bytes(event.details.get("status", b""))
     waits = event.type == "status" and status == b'"waiting_unlock"'
     return node if waits else None
 
 
 def _known(nodes: Sequence[Node], given: str) -> list[Node]:
-    """Find whose secret it is; how long that takes tells nothing about any of them."""
+    """Return the nodes with this secret, compared in constant time."""
     return [node for node in nodes if _is_one_of(node.secrets, given)]
 
 

@@ -1,7 +1,8 @@
-"""The nodes in an unlocker's care: how each is known, reached and opened.
+"""The unlocker's nodes: their secrets, addresses and certificates.
 
-Secrets and passwords are read when they are needed, so that a file may change while
-the unlocker runs: after a rotation the new webhook secret goes on a line of its own.
+Secrets and passwords are read when they are needed, so a file may change
+while the unlocker runs: after a rotation, add the new webhook secret as a
+line of its own.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from leyden.errors import SetupError
-from leyden.lnd.states import trusting
+from leyden.lnd.trust import trusting
 from leyden.values import Struct
 
 SECRET_VARIABLE = "LEYDEN_UNLOCK_SECRET"  # noqa: S105  names, not values
@@ -21,13 +22,13 @@ _OTHERS_MAY_READ = 0o077
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """Something secret: in a file, or given when the unlocker was started."""
+    """A secret from a file, or one given at the unlocker's start."""
 
     file: Path | None = None
     given: str = ""
 
     def read(self) -> str:
-        """Give it as it is now, without the line's end that editors add."""
+        """Return the current value, without the newline that editors add."""
         if self.file is None:
             return self.given
         try:
@@ -40,14 +41,14 @@ class Kept(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open_to_others(self) -> bool:
-        """Tell whether other users of this machine may read the file."""
+        """Whether other users of this machine may read the file."""
         return self.file is not None and bool(
             self.file.stat().st_mode & _OTHERS_MAY_READ
         )
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """One node."""
+    """A node to unlock."""
 
     api: str
     secret: Kept  # one webhook secret a line: the present one, maybe others
@@ -57,11 +58,11 @@ class Node(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> list[str]:
-        """Give the secrets that are good now."""
+        """The webhook secrets that are currently valid."""
         return [line.strip() for line in self.secret.read().split("\n") if line.strip()]
 
     def check(self) -> "Node":
-        """Refuse, before anything runs, what could not work later."""
+        """Raise SetupError for a configuration that could not work later."""
         if not self.secrets:
             raise SetupError(f"{self.api}: its webhook secret is empty")
         if not self.password.read():
@@ -92,7 +93,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def load(path: Path) -> list[Node]:
-    """Read a file of nodes; paths in it start at its own folder."""
+    """Load nodes from a file; its paths are relative to its folder."""
     try:
         file = msgspec.convert(tomllib.loads(path.read_text()), _File)
     except (OSError, ValueError) as error:  # TOML's and msgspec's are ValueErrors
@@ -113,5 +114,5 @@ def load(path: Path) -> list[Node]:
 
 
 def from_environment(variable: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Give a variable, or "" where it is not set."""
+    """Return an environment variable, or "" if not set."""
     return environment.get(variable, "")

@@ -1,6 +1,7 @@
-"""The receiver: takes events, has nodes unlocked, and answers what came of it."""
+"""The unlocker's HTTP server: receives events and unlocks nodes."""
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -9,14 +10,13 @@ from pathlib import Path
 
 from aiohttp import web
 
-from leyden import logs
 from leyden.cli.unlocker.events import PROOFS, to_unlock
 from leyden.cli.unlocker.nodes import Node
 from leyden.cli.unlocker.unlocking import unlock
 from leyden.domain.times import Clock
 from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _LARGEST_EVENT = 64 * 1024
 # The platform waits for 15 s; whatever takes longer goes on without it.
@@ -24,7 +24,7 @@ _ANSWER_WITHIN_S = 10.0
 
 
 class Unlocker:
-    """Unlocks the nodes in its care: when they ask for it, and when it starts."""
+    """Unlocks its nodes on request, and all of them once at its start."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Unlocker:
         self._busy: dict[str, asyncio.Task[str]] = {}
 
     async def take(self, headers: Mapping[str, str], body: bytes) -> tuple[int, str]:
-        """Take one event; give the status and the words to answer with."""
+        """Process an event; return the status and message of the response."""
         now: datetime = self._clock()
         try:
             node = to_unlock(
@@ -57,10 +57,10 @@ class Unlocker:
                 must_be_signed=self._must_be_signed,
             )
         except Refused as refusal:
-            log.warning("refused an event", why=refusal.message)
+            log.warning("refused an event", extra={"why": refusal.message})
             return refusal.status, refusal.message
         except SetupError as error:
-            log.error("cannot take events", why=error.message)  # noqa: TRY400  told
+            log.error("cannot take events", extra={"why": error.message})  # noqa: TRY400  told
             return 500, "not unlocked"
         if node is None:
             return 200, "nothing to do"
@@ -71,7 +71,7 @@ class Unlocker:
         return (500, "not unlocked") if work.exception() else (200, work.result())
 
     def begin(self, node: Node) -> asyncio.Task[str]:
-        """Have a node unlocked, once at a time."""
+        """Start unlocking a node, or return the task already in progress."""
         if (work := self._busy.get(node.api)) is None:
             work = asyncio.create_task(self._unlock(node), name=f"unlock {node.api}")
             self._busy[node.api] = work
@@ -79,12 +79,12 @@ class Unlocker:
         return work
 
     def begin_all(self) -> None:
-        """Look at every node: what was asked for while nobody listened is done now."""
+        """Start unlocking every node, for events missed while not running."""
         for node in self._nodes:
             self.begin(node)
 
     async def close(self) -> None:
-        """Drop what is under way; the next start looks at every node again."""
+        """Cancel unlocks in progress; the next start checks every node again."""
         for work in list(self._busy.values()):
             work.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
@@ -98,14 +98,16 @@ class Unlocker:
         if not work.cancelled() and (error := work.exception()) is not None:
             known = isinstance(error, LeydenError)
             why = error.message if isinstance(error, LeydenError) else repr(error)
-            log.error("not unlocked", node=node.api, why=why, exc_info=not known)
+            log.error(
+                "not unlocked", exc_info=not known, extra={"node": node.api, "why": why}
+            )
 
 
 @asynccontextmanager
 async def receiving(
     unlocker: Unlocker, *, host: str, port: int, tls: ssl.SSLContext | None
 ) -> AsyncIterator[int]:
-    """Listen for events; give the port."""
+    """Open the event listener for the block; yield its port."""
 
     async def handle(request: web.Request) -> web.Response:
         status, words = await _answer(unlocker, request)
@@ -126,7 +128,7 @@ async def receiving(
 
 
 def serving_tls(chain: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """Give the context to serve with; None for plain HTTP behind a proxy of yours."""
+    """Return the TLS context; None for plain HTTP behind your own proxy."""
     if chain is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

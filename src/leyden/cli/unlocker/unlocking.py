@@ -1,17 +1,18 @@
-"""Unlocking one node: through its own TLS, trusting its own authority alone."""
+"""Unlocking one node over its own TLS, trusting only its own CA."""
 
 import asyncio
 import base64
+import logging
 import time
 from enum import StrEnum
 
-from leyden import logs
 from leyden.cli.unlocker.nodes import Node
 from leyden.errors import NodeAway, NodeRefused, WrongPassword
-from leyden.lnd.client import Lnd, opened
-from leyden.lnd.states import Address, trusting
+from leyden.lnd.client import Lnd, connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
 
-log = logs.get()
+log = logging.getLogger(__name__)
 
 _PORT = 8080
 # lnd answers when the wallet is open: a second, or a minute for one of many channels.
@@ -21,7 +22,7 @@ _LONGEST_PAUSE_S = 30.0
 
 
 class Outcome(StrEnum):
-    """What became of it."""
+    """The result of an unlock."""
 
     UNLOCKED = "unlocked"
     NOT_LOCKED = "was not locked"
@@ -29,7 +30,7 @@ class Outcome(StrEnum):
 
 
 async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
-    """Unlock the node, and go on trying while it cannot be reached."""
+    """Unlock the node; retry while it cannot be reached."""
     begun = time.monotonic()
     pause_s = _FIRST_PAUSE_S
     while True:
@@ -38,12 +39,12 @@ async def unlock(node: Node, *, give_up_after_s: float) -> Outcome:
         except (NodeAway, NodeRefused) as error:
             if time.monotonic() - begun + pause_s > give_up_after_s:
                 raise
-            log.info("not unlocked yet", node=node.api, why=error.message)
+            log.info("not unlocked yet", extra={"node": node.api, "why": error.message})
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
         else:
             took_s = round(time.monotonic() - begun, 2)
-            log.info(str(outcome), node=node.api, took_s=took_s)
+            log.info(str(outcome), extra={"node": node.api, "took_s": took_s})
             return outcome
 
 
@@ -51,7 +52,7 @@ async def _try(node: Node) -> Outcome:
     # The connection goes where we are told; the name in the certificate stays.
     host, _, port = (node.connect or f"{node.api}:{_PORT}").rpartition(":")
     address = Address(host.strip("[]"), int(port), node.api)
-    async with opened(address, trusting(node.ca_file.read_text())) as lnd:
+    async with connect(address, trusting(node.ca_file.read_text())) as lnd:
         match (await lnd.call("GET", "/v1/state")).get("state"):
             case "LOCKED":
                 return await _open_wallet(lnd, node.password.read())

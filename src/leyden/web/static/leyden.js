@@ -1,4 +1,5 @@
 // What every page may use. Nothing here is needed to use a page: it makes it quicker.
+import "./times.js";
 
 // A part that says where its changes are told is fetched anew whenever it changes.
 let streams = new Map();
@@ -89,6 +90,21 @@ for (const tab of document.querySelectorAll(".tabs [aria-current], .rooms [aria-
 const once = document.querySelector("[data-once]");
 if (once) history.replaceState(null, "", once.dataset.once);
 
+// What an opened vault left is kept by a worker, while a page of this tab holds on to it;
+// it is forgotten when one signs out.
+if (sessionStorage.getItem("vault")) {
+  import("./wallet/keeping.js").then(({ keeper }) => keeper());
+}
+document.addEventListener("submit", ({ target }) => {
+  if (!target.matches('[action="/app/sign-out"]')) return;
+  sessionStorage.removeItem("vault");
+  new BroadcastChannel("signed out").postMessage("");
+});
+// What was just done is told once: not to who comes back, or loads the page anew.
+if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") {
+  document.querySelector("[data-told]")?.remove();
+}
+
 // A form is sent once, however often one clicks.
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -118,3 +134,51 @@ setInterval(() => {
     part.textContent = minutes ? `${minutes} min ${left % 60} s` : `${left} s`;
   }
 }, 1000);
+
+// A link that leads to a question shows it as a dialog on top of the page it is on. If
+// that fails, or the question is no longer one, the browser goes there as without scripts.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-dialog]");
+  const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (!link || !plain || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  ask(link).catch(() => window.location.assign(link.href));
+});
+
+async function ask(link) {
+  const answer = await fetch(link.href);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const question = answer.redirected ? null : page.getElementById("confirm");
+  if (!question) throw new Error("no question");
+  if (document.querySelector("dialog[open]")) return;
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "confirm-question");
+  question.className = "confirm";
+  dialog.append(document.adoptNode(question));
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    const opener = link.isConnected ? link : document.querySelector(`a[href="${CSS.escape(link.getAttribute("href"))}"]`);
+    opener?.focus();
+  });
+  dialog.querySelector("[data-dismiss]").addEventListener("click", (click) => {
+    click.preventDefault();
+    dialog.close();
+  });
+  dialog.showModal();
+}
+
+// What can be folded away stays as it was left, also when its part of the page is renewed.
+function refold() {
+  for (const part of document.querySelectorAll("details[data-remembered]")) {
+    const key = `leyden-${part.dataset.remembered}`;
+    if (localStorage.getItem(key) === "closed") part.open = false;
+    part.addEventListener("toggle", () => {
+      if (part.open) localStorage.removeItem(key);
+      else localStorage.setItem(key, "closed");
+    });
+  }
+}
+
+document.addEventListener("DOMContentLoaded", refold);
+document.addEventListener("htmx:afterSettle", refold);

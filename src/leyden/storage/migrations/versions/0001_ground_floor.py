@@ -1,4 +1,4 @@
-"""The ground floor."""
+"""The initial schema."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -665,7 +665,7 @@ def upgrade() -> None:
 
 
 def _refuse_changes_of_entries() -> None:
-    """Let the database itself keep that entries are only ever added."""
+    """Add triggers that forbid changing or deleting ledger entries."""
     if op.get_bind().dialect.name == "sqlite":
         for verb in ("UPDATE", "DELETE"):
             op.execute(

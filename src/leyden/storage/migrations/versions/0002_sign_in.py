@@ -1,4 +1,4 @@
-"""People sign in: sessions, second factors, passkeys, invitations, operators."""
+"""Sign-in: sessions, second factors, passkeys, invitations, operators."""
 
 import sqlalchemy as sa
 from alembic import op

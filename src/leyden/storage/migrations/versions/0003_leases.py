@@ -1,4 +1,4 @@
-"""Leases: what the tickets of filled orders became, and what they cost."""
+"""Leases: the channels of filled orders, and what they cost."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Challenges of passkeys that were answered, so that none is answered twice."""
+"""Used passkey challenges, so that none is used twice."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Backups whose place another took: kept for a while, should the other be wrong."""
+"""Replaced backups, kept for a while in case a new one is wrong."""
 
 import sqlalchemy as sa
 from alembic import op

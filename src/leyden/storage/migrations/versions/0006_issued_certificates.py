@@ -1,4 +1,4 @@
-"""Certificates that authorities of others issue for our names, and who we are to them."""
+"""Certificates from external authorities, and our accounts there."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which lnd takes our payments, so that another one in its place is noticed."""
+"""The treasury's public key, to notice another lnd in its place."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Quotas: exceptions for single organizations, and places of orders to come."""
+"""Quotas: exceptions for organizations, and places of pending orders."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The home that local nodes belong to, who watches them, and which have a wallet."""
+"""The home of local nodes, its processes, and which nodes have a wallet."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""How far the logs of nodes were read, so that nothing in them is lost or told twice.
+"""Log positions, so that no event is lost or announced twice.
 
-Nodes that are there already begin at the end: what is in their logs was told, or is
-long ago.
+Existing nodes start at the end of their logs: everything before was
+announced already, or is long ago.
 """
 
 import sqlalchemy as sa

@@ -35,7 +35,7 @@ function found(facts) {
 }
 
 /** Tell whether there is an answer, which a page of another origin may not read. */
-async function answersAnyone(lnd) {
+export async function answersAnyone(lnd) {
   try {
     await fetch(`${lnd.url}/v1/state`, {
       mode: "no-cors",

@@ -30,10 +30,19 @@ export const PRESETS = {
     ...may("read", "address", "invoices", "onchain"),
     ...may("write", "address", "invoices"),
   ],
+  shop: [
+    ...may("read", "address", "info", "invoices", "offchain", "onchain"),
+    ...may("write", "address", "invoices"),
+  ],
   payments: [
     ...may("read", "info", "offchain", "invoices"),
     ...may("write", "offchain"),
   ],
+  accounts: [
+    ...may("read", "info", "invoices", "offchain"),
+    ...may("write", "invoices", "offchain"),
+  ],
+  wallet: CHOICES.filter(({ entity }) => entity !== "macaroon"),
 };
 
 /** Give a preset's permissions, or those of a list of "entity:action". */
@@ -41,7 +50,7 @@ export function permissions(preset, chosen = []) {
   if (preset !== "custom") return PRESETS[preset];
   const known = new Map(CHOICES.map((each) => [`${each.entity}:${each.action}`, each]));
   const found = chosen.map((word) => known.get(word)).filter(Boolean);
-  if (!found.length) throw new Trouble("form", "Choose at least one thing it may do.");
+  if (!found.length) throw new Trouble("form", "Permissions: choose at least one.");
   return found;
 }
 
@@ -50,14 +59,14 @@ export function caveats({ address, until, now }) {
   const made = [];
   if (until !== undefined) {
     if (!(until.getTime() > now.getTime())) {
-      throw new Trouble("form", "The time at which it ends must lie ahead.");
+      throw new Trouble("form", "Expires: must be in the future.");
     }
     made.push(`time-before ${until.toISOString().replace(/\.\d+Z$/, "Z")}`);
   }
   if (address) {
     const isRange = address.includes("/");
     if (!/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(address)) {
-      throw new Trouble("form", "An address looks like 192.0.2.7 or 192.0.2.0/24.");
+      throw new Trouble("form", "IP address: must look like 192.0.2.7 or 192.0.2.0/24.");
     }
     made.push(`${isRange ? "iprange" : "ipaddr"} ${address}`);
   }

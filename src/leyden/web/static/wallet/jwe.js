@@ -75,7 +75,7 @@ export async function open(sealed, password, about) {
       ["decrypt"],
     );
   } catch {
-    throw new Trouble("password", "This password does not open it.");
+    throw new Trouble("password", "Wrong password: it does not open this backup.");
   }
   try {
     const whole = concat(encrypted, tag);
@@ -102,11 +102,11 @@ function read(shown) {
 
 function check(header, about) {
   if (header?.alg !== ALG || header.enc !== ENC || "zip" in header || "crit" in header) {
-    throw new Trouble("form", `Only ${ALG} with ${ENC} is opened here.`);
+    throw new Trouble("form", `This backup can't be opened here: only ${ALG} with ${ENC} can.`);
   }
   const rounds = header.p2c;
   if (!Number.isInteger(rounds) || rounds < FEWEST_ROUNDS || rounds > MOST_ROUNDS) {
-    throw new Trouble("form", "This backup asks for an unreasonable number of rounds.");
+    throw new Trouble("form", "This backup asks for too many rounds of PBKDF2.");
   }
   // One that tells nothing was made with another program: it may be what it is taken for.
   const told = header.leyden ?? {};
@@ -116,7 +116,7 @@ function check(header, about) {
     ["name", "another name"],
   ]) {
     if ((told[field] ?? about[field] ?? "") !== (about[field] ?? "")) {
-      throw new Trouble("another", `This is a backup of ${word}: it is not opened here.`);
+      throw new Trouble("another", `This is a backup of ${word}, so it is not opened here.`);
     }
   }
 }

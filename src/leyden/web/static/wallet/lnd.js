@@ -13,15 +13,15 @@ const WALLET_PATIENCE_MS = 90_000; // making and opening a wallet takes lnd its 
 
 // lnd's own words, and what they mean to people; the first that matches.
 const MEANINGS = [
-  [/invalid passphrase/i, "password", "This is not the password of the wallet."],
+  [/invalid passphrase/i, "password", "Wrong wallet password."],
   [/wallet already exists/i, "refused", "This node has a wallet already."],
-  [/wallet not found/i, "refused", "This node has no wallet yet: initialise it first."],
-  [/unable to unpack chan backup/i, "form", "This is no backup of channels of this seed."],
-  [/already unlocked/i, "refused", "The wallet is open already."],
+  [/wallet not found/i, "refused", "This node has no wallet yet. Create it first."],
+  [/unable to unpack chan backup/i, "form", "This channel backup belongs to another seed."],
+  [/already unlocked/i, "refused", "The wallet is already unlocked."],
   [/wallet locked/i, "refused", "The wallet is locked: unlock it first."],
-  [/password must have at least/i, "form", "A password has at least 8 characters."],
+  [/password must have at least/i, "form", "The password must have at least 8 characters."],
   [/checksum|invalid mnemonic|default word list|invalid aezeed version/i, "form",
-    "These are not the words of a seed: one of them is wrong, or in a wrong place."],
+    "These words are not a seed: at least one is wrong, or in the wrong place."],
   [/different ip address|ip .*(locked|range)/i, "refused",
     "The macaroon is locked to another address than the one lnd sees."],
   [/macaroon.*expired/i, "refused", "The macaroon has expired."],
@@ -30,6 +30,13 @@ const MEANINGS = [
   [/permission denied/i, "refused", "The macaroon does not allow this."],
 ];
 
+// Lists of lnd's, and what their channels are doing.
+const PENDING = {
+  pending_open_channels: "pending",
+  pending_closing_channels: "closing",
+  pending_force_closing_channels: "closing",
+  waiting_close_channels: "closing",
+};
 const PEERS_NAMED = "/v1/channels?peer_alias_lookup=true";
 
 export class Lnd {
@@ -114,14 +121,20 @@ export class Lnd {
     await this.call("POST", "/v1/macaroon/checkpermissions", body, admin);
   }
 
-  /** What the node knows of its chain, its coins and its channels. */
-  async channels(macaroon) {
-    const [info, coins, { channels }, { pending_open_channels: pending }] =
-      await Promise.all(
-        ["/v1/getinfo", "/v1/balance/blockchain", PEERS_NAMED, "/v1/channels/pending"]
-          .map((path) => this.call("GET", path, undefined, macaroon)),
-      );
-    return { info, coins, open: channels, pending };
+  /** What the node knows of itself, its coins and its channels, as [{state, channel}]. */
+  async overview(macaroon) {
+    const [info, coins, { channels }, pending] = await Promise.all(
+      ["/v1/getinfo", "/v1/balance/blockchain", PEERS_NAMED, "/v1/channels/pending"]
+        .map((path) => this.call("GET", path, undefined, macaroon)),
+    );
+    const open = channels.map((channel) => ({
+      state: channel.active ? "active" : "inactive",
+      channel,
+    }));
+    const others = Object.entries(PENDING).flatMap(([list, state]) =>
+      (pending[list] ?? []).map(({ channel }) => ({ state, channel })),
+    );
+    return { info, coins, channels: [...open, ...others] };
   }
 
   async wallet(path, body, macaroon) {
@@ -147,7 +160,7 @@ export class Lnd {
       content = await answer.json();
     } catch (error) {
       if (error instanceof SyntaxError) {
-        throw new Trouble("refused", "The node answers, but not as lnd does.");
+        throw new Trouble("refused", "Something answers at the node's address, but it is not lnd.");
       }
       throw new Trouble("unreachable", "The node could not be reached from this browser.");
     }

@@ -30,7 +30,7 @@ export function parse(text) {
       // It may be written in the other way.
     }
   }
-  throw new Trouble("form", "This is no macaroon: it is hex, and begins with 0201.");
+  throw new Trouble("form", "This is not a macaroon: macaroons are in hex and begin with 0201.");
 }
 
 /** Give the macaroon with a caveat more, in hex. */
@@ -60,7 +60,7 @@ export async function narrowed(macaroon, caveat) {
 /** Say what a macaroon is: {rootKeyId, permissions, caveats}. */
 export function describe(macaroon) {
   const { identifier, caveats } = parse(macaroon);
-  if (identifier[0] !== LND) throw new Trouble("form", "This macaroon is not of lnd.");
+  if (identifier[0] !== LND) throw new Trouble("form", "This macaroon is not from lnd.");
   const fields = protobuf(identifier.subarray(1));
   const permissions = fields
     .filter(([kind]) => kind === OPERATIONS)
@@ -116,7 +116,7 @@ function protobuf(bytes) {
   let at = 0;
   while (at < bytes.length) {
     const [tag, from] = length(bytes, at);
-    if (tag % 8 !== 2) throw new Trouble("form", "This macaroon is not of lnd.");
+    if (tag % 8 !== 2) throw new Trouble("form", "This macaroon is not from lnd.");
     const [size, start] = length(bytes, from);
     fields.push([tag >> 3, bytes.subarray(start, start + size)]);
     at = start + size;

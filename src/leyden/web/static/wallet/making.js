@@ -15,7 +15,6 @@ import { progress } from "./page.js";
 import * as vault from "./vault.js";
 
 const SEED = { kind: "seed", name: "" };
-export const ADMIN = { kind: "macaroon", name: "admin" };
 
 export class Making {
   /**
@@ -31,24 +30,22 @@ export class Making {
   async run() {
     if (this.made) await this.keepSeed(this.made.before);
     if (!this.admin) {
-      progress("lnd is making the wallet…");
+      progress("Creating the wallet…");
       this.admin = await this.lnd.init(this.password, this.seed, this.options);
     }
     const kept = await this.platform.backups();
     await this.keepSeed(kept.find(({ kind }) => kind === SEED.kind));
-    progress("Encrypting the admin macaroon, and keeping it…");
-    await keep(this, ADMIN, this.admin, kept.find(isAdmin));
+    progress("Encrypting and storing the admin macaroon…");
+    await keep(this, vault.ADMIN, this.admin, kept.find(vault.isAdmin));
   }
 
   async keepSeed(before) {
     if (this.seedIsKept) return;
-    progress("Encrypting the seed, and keeping it…");
+    progress("Encrypting and storing the seed…");
     await keep(this, SEED, this.seed, before);
     this.seedIsKept = true;
   }
 }
-
-export const isAdmin = ({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name;
 
 /** Seal and keep a backup, in the place of the one before it if there was one. */
 export async function keep({ node, platform, password }, backup, secret, before) {

@@ -7,6 +7,7 @@ import { diagnose } from "./diagnosis.js";
 import { Lnd } from "./lnd.js";
 import { Platform } from "./platform.js";
 import { inWords, Trouble } from "./trouble.js";
+import { untilTrusted } from "./trust.js";
 import { SHORTEST_PASSWORD } from "./vault.js";
 
 const root = document.getElementById("wallet");
@@ -20,11 +21,12 @@ export const platform = new Platform(root.dataset.platform, root.dataset.token);
 
 export const $ = (id) => document.getElementById(id);
 
-/** Show one step of the page, and put the keyboard there. */
-export function show(step) {
+/** Show one step of the page, and put the keyboard there if somebody led there. */
+export function show(step, { takesFocus = true } = {}) {
   for (const section of root.querySelectorAll("[data-step]")) {
     section.hidden = section.dataset.step !== step;
   }
+  if (!takesFocus) return;
   const heading = root.querySelector(`[data-step="${step}"] h2`);
   heading?.setAttribute("tabindex", "-1");
   heading?.focus();
@@ -79,11 +81,11 @@ export function newPassword(first, second) {
   if ($(first).value.length < SHORTEST_PASSWORD) {
     throw new Trouble(
       "form",
-      `A password has at least ${SHORTEST_PASSWORD} characters; longer is better.`,
+      `The password must have at least ${SHORTEST_PASSWORD} characters; longer is better.`,
     );
   }
   if ($(first).value !== $(second).value) {
-    throw new Trouble("form", "The two passwords are not the same.");
+    throw new Trouble("form", "The passwords don't match.");
   }
   return $(first).value;
 }
@@ -105,7 +107,7 @@ export async function reach(states, { mayTakeLong = false } = {}) {
     }
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
   }
-  throw new Trouble("refused", "lnd is taking long to start. Its log says why.");
+  throw new Trouble("refused", "lnd is taking long to start. See its log.");
 }
 
 /** Make a list of elements of texts. */
@@ -123,6 +125,12 @@ function clear() {
   alertBox.hidden = true;
   for (const section of root.querySelectorAll("[data-reason]")) section.hidden = true;
   $("unreachable").hidden = true;
+  $("trusted-now").hidden = true;
+}
+
+function sayTrusted() {
+  for (const section of root.querySelectorAll("[data-reason]")) section.hidden = true;
+  $("trusted-now").hidden = false;
 }
 
 async function explain(error) {
@@ -145,6 +153,8 @@ async function explain(error) {
       place.textContent = String(off);
     }
     $("unreachable").hidden = false;
+    const untrusted = root.querySelector("[data-reason=certificate]");
+    if (!untrusted.hidden) untilTrusted(lnd, untrusted, sayTrusted);
     $("unreachable").scrollIntoView({ block: "nearest" });
   } catch (other) {
     alertBox.textContent += ` ${inWords(other)}`;
@@ -161,4 +171,5 @@ window.addEventListener("pagehide", () => {
   }
 });
 
-if (!window.isSecureContext) $("insecure").hidden = false;
+// Some browsers have no WebCrypto even there: old ones, and those of some enterprises.
+if (!window.isSecureContext || !window.crypto?.subtle) $("insecure").hidden = false;

@@ -51,7 +51,7 @@ export class Platform {
     } catch (error) {
       if (error instanceof Trouble) throw error;
       if (answer?.status === 403) {
-        throw new Trouble("platform", "This page is out of date: load it again.");
+        throw new Trouble("platform", "This page is out of date. Reload it.");
       }
       throw new Trouble(
         "platform",

@@ -12,6 +12,8 @@ import { unseal } from "./seed.js";
 import { Trouble } from "./trouble.js";
 
 export const SHORTEST_PASSWORD = 8; // lnd's own rule
+export const ADMIN = { kind: "macaroon", name: "admin" };
+export const isAdmin = ({ kind, name }) => kind === ADMIN.kind && name === ADMIN.name;
 
 const about = (node, { kind, name }) => ({ node, kind, ...(name && { name }) });
 
@@ -30,7 +32,7 @@ export async function open(node, backup, password) {
     : await jwe.open(value, password, about(node, backup));
   const secret = read(text);
   if (secret === undefined) {
-    throw new Trouble("form", `It was opened, but what is in it is no ${kind}.`);
+    throw new Trouble("form", `This backup opened, but there is no ${kind} in it.`);
   }
   return secret;
 }

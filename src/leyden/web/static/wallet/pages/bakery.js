@@ -1,11 +1,13 @@
-/** Macaroon Bakery: what may be done with the node, by whom, and until when. */
+/** Connect an app: bake its macaroon, try it, and hand it over; or revoke one. */
 
 import { caveats, CHOICES, nextRootKey, permissions } from "../grants.js";
 import { describe, narrowed, parse } from "../macaroon.js";
 import { toHex } from "../bytes.js";
-import { isAdmin, keep } from "../making.js";
+import { hand, hide } from "../handing.js";
+import { keep } from "../making.js";
 import {
   $,
+  attempt,
   lnd,
   newPassword,
   node,
@@ -41,16 +43,16 @@ async function adminPasted() {
   } else if (!(await vault.opensAny(node, kept, password))) {
     throw new Trouble(
       "password",
-      "This password opens nothing in the vault, and what is baked here would be put there under it.",
+      "Wrong password: it opens nothing in the vault.",
     );
   }
   return pasted;
 }
 
 async function adminOfVault() {
-  const found = kept.find(isAdmin);
+  const found = kept.find(vault.isAdmin);
   if (found === undefined) {
-    throw new Trouble("form", "The vault holds no admin macaroon: paste one.");
+    throw new Trouble("form", "The vault has no admin macaroon. Paste one.");
   }
   return vault.open(node, found, password);
 }
@@ -70,7 +72,7 @@ async function namesByRootKey() {
     const known = await described(backup);
     if (known === undefined) continue;
     const words = [backup.name, ...known.caveats].join(", ");
-    names.set(known.rootKeyId, [...(names.get(known.rootKeyId) ?? []), words]);
+    names.set(known.rootKeyId, [...(names.get(known.rootKeyId) ?? []), { backup, words }]);
   }
   return names;
 }
@@ -89,11 +91,13 @@ async function described(backup) {
   return looked.get(backup.value);
 }
 
-function row(id, names = []) {
+function row(id, known = []) {
   const made = $("root-key").content.cloneNode(true);
+  const names = known.map(({ words }) => words);
   made.querySelector("[data-id]").textContent = id;
   made.querySelector("[data-names]").textContent = names.join("; ") || "not in the vault";
   const button = made.querySelector("button");
+  for (const { backup } of known) button.before(handing(backup), " ");
   if (id === "0") {
     button.remove(); // the admin macaroon's own, which lnd does not give up
     return made;
@@ -107,12 +111,28 @@ function row(id, names = []) {
   return made;
 }
 
+/** Make a button that hands over what is in the vault already, to another phone say. */
+function handing(backup) {
+  const button = document.createElement("button");
+  button.className = "plain";
+  button.textContent = "Show";
+  button.setAttribute("aria-label", `Show ${backup.name}`);
+  button.addEventListener("click", () => attempt(async () => {
+    progress("Opening the vault…");
+    const app = [...$("app").options].find(({ value }) => value === backup.name.split(" ")[0]);
+    const { name } = backup;
+    const title = `Macaroon “${name}”`;
+    hand(await vault.open(node, backup, password), { app: app?.value ?? "", name, title });
+  }));
+  return button;
+}
+
 onClick("revoke", async () => {
   $("sure").close();
   const { id } = $("revoke").dataset;
   await lnd.revoke(admin, id);
   await list();
-  say(`Revoked: no macaroon of root key ${id} opens anything any more.`);
+  say(`Revoked: the macaroons of root key ${id} no longer work.`);
 });
 
 $("keep-it").addEventListener("click", () => $("sure").close());
@@ -121,10 +141,10 @@ onSubmit($("bake"), async () => {
   const preset = $("preset").value;
   const name = $("name").value.trim();
   if ($("store").checked && !/^[A-Za-z0-9 _.-]{1,50}$/.test(name)) {
-    throw new Trouble("form", "A name has 1 to 50 of A-Z a-z 0-9 space _ . and -");
+    throw new Trouble("form", "Name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -");
   }
   if ($("store").checked && kept.some((each) => each.kind === "macaroon" && each.name === name)) {
-    throw new Trouble("form", "The vault holds a macaroon of this name: choose another.");
+    throw new Trouble("form", "Name: the vault already has a macaroon of this name.");
   }
   const chosen = [...document.querySelectorAll("[data-choice]:checked")];
   const wanted = permissions(preset, chosen.map((box) => box.dataset.choice));
@@ -133,48 +153,63 @@ onSubmit($("bake"), async () => {
     until: $("until").value ? new Date($("until").value) : undefined,
     now: platform.now(),
   });
-  progress("lnd is baking…");
+  hide();
+  progress("Baking the macaroon…");
   const id = nextRootKey(await lnd.rootKeyIds(admin));
   let baked = await lnd.bake(admin, wanted, id);
   for (const caveat of bounds) baked = await narrowed(baked, caveat);
   await tried(baked, wanted, id);
   if ($("store").checked) {
-    progress("Encrypting it, and keeping it…");
+    progress("Encrypting and storing the macaroon…");
     await keep({ node, platform, password }, { kind: "macaroon", name }, baked);
     kept = await platform.backups();
   }
   await list();
-  $("baked").textContent = baked;
-  $("made").hidden = false;
-  $("made").querySelector("h3").focus();
+  hand(baked, { app: $("app").value, name, title: "Your new macaroon" });
 });
 
 /** Have lnd look at it as it came from here; what it refuses is revoked and not shown. */
 async function tried(baked, wanted, id) {
-  progress("Trying it…");
+  progress("Testing the macaroon…");
   try {
     await lnd.check(admin, baked, wanted);
   } catch (error) {
     await lnd.revoke(admin, id);
-    throw new Trouble(error.kind, `It would not work from here, so it was revoked. ${error.message}`);
+    throw new Trouble(error.kind, `The new macaroon does not work from here, so it was revoked. ${error.message}`);
   }
 }
-
-onClick("hide", async () => {
-  $("baked").textContent = "";
-  $("made").hidden = true;
-});
-
-onClick("copy", async () => navigator.clipboard.writeText($("baked").textContent));
 
 function say(words) {
   $("said").textContent = words;
   $("said").hidden = false;
 }
 
-$("preset").addEventListener("change", () => {
-  $("choices").hidden = $("preset").value !== "custom";
+$("preset").addEventListener("change", offerChoices);
+$("app").addEventListener("change", () => {
+  const { value, selectedOptions: [{ dataset }] } = $("app");
+  $("because").textContent = dataset.because;
+  $("preset").value = dataset.preset;
+  if (!$("name").value || named($("name").value)) $("name").value = value && unused(value);
+  offerChoices();
 });
+
+function offerChoices() {
+  $("choices").hidden = $("preset").value !== "custom";
+}
+
+/** Tell whether a name is one that this page suggested. */
+const named = (name) =>
+  [...$("app").options].some(({ value }) => value && name.replace(/ \d+$/, "") === value);
+
+/** Suggest a name that the vault does not hold: zeus, zeus 2, zeus 3 ... */
+function unused(app) {
+  const names = new Set(kept.map(({ name }) => name));
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? app : `${app} ${number}`;
+    if (!names.has(name)) return name;
+  }
+}
+
 for (const { entity, action } of CHOICES) {
   const made = $("choice").content.cloneNode(true);
   const box = made.querySelector("input");

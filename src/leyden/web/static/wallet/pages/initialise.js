@@ -48,7 +48,7 @@ async function open(before, chosen) {
     $("kept").hidden = false;
     throw new Trouble(
       error.kind,
-      "A seed is kept for this node already, and this password does not open it.",
+      "A seed is already stored for this node, and this password does not open it.",
     );
   }
 }
@@ -78,7 +78,8 @@ onSubmit($("check"), async () => {
   );
   if (wrong.length) {
     const which = wrong.map((place) => place + 1).join(" and ");
-    throw new Trouble("form", `Not the word that stood there: ${which}. Look again.`);
+    const are = wrong.length > 1 ? `Words ${which} are wrong` : `Word ${which} is wrong`;
+    throw new Trouble("form", `${are}. Check what you wrote down.`);
   }
   wipe("word-0", "word-1", "word-2");
   show("make");
@@ -94,7 +95,7 @@ onClick("retry", async () => {
 async function make() {
   making ??= new Making({ node, lnd, platform }, password, seed, { made });
   await making.run();
-  progress("The wallet is made. lnd is starting…");
+  progress("The wallet is ready. lnd is starting…");
   await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
 }
 

@@ -7,7 +7,7 @@
  *    are still here, and the old password still opens what is kept.
  */
 
-import { ADMIN, isAdmin, keep } from "../making.js";
+import { keep } from "../making.js";
 import {
   $,
   attempt,
@@ -31,9 +31,9 @@ onSubmit($("change"), async () => {
   const next = newPassword("next", "again");
   const current = $("current").value;
   const backups = await platform.backups();
-  progress("Encrypting the backups anew…");
+  progress("Re-encrypting the backups…");
   const { anew, left } = await vault.reseal(node, backups, current, next, (done, of) =>
-    progress(`Encrypting the backups anew: ${done} of ${of}…`),
+    progress(`Re-encrypting the backups: ${done} of ${of}…`),
   );
   progress("lnd is changing the password…");
   const admin = await lnd.changePassword(current, next);
@@ -49,12 +49,12 @@ onClick("retry", async () => {
 });
 
 async function keepAll() {
-  progress("Keeping the backups under the new password…");
+  progress("Storing the re-encrypted backups…");
   if (work.anew.length) await platform.reseal(work.anew);
   work.anew = [];
-  if (!work.backups.some(isAdmin)) {
-    await keep({ node, platform, password: work.next }, ADMIN, work.admin);
-    work.backups.push(ADMIN);
+  if (!work.backups.some(vault.isAdmin)) {
+    await keep({ node, platform, password: work.next }, vault.ADMIN, work.admin);
+    work.backups.push(vault.ADMIN);
   }
   progress("lnd is starting…");
   await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);

@@ -1,7 +1,7 @@
 /** Restore: a wallet of a seed that exists, and its channels' coins from a backup. */
 
 import { fromBase64, toBase64 } from "../bytes.js";
-import { isAdmin, Making } from "../making.js";
+import { Making } from "../making.js";
 import {
   $,
   attempt,
@@ -59,7 +59,7 @@ async function next() {
 }
 
 async function bringHome() {
-  progress("lnd looks for its coins first, which may take long. Keep this page open…");
+  progress("lnd is searching for coins, which can take long. Keep this page open…");
   await reach(["SERVER_ACTIVE"], { mayTakeLong: true });
   progress("Asking the peers to close the channels…");
   const number = await lnd.restoreChannels(await admin(), channels);
@@ -69,7 +69,7 @@ async function bringHome() {
 
 onSubmit($("come-home"), async () => {
   channels = (await backup("late")) ?? channels;
-  if (!channels) throw new Trouble("form", "Give the backup of the channels.");
+  if (!channels) throw new Trouble("form", "Channel backup: choose a file, or paste it.");
   await bringHome();
   wipe("opens", "late-text");
   show("done");
@@ -81,21 +81,21 @@ onClick("late-home", async () => show("channels"));
 /** The admin macaroon: of the wallet that was made just now, or out of the vault. */
 async function admin() {
   if (making?.admin) return making.admin;
-  const found = (await platform.backups()).find(isAdmin);
-  if (found === undefined) throw new Trouble("form", "The vault holds no admin macaroon.");
+  const found = (await platform.backups()).find(vault.isAdmin);
+  if (found === undefined) throw new Trouble("form", "The vault has no admin macaroon.");
   return vault.open(node, found, $("opens").value);
 }
 
 async function kept() {
   const found = (await platform.backups()).find(({ kind }) => kind === "seed");
-  if (found === undefined) throw new Trouble("form", "No seed is kept for this node.");
+  if (found === undefined) throw new Trouble("form", "No seed is stored for this node.");
   return vault.open(node, found, $("vault-password").value);
 }
 
 function typed() {
   const words = parse($("words").value);
   if (!isWhole(words)) {
-    throw new Trouble("form", `A seed has 24 words; here are ${words.length}.`);
+    throw new Trouble("form", `The 24 words: you entered ${words.length}.`);
   }
   return words;
 }
@@ -109,7 +109,7 @@ async function backup(id) {
   try {
     return toBase64(fromBase64(pasted));
   } catch {
-    throw new Trouble("form", "The backup of channels is not base64.");
+    throw new Trouble("form", "Channel backup: not valid base64.");
   }
 }
 

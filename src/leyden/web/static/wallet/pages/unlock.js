@@ -3,10 +3,10 @@
 import { $, attempt, lnd, onSubmit, progress, reach, show, wipe } from "../page.js";
 
 onSubmit($("unlock"), async () => {
-  progress("lnd is opening the wallet…");
+  progress("Unlocking the wallet…");
   await lnd.unlock($("password").value);
   wipe("password");
-  progress("The wallet is open. lnd is starting…");
+  progress("The wallet is unlocked. lnd is starting…");
   await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
   show("done");
 });

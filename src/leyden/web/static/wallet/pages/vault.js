@@ -20,7 +20,7 @@ let hiding;
 
 onSubmit($("open"), async () => {
   const backups = await platform.backups();
-  if (!backups.length) throw new Trouble("form", "Nothing is kept for this node yet.");
+  if (!backups.length) throw new Trouble("form", "Nothing is stored for this node yet.");
   const password = $("password").value;
   const rows = [];
   for (const [done, backup] of backups.entries()) {
@@ -83,12 +83,12 @@ onSubmit($("reseal"), async () => {
     await platform.backups(),
     $("current").value,
     next,
-    (done, of) => progress(`Encrypting anew: ${done} of ${of}…`),
+    (done, of) => progress(`Re-encrypting: ${done} of ${of}…`),
   );
-  if (!anew.length) throw new Trouble("password", "This password opens none of them.");
+  if (!anew.length) throw new Trouble("password", "This password opens none of these backups.");
   await platform.reseal(anew);
   wipe("current", "next", "again");
-  $("resealed").textContent = `Under the new password now: ${anew.length}.`;
+  $("resealed").textContent = `Re-encrypted: ${anew.length}.`;
   fill($("left"), left.map(({ kind, name }) => name || kind));
   $("some-left").hidden = left.length === 0;
   $("resealed").hidden = false;

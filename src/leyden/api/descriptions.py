@@ -1,0 +1,91 @@
+"""What people are told about operations and fields, beside their names and types."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from leyden import guides
+from leyden.api.operations import Operation
+from leyden.domain.events import TYPES
+from leyden.schemas.node_settings import TABLE
+
+ABOUT: Final = """\
+Hosted Lightning nodes and inbound channels, over HTTP/1.1 and JSON.
+
+Send an API key in the header `X-SERVICE-AUTH`. Amounts are whole satoshis, times are
+ISO 8601 in UTC. Every error is `{"message": "..."}`.
+"""
+
+
+class Tag:
+    """A group of operations, as the reference and generated clients show it."""
+
+    def __init__(self, name: str, description: str) -> None:
+        self.name, self.description = name, description
+
+
+_TAGS: Final = {
+    "keys": Tag("Account", "Your API key and your organization's limits."),
+    "nodes": Tag("Nodes", "Create Lightning nodes, start and stop them, connect."),
+    "backups": Tag("Backups", "Store what you encrypted: seed and macaroons."),
+    "events": Tag("Events", "Everything that happened, in order and replayable."),
+    "webhooks": Tag("Webhooks", "Events of a node, and how they were delivered."),
+    "flow": Tag("Channels and credit", "Order inbound channels; your money."),
+}
+# Operations of one tag in two modules.
+_ALIKE: Final = {"quotas": "keys", "subscriptions": "events"}
+
+
+def tag(operation: Operation) -> Tag:
+    """Return the group that an operation belongs to."""
+    module = operation.run.__module__.rpartition(".")[2]
+    return _TAGS.get(_ALIKE.get(module, module), Tag(module, ""))
+
+
+def tags() -> list[Tag]:
+    """Return all groups, in the order of the reference."""
+    return list(_TAGS.values())
+
+
+def summary(operation: Operation) -> str:
+    """Return an operation's title: the first line of its handler's docstring.
+
+    Where code says that it returns something, people say that they get it.
+    """
+    line = operation.description.partition("\n\n")[0].rstrip(".")
+    return re.sub("^Return ", "Get ", line)
+
+
+def details(operation: Operation) -> str:
+    """Return the Markdown about an operation that docs/api.md has."""
+    return _sections().get(f"{operation.method} {operation.path}", "")
+
+
+@cache
+def _sections() -> dict[str, str]:
+    """Return the prose of docs/api.md: its examples are for one shell, in one row."""
+    found = guides.chapters(guides.read("api"), level=3)
+    return {
+        heading: text.partition("\n```")[0].strip() for heading, text in found.items()
+    }
+
+
+def describe_events(components: Mapping[str, dict[str, Any]]) -> None:
+    """Name the types of events, and give an example of each."""
+    item = components["LoggedEvent"]
+    item["properties"]["type"]["enum"] = list(TYPES)
+    item["properties"]["data"]["examples"] = [
+        dict(each.example) for each in TYPES.values()
+    ]
+
+
+def describe_settings(components: Mapping[str, dict[str, Any]]) -> None:
+    """Describe the settings of nodes, wherever they are sent or answered."""
+    shown = components["SettingsAnswer"]["properties"]
+    for name in ("SettingsAnswer", "SettingsChange", "NewSettings"):
+        for field, schema in components.get(name, {}).get("properties", {}).items():
+            if field in TABLE:
+                schema["description"] = TABLE[field].help
+            else:
+                schema["description"] = shown[field]["description"]

@@ -1,0 +1,137 @@
+"""The event log: a page, a long poll, or a stream."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from functools import partial
+
+from leyden.api.event_streams import SIGN_OF_LIFE, EventStream, chunk, wants_events
+from leyden.api.operations import Request
+from leyden.api.reading import ClientLeft
+from leyden.domain import cursors
+from leyden.domain.cursors import LATEST, Cursor
+from leyden.domain.events import KeptEvent, parse_types, visible
+from leyden.errors import Away, LeydenError
+from leyden.schemas.events import EventsAnswer, EventsQuery
+from leyden.services.events import log
+from leyden.services.events.log import Part, encode, item
+from leyden.services.events.tails import Tails
+
+_SIGN_OF_LIFE_S = 15.0
+_AT_ONCE = 100
+
+
+class _Reader:
+    """One caller's way through the log."""
+
+    def __init__(self, request: Request, query: EventsQuery) -> None:
+        self._request = request
+        self._rows = request.platform.database.reader
+        self._own = request.principal.organization_id
+        self._after = query.after
+        self._types = parse_types(query.type, among=visible(request.principal.scopes))
+
+    async def begin(self, after: str) -> Cursor | None:
+        """Return where to begin; None is with the oldest event."""
+        if after == LATEST:
+            return await log.end(self._rows, self._own)
+        return cursors.parse(self._own, after) if after else None
+
+    async def read(self, after: Cursor | None, *, most: int) -> Part:
+        """Return what is there now."""
+        return await log.read(
+            self._rows, self._own, self._types, after=after, most=most
+        )
+
+    async def wait(
+        self, tails: Tails, after: Cursor | None, *, most: int, seconds: float
+    ) -> Part:
+        """Return the next events, or none after so many seconds."""
+        until_s = time.monotonic() + seconds
+        left = asyncio.ensure_future(self._request.left())
+        try:
+            while True:
+                with tails.listening(self._own) as news:
+                    part = await self.read(after, most=most)
+                    await self._request.confirm()  # the key may have ended meanwhile
+                    rest_s = until_s - time.monotonic()
+                    if part.events or part.has_more or rest_s <= 0 or tails.closed:
+                        return part
+                    after = part.cursor
+                    news.after = after.number
+                    await asyncio.wait(
+                        {news.came, left},
+                        timeout=rest_s,
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )
+                if left.done():
+                    raise ClientLeft
+        finally:
+            left.cancel()
+
+    def write(self, cursor: Cursor) -> str:
+        """Return a cursor as callers see it."""
+        return cursors.write(self._own, cursor.number, cursor.tag)
+
+
+async def list_(request: Request, query: EventsQuery) -> EventsAnswer | EventStream:
+    """List events."""
+    reader = _Reader(request, query)
+    if wants_events(request.accept):
+        return await _stream(request, reader, request.last_event or query.after)
+    after = await reader.begin(query.after)
+    if not query.wait:
+        return _answer(reader, await reader.read(after, most=query.limit))
+    tails = _tails(request)
+    tails.hold(request.principal.key_id)
+    try:
+        part = await reader.wait(tails, after, most=query.limit, seconds=query.wait)
+    finally:
+        tails.release(request.principal.key_id)
+    return _answer(reader, part)
+
+
+async def _stream(request: Request, reader: _Reader, after: str) -> EventStream:
+    tails = _tails(request)
+    start = await reader.begin(after)
+    first = await reader.read(start, most=_AT_ONCE)  # or refuse, with a status
+
+    async def chunks() -> AsyncGenerator[bytes, None]:
+        part = first
+        while True:
+            yield b"".join(_chunks(part.events)) or _still(reader, part)
+            if tails.closed:
+                return
+            try:
+                part = await reader.wait(
+                    tails, part.cursor, most=_AT_ONCE, seconds=_SIGN_OF_LIFE_S
+                )
+            except (LeydenError, ClientLeft):
+                return  # who is still there asks again, and is told why
+
+    key_id = request.principal.key_id
+    tails.hold(key_id)
+    return EventStream(chunks(), ended=partial(tails.release, key_id))
+
+
+def _still(reader: _Reader, part: Part) -> bytes:
+    """Return a sign of life: the cursor, which may have passed what is not shown."""
+    return chunk(reader.write(part.cursor)) if part.cursor.number else SIGN_OF_LIFE
+
+
+def _chunks(events: list[KeptEvent]) -> list[bytes]:
+    return [chunk(each.id, encode(item(each))) for each in events]
+
+
+def _answer(reader: _Reader, part: Part) -> EventsAnswer:
+    return EventsAnswer(
+        events=[item(each) for each in part.events],
+        cursor=reader.write(part.cursor),
+        has_more=part.has_more,
+    )
+
+
+def _tails(request: Request) -> Tails:
+    if (tails := request.platform.tails) is None:
+        raise Away("nobody waits for events here; read without `wait`")
+    return tails

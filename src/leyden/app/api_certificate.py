@@ -1,0 +1,67 @@
+"""The API over TLS with a certificate that the platform looks after itself.
+
+That is one from an authority of others (`acme_api_name`), or of its own (`api_tls`).
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from leyden.api.server import bare_tls
+from leyden.app import gateways
+from leyden.app.authorities import folder_of
+from leyden.app.certificates import api_tls, load_tls
+from leyden.certificates.authority import Authority
+from leyden.certificates.expiry import renewal_due, validity
+from leyden.lnd.home import Tls
+from leyden.services.platform import Platform
+
+_LOOK_EVERY_S: Final = 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def served(platform: Platform) -> AsyncIterator[ssl.SSLContext | None]:
+    """Serve the API with such a certificate, where the settings ask for one."""
+    if platform.issuance is not None and platform.settings.acme_api_name:
+        async with api_tls(platform) as context:
+            yield context
+    elif platform.settings.api_tls:
+        async with _of_our_authority(platform) as context:
+            yield context
+    else:
+        yield None
+
+
+@asynccontextmanager
+async def _of_our_authority(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
+    """Serve the API's names; a newer certificate is for those who connect then."""
+    context = bare_tls()
+    tls = _issued(platform)
+    load_tls(context, tls)
+    renewing = asyncio.create_task(_renew(platform, context, tls), name="api_tls")
+    try:
+        yield context
+    finally:
+        renewing.cancel()
+        await asyncio.gather(renewing, return_exceptions=True)
+
+
+async def _renew(platform: Platform, context: ssl.SSLContext, tls: Tls) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_EVERY_S)
+        if renewal_due(validity(tls.chain_pem), platform.clock()):
+            tls = _issued(platform)
+            load_tls(context, tls)
+            log.info("the API has a new certificate")
+
+
+def _issued(platform: Platform) -> Tls:
+    """Issue one for all names by which the API is called; its key touches no disk."""
+    authority = Authority(folder_of(platform.settings))
+    name, *also = gateways.api_names(platform.settings)
+    return authority.issue(name, now=platform.clock(), also=also)

@@ -1,0 +1,175 @@
+"""The platform's own authority: made, kept in order, and rotated.
+
+A rotation makes a new root for the present settings while the platform stands still.
+Nodes go on with the certificates they have, and take the new authority's at their next
+start; until the last has, `cert` names both roots.
+
+1. Wait until no process of the home runs.
+2. Make the new authority beside the old one; remember the old root.
+3. Put it in place, and have the database remember it.
+
+Killed anywhere, the next run goes on.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from leyden.app import gateways, identity
+from leyden.app.identity import Here
+from leyden.app.ownership import Silence, as_home, refuse
+from leyden.certificates import former
+from leyden.certificates.authority import (
+    Authority,
+    open_or_create,
+    renew_intermediate,
+)
+from leyden.certificates.constraints import Scope, check_covers, scope
+from leyden.certificates.expiry import Validity, renewal_due
+from leyden.certificates.signing import Seal, create, seal_root_key
+from leyden.domain.nodes import Node
+from leyden.errors import SetupError
+from leyden.loops import OF_THE_HOME
+from leyden.services.nodes.certificate_expiry import still_shown
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.homes import Home
+from leyden.storage.secrets import Sealer
+from leyden.storage.stores import Stores
+from leyden.values import Struct, replace
+
+ROOT_KEY: Final = "root.key.sealed"
+PURPOSE: Final = "root key of the authority"
+_LOOK_EVERY_S: Final = 0.5
+
+
+class AuthorityStatus(Struct, frozen=True, kw_only=True):
+    """The authority, and who does not use it yet."""
+
+    authority: Authority
+    waiting: tuple[str, ...]  # nodes that show a former authority's certificate
+
+
+def folder_of(given: Settings) -> Path:
+    """Return the folder of the authority."""
+    return given.home_path / "authority"
+
+
+def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
+    """Make the authority of a new installation, or put the one there is in order.
+
+    A rotation that was cut short is finished, a root key that lies open is sealed, and
+    an intermediate past half of its life is renewed where the root's key is there.
+    """
+    folder = folder_of(given)
+    former.complete(folder)
+    authority = open_or_create(
+        folder, now=now, scope=_scope(given), seal=_sealing(sealer)
+    )
+    seal_root_key(folder, _sealing(sealer))
+    since = authority.intermediate.not_valid_before_utc
+    until = authority.intermediate.not_valid_after_utc
+    due = renewal_due(Validity(since, until), now)
+    may = until < authority.root.not_valid_after_utc and (folder / ROOT_KEY).exists()
+    if due and may:
+        renew_intermediate(folder, now=now, unseal=_unsealing(sealer))
+
+
+def check(given: Settings, authority: Authority) -> None:
+    """Raise SetupError if settings have names that it may not vouch for."""
+    allowed = authority.scope
+    check_covers(allowed, [given.nodes_domain], setting="nodes_domain")
+    if given.acme_api_name or given.api_tls:
+        setting = "acme_api_name" if given.acme_api_name else "api_tls"
+        check_covers(allowed, gateways.api_names(given), setting=setting)
+
+
+def advice(given: Settings) -> str:
+    """Return what an operator should know about the authority; mostly nothing."""
+    authority = Authority(folder_of(given))
+    try:
+        check(given, authority)
+    except SetupError as error:
+        return error.message
+    if authority.scope is None:
+        return (
+            "the platform's authority may vouch for any name on the internet, to all "
+            "who trust it. `leyden authority rotate` makes one that may vouch for this "
+            "platform's names alone; clients need the new root"
+        )
+    return ""
+
+
+async def status(platform: Platform) -> AuthorityStatus:
+    """Return the authority, and nodes that still show a former one's certificate."""
+    authority = Authority(folder_of(platform.settings))
+    waiting = await still_shown(authority, platform.database.reader)
+    return AuthorityStatus(authority=authority, waiting=tuple(waiting))
+
+
+async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
+    """Make a new authority for the present settings; return its status then."""
+    given = platform.settings
+    here = identity.read(given.home_path)
+    silence = Silence()
+    while True:
+        async with platform.database.transaction() as tx:
+            known = await tx.homes.lock()
+            if not await silence.possibly_alive(tx, await tx.homes.processes()):
+                before = await _rotated(platform, tx, known, here)
+                ours = as_home(here, given)
+                if known is not None:
+                    await tx.homes.take(ours, kinds=OF_THE_HOME)
+                await tx.audit.add(
+                    at=platform.clock(),
+                    actor=actor,
+                    action="authority rotated",
+                    subject=ours.authority,
+                    before=before,
+                )
+                break
+        await asyncio.sleep(_LOOK_EVERY_S)
+    return await status(platform)
+
+
+async def _rotated(
+    platform: Platform, tx: Stores, known: Home | None, here: Here
+) -> str:
+    """Put a new authority in place, or finish a begun one; return the old."""
+    given = platform.settings
+    folder = folder_of(given)
+    was_under_way = former.is_under_way(folder)
+    former.complete(folder)
+    ours = as_home(here, given)
+    if known is not None:
+        refuse(known, replace(ours, authority=known.authority), here)
+        if known.authority in former.digests(folder):
+            return known.authority  # all that was left to do is to remember it
+        refuse(known, ours, here)
+    elif was_under_way:
+        return ""
+    nodes = [node for node in await tx.nodes.all_() if not node.is_gone]
+    create(
+        folder / former.NEXT,
+        platform.clock(),
+        scope=_scope(given, nodes),
+        seal=_sealing(platform.sealer),
+    )
+    former.complete(folder)
+    return ours.authority
+
+
+def _scope(given: Settings, nodes: Iterable[Node] = ()) -> Scope:
+    """Return what an authority has to vouch for: nodes that are there, and the API."""
+    kept = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
+    return scope((given.nodes_domain, *kept, *gateways.api_names(given)))
+
+
+def _sealing(sealer: Sealer) -> Seal:
+    return lambda pem: sealer.seal(pem, purpose=PURPOSE)
+
+
+def _unsealing(sealer: Sealer) -> Seal:
+    return lambda sealed: sealer.open(sealed, purpose=PURPOSE)

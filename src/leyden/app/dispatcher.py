@@ -1,0 +1,124 @@
+"""Wiring of outgoing webhooks: from settings to a dispatcher."""
+
+import ipaddress
+import re
+import ssl
+from collections.abc import Iterator
+from datetime import timedelta
+
+from leyden.domain.addresses import Network, Reach
+from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.errors import SetupError
+from leyden.services.deliveries.dispatchers import Dispatcher, DispatcherSettings
+from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.webhooks.egress import Egress
+from leyden.webhooks.names import Names
+from leyden.webhooks.sender import HttpSender
+
+_EVERY_PORT = range(1, 65_536)
+_PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+
+
+def dispatcher_of(platform: Platform, names: Names) -> Dispatcher:
+    """Return the dispatcher that the settings ask for; it looks names up with these."""
+    given = platform.settings
+    egress = Egress(
+        names.look_up,
+        exceptions=reach(given).exceptions,
+        forbidden=reach(given).forbidden,
+    )
+    return Dispatcher(
+        database=platform.database,
+        sealer=platform.sealer,
+        sender=HttpSender(
+            egress,
+            allowed=allowed(given),
+            tls=_tls(given.webhook_authorities),
+            deadline_s=given.webhook_deadline_s,
+        ),
+        clock=platform.clock,
+        by_hand=ManualLimit(given.webhook_tests_per_minute),
+        rules=DispatcherSettings(
+            retries=_waits(given.webhook_retries_s),
+            patience=timedelta(seconds=given.webhook_patience_s),
+            old_secret_signs=timedelta(seconds=given.webhook_old_secret_s),
+            kept=timedelta(seconds=given.webhooks_kept_s),
+            allowed=allowed(given),
+        ),
+    )
+
+
+def allowed(given: Settings) -> Allowed:
+    """Return which URLs a webhook may have, by their text."""
+    over_http = given.webhooks_over_http
+    # Private installations have receivers on any port.
+    usual = frozenset(_EVERY_PORT) if over_http else USUAL.ports
+    listed = frozenset(_ports(given.webhook_ports))
+    return Allowed(
+        schemes=frozenset({"https", "http"} if over_http else {"https"}),
+        ports=listed or usual,
+    )
+
+
+def reach(given: Settings) -> Reach:
+    """Return the addresses that webhooks may be sent to."""
+    return Reach(
+        exceptions=tuple(networks("webhook_networks", given.webhook_networks)),
+        forbidden=tuple(
+            networks("webhook_forbidden_networks", given.webhook_forbidden_networks)
+        ),
+    )
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split a comma-separated setting into its words."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def networks(name: str, text: str) -> list[Network]:
+    """Parse a comma-separated setting of networks."""
+    try:
+        return [ipaddress.ip_network(word) for word in words(text)]
+    except ValueError as error:
+        raise SetupError(f"{name}: {error}") from None
+
+
+def _ports(text: str) -> Iterator[int]:
+    for word in words(text):
+        match = _PORTS.fullmatch(word)
+        if match is None:
+            raise SetupError(f"webhook_ports: {word} is no port, nor like 8000-9999")
+        low, high = int(match[1]), int(match[2] or match[1])
+        if not 1 <= low <= high <= _EVERY_PORT[-1]:
+            raise SetupError(f"webhook_ports: {word} is no port, nor like 8000-9999")
+        yield from range(low, high + 1)
+
+
+def _waits(text: str) -> tuple[timedelta, ...]:
+    try:
+        return tuple(timedelta(seconds=_seconds(word)) for word in words(text))
+    except ValueError:
+        raise SetupError(
+            "webhook_retries_s: must be whole seconds with commas between"
+        ) from None
+
+
+def _seconds(word: str) -> int:
+    seconds = int(word)
+    if not 1 <= seconds <= 10**7:
+        raise ValueError(word)
+    return seconds
+
+
+def _tls(authorities: str) -> ssl.SSLContext | None:
+    """Return what trusts these, too; None is what trusts no more than is usual."""
+    if not authorities:
+        return None
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(authorities)
+    except OSError as error:  # SSLErrors are OSErrors
+        raise SetupError(f"webhook_authorities: {authorities}: {error}") from None
+    return context

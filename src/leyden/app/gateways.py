@@ -1,0 +1,142 @@
+"""The configured gateway, and the origins allowed to call nodes."""
+
+import ipaddress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from leyden.app import peer_addresses
+from leyden.app.dispatcher import words
+from leyden.errors import SetupError
+from leyden.gateway import supervisor
+from leyden.gateway.bootstrap import Bootstrap, Control
+from leyden.gateway.discovery import DiscoveryGateway
+from leyden.gateway.envoy import OWN_ADDRESSES, ListenerOptions
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Listener
+from leyden.gateway.supervisor import Supervisor
+from leyden.lnd.options import check_origins
+from leyden.settings import Settings
+
+_USUAL_PORTS = {"http": 80, "https": 443}
+
+
+def gateway(given: Settings) -> LocalGateway:
+    """Return the gateway of this machine."""
+    return LocalGateway(
+        given.home_path / "gateway",
+        listener_options(given),
+        Bootstrap(connections=given.gateway_connections),
+        envoy=supervisor.program(given.envoy),
+        workers=given.gateway_workers,
+    )
+
+
+def far_gateway(given: Settings) -> DiscoveryGateway | None:
+    """Return what gateways on other machines are told, if any may ask."""
+    if not given.gateway_token:
+        return None
+    try:
+        return DiscoveryGateway(listener_options(given), token=given.gateway_token)
+    except ValueError as error:
+        raise SetupError(f"gateway_token: {error}") from None
+
+
+def far_envoy(given: Settings) -> Supervisor:
+    """Return the gateway of this machine, where the platform is on another one."""
+    if not given.gateway_control or not given.gateway_token:
+        raise SetupError(
+            "gateway_control, gateway_token: a gateway needs the URL of the API, and "
+            "the token by which the API knows it"
+        )
+    ca = given.gateway_control_ca
+    control = Control(
+        url=given.gateway_control,
+        token=given.gateway_token,
+        ca_path=ca and str(Path(ca).absolute()),
+    )
+    bootstrap = Bootstrap(connections=given.gateway_connections, control=control)
+    try:
+        return Supervisor(
+            given.home_path / "gateway",
+            bootstrap,
+            envoy=supervisor.program(given.envoy),
+            workers=given.gateway_workers,
+        )
+    except ValueError as error:
+        raise SetupError(f"gateway_control: {error}") from None
+
+
+def listener_options(given: Settings) -> ListenerOptions:
+    """Return where the listeners are and what they allow."""
+    try:
+        return ListenerOptions(
+            host=given.gateway_host,
+            ports={
+                Listener.REST: given.gateway_rest_port,
+                Listener.GRPC: given.gateway_grpc_port,
+            },
+            balancers=words(given.gateway_balancers),
+            connections_per_source=given.gateway_connections_per_source,
+            connections_per_node=given.gateway_connections_per_node,
+            own_addresses=(*OWN_ADDRESSES, *_networks_of(peer_addresses.host(given))),
+            peer_connections_per_node=given.gateway_peer_connections_per_node,
+            hello_timeout_s=given.gateway_hello_timeout_s,
+            idle_timeout_s=given.gateway_idle_timeout_s,
+        )
+    except ValueError as error:
+        raise SetupError(f"gateway_balancers: {error}") from None
+
+
+def _networks_of(host: str) -> tuple[str, ...]:
+    """Return the address from which nodes call each other's public one; maybe none."""
+    try:
+        return (str(ipaddress.ip_network(host)),)
+    except ValueError:
+        return ()
+
+
+def origins(given: Settings) -> tuple[str, ...]:
+    """Return the origins whose pages may talk to nodes: the dashboard's above all.
+
+    A page that makes a wallet or unlocks one talks to the node itself, so that what it
+    says never passes through us; browsers let it where lnd names its origin.
+    """
+    if given.dashboard_origins:
+        named = tuple(each.removesuffix("/") for each in words(given.dashboard_origins))
+        try:
+            check_origins(named)
+        except SetupError as error:
+            raise SetupError(f"dashboard_origins: {error.message}") from None
+        return named
+    secured = given.api_tls_certificate or given.api_tls or given.acme_api_name
+    scheme = "https" if secured else "http"
+    port = "" if given.api_port == _USUAL_PORTS[scheme] else f":{given.api_port}"
+    hosts = (given.acme_api_name,) if given.acme_api_name else _names(given.api_host)
+    return tuple(f"{scheme}://{host}{port}" for host in hosts)
+
+
+def api_names(given: Settings) -> tuple[str, ...]:
+    """Return the names and addresses by which the API is called, without brackets.
+
+    Where our authority vouches for the API, that is where browsers find the dashboard;
+    else the names of its host, for the day when it does.
+    """
+    if given.acme_api_name:
+        return (given.acme_api_name,)
+    if given.api_tls:
+        hosts = [urlsplit(each).hostname or "" for each in origins(given)]
+    else:
+        hosts = [each.strip("[]") for each in _names(given.api_host)]
+    return tuple(dict.fromkeys(hosts))
+
+
+def _names(host: str) -> tuple[str, ...]:
+    """Return the names by which somebody on this machine calls an address of it."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return (host.lower(),)
+    shown = f"[{address}]" if ":" in host else str(address)
+    if address.is_unspecified:
+        return ("localhost", "127.0.0.1", "[::1]")
+    return (shown, "localhost") if address.is_loopback else (shown,)

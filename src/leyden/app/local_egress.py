@@ -1,0 +1,304 @@
+"""Which users nodes run as, and their egress policy: from settings to nftables."""
+
+import asyncio
+import fcntl
+import logging
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from prometheus_client import Gauge
+
+from leyden.app import egress, peer_addresses
+from leyden.app.dispatcher import networks, reach, words
+from leyden.domain import nodes as domain
+from leyden.domain.addresses import Network, Reach, unmap
+from leyden.errors import SetupError
+from leyden.files import write_private
+from leyden.runtimes import nftables
+from leyden.runtimes.egress_policy import EgressPolicy, Opening, block_of, table_of
+from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.placement import Placement
+from leyden.settings import Settings
+from leyden.values import replace
+
+_LOCK: Final = Path("/run/leyden.lock")
+_KEPT: Final = "first_uid"  # in the home: nodes' files belong to these users
+_BLOCK: Final = 1 << 16
+_MOST_BLOCKS: Final = 64
+_RESOLVERS: Final = Path("/etc/resolv.conf")
+_DNS: Final = 53
+_POSTGRES: Final = 5432
+_OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
+_MOST_PORT: Final = 65_535
+_LOOK_AGAIN_S: Final = 30.0
+_REQUIRED_AGAIN_S: Final = 10.0
+_MISSING: Final = Gauge(
+    "leyden_egress_policy_missing",
+    "1 while nodes are not held by the egress policy that should hold them.",
+)
+
+Grounds = Mapping[domain.Network, Ground]
+
+log = logging.getLogger(__name__)
+
+
+def enforce(given: Settings, placement: Placement, grounds: Grounds) -> Placement:
+    """Choose whom nodes run as where each has a user, and hold these users to a policy.
+
+    One installation at a time does so: what the one has chosen, the next one sees.
+    """
+    why = _hindrance(given, placement)
+    if why:
+        if given.nodes_fence == "required":
+            raise SetupError(egress.startup_error(given, why))
+        log.warning(
+            "no egress policy holds nodes: they reach what we reach", extra={"why": why}
+        )
+        return placement
+    with _one_at_a_time():
+        known = nftables.remove_abandoned()
+        placement = _block(given, placement, known)
+        nftables.apply(policy_of(given, placement, grounds), known)
+    _keep(given.home_path, placement)
+    log.info("an egress policy holds nodes", extra={"users": block_of(placement)})
+    return placement
+
+
+async def keep(given: Settings, layout: Layout) -> None:
+    """Keep the policy in place, and true when a name comes to mean another address."""
+    required = given.nodes_fence == "required"
+    if not required and _hindrance(given, layout.placement):
+        return
+    applied: EgressPolicy | None = None
+    while True:
+        applied = await asyncio.to_thread(repair, given, layout, applied)
+        _MISSING.set(int(applied is None))
+        await asyncio.sleep(_REQUIRED_AGAIN_S if required else _LOOK_AGAIN_S)
+
+
+class LocalEgress:
+    """Holds the nodes of this machine to the egress policy, as the settings ask."""
+
+    def __init__(self, given: Settings, layout: Layout) -> None:
+        self._given = given
+        self._layout = layout
+        self._gate = (
+            egress.Gate(partial(is_in_place, given, layout))
+            if given.nodes_fence == "required"
+            else None
+        )
+
+    async def admit(self) -> None:
+        """Return where a node may start; raise Away where the policy is missing."""
+        if self._gate is not None:
+            await self._gate.passed()
+
+    async def keep(self) -> None:
+        """Keep the policy in place until cancelled, or return where there is none."""
+        await keep(self._given, self._layout)
+
+
+def is_in_place(given: Settings, layout: Layout) -> bool:
+    """Return whether the policy is in place, applied again if that can be."""
+    try:
+        if table_of(given.home_path) in nftables.applied():
+            return True
+    except SetupError:
+        return False
+    return repair(given, layout, None) is not None
+
+
+def repair(
+    given: Settings, layout: Layout, applied: EgressPolicy | None
+) -> EgressPolicy | None:
+    """Apply the policy where it is not as it should be; None where that fails."""
+    try:
+        wanted = policy_of(given, layout.placement, layout.grounds)
+        missing = not nftables.is_applied(wanted)
+        if missing or wanted != applied:
+            nftables.apply(wanted)
+        if missing:
+            log.warning("the egress policy of nodes was gone; it is in place again")
+    except SetupError as error:
+        log.error(  # noqa: TRY400
+            "the egress policy of nodes may not be in place",
+            extra={"why": error.message},
+        )
+        return None
+    return wanted
+
+
+def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> EgressPolicy:
+    """Return the policy that the settings ask for."""
+    openings = {
+        *_openings(given),
+        *_to_backends(grounds),
+        *_to_resolvers(),
+        *_to_peers(given),
+    }
+    return EgressPolicy(
+        home=given.home_path,
+        placement=placement,
+        openings=tuple(sorted(openings, key=str)),
+        closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+        locked=tuple(_locked(given)),
+    )
+
+
+def signers(given: Settings) -> Reach:
+    """Return the addresses allowed as a node's remote signer.
+
+    Internal networks that webhooks may be sent to are allowed as well.
+    """
+    openings = list(_openings(given))
+    return Reach(
+        exceptions=(
+            *(each.network for each in openings if each.port is None),
+            *reach(given).exceptions,
+        ),
+        openings=tuple(
+            (each.network, each.port) for each in openings if each.port is not None
+        ),
+        forbidden=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+    )
+
+
+def _hindrance(given: Settings, placement: Placement) -> str:
+    if placement.first_uid is None:
+        return egress.unavailable_because(given) or "nodes have no users of their own"
+    if given.nodes_fence == "off":
+        return egress.unavailable_because(given)
+    return nftables.unavailable_reason()
+
+
+def _block(
+    given: Settings, placement: Placement, known: nftables.Policies
+) -> Placement:
+    """Choose the user ids: as set, else as before, else the first free."""
+    if given.nodes_first_uid:
+        return placement
+    ours = table_of(given.home_path)
+    taken = [held.users for table, held in known.items() if table != ours]
+    step = max(_BLOCK, placement.network.num_addresses)
+    start = -(-(placement.first_uid or 0) // step) * step
+    candidates = [start + number * step for number in range(_MOST_BLOCKS)]
+    before = _kept(given.home_path)
+    if before is not None and before % placement.network.num_addresses == 0:
+        candidates.insert(0, before)
+    for first in candidates:
+        chosen = replace(placement, first_uid=first)
+        low, high = block_of(chosen)
+        if not any(low <= last and begin <= high for begin, last in taken):
+            return chosen
+    raise SetupError(
+        f"all {_MOST_BLOCKS} blocks of users are other installations'; "
+        "set nodes_first_uid to one that is free"
+    )
+
+
+def _openings(given: Settings) -> Iterator[Opening]:
+    for word in words(given.nodes_may_reach):
+        match = _OPENING.fullmatch(word)
+        where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
+        if port is not None and not 1 <= port <= _MOST_PORT:
+            raise SetupError(f"nodes_may_reach: {port} is no port")
+        (network,) = networks("nodes_may_reach", where)
+        yield Opening(network, port)
+
+
+def _to_backends(grounds: Grounds) -> Iterator[Opening]:
+    for ground in grounds.values():
+        for where in ground.backend.hosts:
+            host, port = _host_and_port(where)
+            if port is None:  # which must never mean all of them
+                raise SetupError(
+                    f"{where}: name its port too, as HOST:PORT; nodes are let through "
+                    "the egress policy to that alone"
+                )
+            for network in _resolved(host):
+                yield Opening(network, port)
+
+
+def _to_peers(given: Settings) -> Iterator[Opening]:
+    """Open the way to other nodes of the installation: by the gateway, as strangers."""
+    for network in _resolved(peer_addresses.host(given)):
+        for first, last in peer_addresses.ports(given).ranges:
+            yield Opening(network, first, last_port=last)
+
+
+def _to_resolvers() -> Iterator[Opening]:
+    """Open the way to the resolvers: lnd finds peers and its owner's signer by them."""
+    try:
+        lines = _RESOLVERS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        match line.split():
+            case ["nameserver", address, *_]:
+                for network in _resolved(address.partition("%")[0]):
+                    for protocol in ("tcp", "udp"):
+                        yield Opening(network, _DNS, protocol)
+
+
+def _locked(given: Settings) -> Iterator[Opening]:
+    """Yield the platform's own services, which stay closed to nodes.
+
+    This matters if they have public addresses. Only their ports are closed:
+    the treasury's host may also run a peer that nodes connect to.
+    """
+    url = urlsplit(given.database_url)
+    database = (url.hostname or "", url.port or _POSTGRES)
+    ours = (given.treasury_host, given.pool_host)
+    for host, port in (database, *map(_host_and_port, ours)):
+        for network in _resolved(host):
+            yield Opening(network, port)
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    """Parse HOST, HOST:PORT or [HOST]:PORT."""
+    parts = urlsplit(f"//{text}")
+    try:
+        return parts.hostname or "", parts.port
+    except ValueError:
+        return parts.hostname or "", None
+
+
+def _resolved(host: str) -> list[Network]:
+    if not host:
+        return []
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        log.warning(
+            "nodes cannot reach a host without address",
+            extra={"host": host, "why": error},
+        )
+        return []
+    addresses = {unmap(ip_address(str(each[4][0]).partition("%")[0])) for each in found}
+    return sorted((ip_network(each) for each in addresses), key=str)
+
+
+def _kept(home: Path) -> int | None:
+    try:
+        return int((home / _KEPT).read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _keep(home: Path, placement: Placement) -> None:
+    if _kept(home) != placement.first_uid:
+        write_private(home / _KEPT, f"{placement.first_uid}\n")
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    with _LOCK.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,85 @@
+"""The placement of nodes on this machine: addresses, users, and held shares."""
+
+import ipaddress
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.nodes import Type
+from leyden.errors import SetupError
+from leyden.runtimes.cgroups import Cgroups
+from leyden.runtimes.placement import (
+    MIB,
+    SHARES,
+    Placement,
+    Share,
+    can_be_reached,
+    may_give_users,
+)
+from leyden.settings import Settings
+from leyden.values import replace
+
+_FIRST_UID_OF_ROOT: Final = 3 << 16
+
+log = logging.getLogger(__name__)
+
+
+def placement_of(given: Settings, root: Path) -> Placement:
+    """Return how nodes get an address and a share each, and a user where we can."""
+    first_uid = given.nodes_first_uid or None
+    if first_uid is None and may_give_users():
+        root.mkdir(parents=True, exist_ok=True)
+        for folder in (root.parent, root):
+            folder.chmod(0o711)
+        if can_be_reached(root):
+            first_uid = _FIRST_UID_OF_ROOT
+        else:
+            log.warning(
+                "nodes share our user: others may not pass through the home folder",
+                extra={"home": str(given.home_path)},
+            )
+    return Placement(
+        network=_network(given.nodes_addresses),
+        rest_port=given.node_rest_port,
+        grpc_port=given.node_grpc_port,
+        peer_port=given.node_peer_port,
+        first_uid=first_uid,
+        shares=dict(shares(given)),
+    )
+
+
+def shares(given: Settings) -> Iterator[tuple[Type, Share]]:
+    """Yield the share of each type."""
+    asked = {
+        Type.STANDARD: (given.standard_memory_mb, given.standard_weight),
+        Type.PROFESSIONAL: (given.professional_memory_mb, given.professional_weight),
+    }
+    for type_, (memory_mb, weight) in asked.items():
+        yield type_, replace(SHARES[type_], memory=memory_mb * MIB, weight=weight)
+
+
+def cgroups_of(given: Settings) -> Cgroups | None:
+    """Return what holds nodes to their shares, if anything can."""
+    if given.nodes_cgroups == "off":
+        log.warning("nodes are not held to their shares: nodes_cgroups is off")
+        return None
+    found = Cgroups(given.home_path)
+    try:
+        found.prepare()
+    except SetupError as error:
+        if given.nodes_cgroups == "required":
+            raise SetupError(f"nodes_cgroups: {error.message}") from None
+        log.warning("nodes are not held to their shares", extra={"why": error.message})
+        return None
+    return found
+
+
+def _network(text: str) -> ipaddress.IPv4Network:
+    try:
+        network = ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise SetupError(f"nodes_addresses: {error}") from None
+    if not network.is_loopback:
+        raise SetupError("nodes_addresses: must lie within 127.0.0.0/8")
+    return network

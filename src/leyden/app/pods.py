@@ -1,0 +1,89 @@
+"""Wiring nodes as pods: from settings to a runtime in a cluster that was joined."""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from leyden.app import gateways, identity, local_nodes
+from leyden.app.clusters import images
+from leyden.app.identity import Here
+from leyden.app.placement import shares
+from leyden.certificates.authority import Authority
+from leyden.domain.nodes import Network, Type
+from leyden.lnd.options import Logs
+from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.kubernetes import access, installation
+from leyden.runtimes.kubernetes.access import Access
+from leyden.runtimes.kubernetes.api import Api, connect
+from leyden.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.runtimes.kubernetes.template import Size, Template
+from leyden.runtimes.layout import Ground
+from leyden.settings import Settings
+
+
+@asynccontextmanager
+async def joined(given: Settings) -> AsyncIterator["Joined"]:
+    """Connect to the cluster for the block, once it is checked."""
+    found = _access(given)
+    async with connect(found) as api:
+        uid = await installation.check(
+            api, storage_class=given.kubernetes_storage_class
+        )
+        shown = f"namespace {found.namespace} at {found.server}"
+        here = identity.in_cluster(given.home_path, namespace_uid=uid, shown=shown)
+        yield Joined(api, here)
+
+
+class Joined:
+    """The namespace of a cluster, over a connection that stays open."""
+
+    def __init__(self, api: Api, here: Here) -> None:
+        self.here = here
+        self._api = api
+
+    def runtime(
+        self,
+        given: Settings,
+        grounds: Mapping[Network, Ground],
+        authority: Authority,
+    ) -> tuple[Runtime, Homes]:
+        """Return what runs nodes there, and what reads what they leave."""
+        template = Template(
+            grounds=grounds,
+            images=images(given),
+            storage_class=given.kubernetes_storage_class,
+            sizes=_sizes(given),
+            priority_class=given.kubernetes_priority_class,
+            rest_port=given.node_rest_port,
+            grpc_port=given.node_grpc_port,
+            grace_s=given.node_stop_grace_s,
+            cors_origins=gateways.origins(given),
+            logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
+        )
+        trusts = local_nodes.trusting(authority)
+        runtime = KubernetesRuntime(self._api, template, trusts=trusts)
+        return runtime, KubernetesHomes(self._api)
+
+    async def mark(self, installation_id: str) -> None:
+        """Mark the namespace as this installation's."""
+        await installation.mark(self._api, installation_id)
+
+
+def _access(given: Settings) -> Access:
+    namespace = given.kubernetes_namespace
+    if given.kubeconfig:
+        return access.read(Path(given.kubeconfig).expanduser(), namespace)
+    return access.in_pod(os.environ, namespace)
+
+
+def _sizes(given: Settings) -> Mapping[Type, Size]:
+    disks = {
+        Type.STANDARD: given.standard_disk_gib,
+        Type.PROFESSIONAL: given.professional_disk_gib,
+    }
+    return {
+        type_: Size(share=share, disk_gib=disks[type_])
+        for type_, share in shares(given)
+    }

@@ -1,0 +1,104 @@
+"""Checks of the chain backends of nodes."""
+
+import ssl
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+
+from leyden.app import local_nodes
+from leyden.domain.nodes import Network
+from leyden.errors import SetupError
+from leyden.lnd.chains import Backend, Bitcoind, Btcd, Neutrino
+from leyden.services.platform import Platform
+
+_BEHIND: Final = 2  # blocks that a backend may lack of its headers
+_TARGET: Final = 6  # blocks
+_REHEARSALS: Final = ("signet", "testnet4", "testnet")
+
+
+async def mainnet(platform: Platform) -> str:
+    """Check that mainnet is configured."""
+    if platform.settings.mainnet_backend:
+        return ""
+    return "set mainnet_backend to bitcoind, btcd or neutrino"
+
+
+async def synced(platform: Platform) -> str:
+    """Ask each backend how far it is."""
+    grounds = local_nodes.grounds(platform.settings)
+    if not grounds:
+        return "set mainnet_backend, and testnet_chain for rehearsals"
+    for network, ground in grounds.items():
+        if isinstance(ground.backend, Neutrino):
+            continue
+        told = await _ask(network, ground.backend, "getblockchaininfo")
+        blocks, headers = int(told["blocks"]), int(told.get("headers") or 0)
+        if headers - blocks > _BEHIND or told.get("initialblockdownload"):
+            return f"{network}: the backend is at block {blocks} of {headers}; wait"
+    return ""
+
+
+async def fees(platform: Platform) -> str:
+    """Ask mainnet's source of fees for an estimate."""
+    given = platform.settings
+    if not given.mainnet_backend:
+        return "set mainnet_backend"
+    backend = local_nodes.grounds(given)[Network.MAINNET].backend
+    if isinstance(backend, Neutrino):
+        return await _fee_url(given.mainnet_fee_url)
+    if isinstance(backend, Btcd):
+        await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
+        return ""
+    told = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
+    return "" if told.get("feerate") else "the backend has no estimate yet; wait"
+
+
+async def rehearsal(platform: Platform) -> str:
+    """Check that nodes can also run where coins are worth nothing."""
+    if platform.settings.testnet_chain in _REHEARSALS:
+        return ""
+    return 'set testnet_chain to "signet" or "testnet4", and play a purchase there'
+
+
+async def _fee_url(url: str) -> str:
+    if not url:
+        return "set mainnet_fee_url: neutrino cannot estimate fees itself"
+    async with aiohttp.ClientSession() as session, session.get(url) as response:
+        told = await response.json(content_type=None)
+    if isinstance(told, dict) and told.get("fee_by_block_target"):
+        return ""
+    return f"mainnet_fee_url: {url} has no fee_by_block_target"
+
+
+async def _ask(network: Network, backend: Backend, method: str, *words: int) -> Any:
+    """Call a backend's JSON-RPC."""
+    if not isinstance(backend, Btcd | Bitcoind):
+        return {}
+    scheme, tls = "http", None
+    if isinstance(backend, Btcd):
+        scheme = "https"
+        tls = ssl.create_default_context(cadata=backend.certificate.decode())
+        tls.check_hostname = False  # it is this certificate and no other
+    body = {"jsonrpc": "1.0", "id": 1, "method": method, "params": words}
+    auth = aiohttp.encode_basic_auth(backend.user, backend.password)
+    try:
+        async with (
+            aiohttp.ClientSession(headers={"Authorization": auth}) as session,
+            session.post(
+                f"{scheme}://{backend.host}", json=body, ssl=tls or False
+            ) as response,
+        ):
+            if response.status == HTTPStatus.UNAUTHORIZED:
+                raise SetupError(
+                    f"{network}_rpc_user, {network}_rpc_password: refused by "
+                    f"{backend.host}"
+                )
+            told = await response.json(content_type=None)
+    except (aiohttp.ClientError, ValueError) as error:
+        raise SetupError(
+            f"{network}_rpc_host: {backend.host}: {type(error).__name__}"
+        ) from None
+    if told.get("error"):
+        raise SetupError(f"{network}: {method}: {told['error'].get('message')}")
+    return told["result"]

@@ -1,0 +1,83 @@
+"""Checks of the treasury and the auction."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from leyden.app.shop import treasury_access
+from leyden.domain.orders import Status
+from leyden.errors import NodeRefused
+from leyden.payments import treasury as lnd
+from leyden.services.channels import treasury_balance, treasury_identity
+from leyden.services.operators import oversight
+from leyden.services.platform import Platform
+
+_NONE: Final = "set treasury_host, treasury_certificate and treasury_macaroon"
+_DENIED: Final = "permission denied"
+
+
+async def treasury(platform: Platform) -> str:
+    """Ask the treasury how it is."""
+    if platform.shop is None or platform.shop.treasury is None:
+        return _NONE
+    held = await platform.shop.treasury.holdings()
+    if not held.synced:
+        return f"the treasury is at block {held.height} and not synced; wait"
+    return await treasury_identity.alarm(platform.database) or ""
+
+
+async def macaroon(platform: Platform) -> str:
+    """Try to pay nothing to nobody: the permission is looked at first."""
+    if platform.shop is None:
+        return _NONE
+    async with _treasury(platform) as connection:
+        try:
+            await connection.call("POST", "/v1/channels/transactions", {})
+        except NodeRefused as error:
+            if _DENIED in error.message:
+                return ""
+    return (
+        "treasury_macaroon may spend; bake one that may not, see docs/operating.md, "
+        "The treasury"
+    )
+
+
+async def inbound(platform: Platform) -> str:
+    """Ask what the treasury's channels can receive."""
+    if platform.shop is None:
+        return _NONE
+    async with _treasury(platform) as connection:
+        told = await connection.call("GET", "/v1/balance/channels")
+    if int((told.get("remote_balance") or {}).get("sat") or 0) > 0:
+        return ""
+    return "the treasury can receive nothing: get inbound channels for it"
+
+
+async def auction(platform: Platform) -> str:
+    """Ask the auction for our account."""
+    shop = platform.shop
+    if shop is None:
+        return _NONE
+    if shop.account is None:
+        return 'set market = "pool": tickets of a simulated market are no channels'
+    found = await treasury_balance.look(shop)
+    return found.alarm or found.no_standing
+
+
+async def rehearsed(platform: Platform) -> str:
+    """Look for a channel that was sold, and verify the books."""
+    if broken := await oversight.proven(platform):
+        return f"`leyden verify` finds {len(broken)} rules broken: {broken[0]}"
+    orders = await platform.database.reader.counts.orders()
+    if orders.get(Status.FILLED):
+        return ""
+    return "buy a channel for a node of yours, on the test network first"
+
+
+@asynccontextmanager
+async def _treasury(platform: Platform) -> AsyncIterator[lnd.Treasury]:
+    connection = lnd.Treasury(treasury_access(platform.settings))
+    try:
+        yield connection
+    finally:
+        await connection.close()

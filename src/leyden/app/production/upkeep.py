@@ -1,0 +1,106 @@
+"""Checks of backups, monitoring and people."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from leyden.services.operators import oversight
+from leyden.services.operators.backups import places, results
+from leyden.services.operators.backups.results import Kind
+from leyden.services.platform import Platform
+
+_DRILLED: Final = timedelta(hours=26)
+_QUARTER: Final = timedelta(days=92)
+
+
+async def durable(platform: Platform) -> str:
+    """Ask the database what could be lost."""
+    return "; ".join(await platform.database.durability_risks())
+
+
+async def store(platform: Platform) -> str:
+    """Look where backups go."""
+    given = platform.settings
+    if not given.backup_store:
+        return "set backup_store, and run `leyden backup init`"
+    if not places.is_ready(given):
+        return "run `leyden backup init`"
+    if _device(given.backup_store) == _device(given.home):
+        return (
+            f"{given.backup_store} is on the disk of the home, and both are lost "
+            "together: choose another one"
+        )
+    return ""
+
+
+async def backed_up(platform: Platform) -> str:
+    """Look at the last backup."""
+    every = timedelta(seconds=platform.settings.backup_every_s)
+    return await _fresh(platform, "run", within=2 * every)
+
+
+async def drilled(platform: Platform) -> str:
+    """Look at the last drill."""
+    return await _fresh(platform, "drill", within=_DRILLED)
+
+
+async def attended(platform: Platform) -> str:
+    """Look at the last drill with the recovery key."""
+    to_do = await _fresh(platform, "attended", within=_QUARTER)
+    return f"{to_do} with --key, brought from where it lies" if to_do else ""
+
+
+async def metrics(platform: Platform) -> str:
+    """Scrape the metrics."""
+    port = platform.settings.metrics_port
+    if not port:
+        return "set metrics_port, and scrape it"
+    url = f"http://127.0.0.1:{port}/metrics"
+    try:
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            text = await response.text()
+    except aiohttp.ClientError:
+        return f"{url} does not answer: is the platform running?"
+    return "" if "leyden_" in text else f"{url} is not Leyden's"
+
+
+async def second_factors(platform: Platform) -> str:
+    """Look for an operator, and for a second factor of each."""
+    reader = platform.database.reader
+    operators = [
+        each
+        for each in await reader.accounts.people()
+        if await reader.people.is_operator(each.id)
+    ]
+    if not operators:
+        return "make somebody an operator: `leyden user operator EMAIL`"
+    for each in operators:
+        totp = await reader.second_factors.totp(each.id)
+        if totp is None and not await reader.second_factors.passkeys(each.id):
+            return f"{each.email} has to add a passkey or an authenticator"
+    return ""
+
+
+async def alarms(platform: Platform) -> str:
+    """Look at the overview."""
+    seen = await oversight.overview(platform, now=platform.clock())
+    return "; ".join(each.what for each in seen.alarms)
+
+
+async def _fresh(platform: Platform, kind: Kind, *, within: timedelta) -> str:
+    found = await platform.database.reader.backup_results.all_()
+    good, bad = results.last(found, kind), results.last(found, kind, ok=False)
+    command = "run" if kind == "run" else "drill"
+    if bad is not None and (good is None or bad.at > good.at):
+        return f"it failed: {bad.detail}; `leyden backup {command}`"
+    if good is None or platform.clock() - good.at > within:
+        return f"`leyden backup {command}`"
+    return ""
+
+
+def _device(path: str) -> int | None:
+    """Return the disk that a folder is on; None where it is none of this machine."""
+    folder = Path(path).expanduser()
+    return folder.stat().st_dev if folder.is_dir() else None

@@ -1,0 +1,232 @@
+"""Restoring an installation into an empty home.
+
+1. Refuse what cannot be the place: a home with something in it, a database in use.
+2. Fetch the backup beside the home, compare it with its manifest, open its keys.
+3. Migrate the database, end the sessions, list what a person has to look at.
+4. Move everything into place at once. Killed before that, nothing is restored.
+
+The home has no identity then, and nothing starts in it: see takeover.py.
+"""
+
+import asyncio
+import os
+import shutil
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from leyden import settings
+from leyden.app import home, restored
+from leyden.app.restored import Restored
+from leyden.backups import store as stores
+from leyden.backups.recovery import RecoveryKey
+from leyden.backups.store import Access, Store
+from leyden.domain.times import to_iso, utc_now
+from leyden.errors import SetupError
+from leyden.files import write_private
+from leyden.services.operators import sealing_keys
+from leyden.services.operators.backups import (
+    channel_copies,
+    keys,
+    postgres,
+    review,
+)
+from leyden.services.operators.backups.fetching import (
+    Fetched,
+    facts_differ,
+    fetch,
+    open_keys,
+)
+from leyden.services.operators.backups.keys import Bundle
+from leyden.services.operators.backups.places import Programs
+from leyden.settings import Settings
+from leyden.storage import first_look, schema
+from leyden.storage.secrets import Keyring
+from leyden.storage.urls import is_sqlite, sqlite_path
+
+_BESIDE: Final = ".restoring"
+_NOTHING: Final = frozenset({"lost+found", _BESIDE})
+_FILES: Final = "restored"
+
+
+async def restore(
+    given: Settings,
+    programs: Programs,
+    key: RecoveryKey,
+    *,
+    store: str = "",
+    wanted: str = "latest",
+) -> Restored:
+    """Restore a backup into this home, which stays stopped; return what to look at."""
+    refuse_occupied(given)
+    target = given.home_path
+    # Where the home is a disk of its own, nothing is moved onto it from another one.
+    beside = target / _BESIDE if target.is_mount() else _beside(target)
+    shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
+    beside.mkdir(mode=0o700, parents=True)
+    try:
+        place = Store(restic=programs.restic, access=_access(given, key, store))
+        fetched = await fetch(place, wanted, beside / "fetched")
+        _refuse_other(fetched, key, given)
+        bundle, ring = await open_keys(fetched, programs, key.identity)
+        new = beside / "home"
+        new.mkdir(mode=0o700)
+        _put_files(bundle, new, given, store=place.access.place)
+        found = await _put_database(fetched, given, new, ring)
+        await channel_copies.add_newest(
+            place,
+            _url(fetched, given, new),
+            beside / "channels",
+            since=fetched.snapshot.made,
+            installation=key.installation,
+        )
+        restored.save(new, found)
+        shutil.rmtree(beside / "fetched")
+        _move(new, given)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return found
+
+
+def refuse_occupied(given: Settings) -> None:
+    """Raise SetupError unless home and database are empty."""
+    target = given.home_path
+    if (process := home.holder(given)) is not None:
+        raise SetupError(
+            f"{target}: an installation lives here, process {process}; restore into "
+            "another LEYDEN_HOME, on the machine that takes over"
+        )
+    if target.exists() and (not target.is_dir() or _content(target)):
+        raise SetupError(
+            f"{target}: is not empty, and a restore replaces nothing; choose another "
+            "LEYDEN_HOME, or move this folder away"
+        )
+    if is_sqlite(given.database):
+        if sqlite_path(given.database).exists():
+            raise SetupError(
+                f"database_url: {sqlite_path(given.database)} exists, and a restore "
+                "replaces nothing"
+            )
+    elif not postgres.is_empty(given.database):
+        raise SetupError(
+            "database_url: the database is not empty, and a restore replaces nothing; "
+            "create an empty one"
+        )
+    if given.secrets_path.exists():
+        raise SetupError(f"secrets_file: {given.secrets_path} exists; move it away")
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f"{target.name}{_BESIDE}")
+
+
+def _content(target: Path) -> list[Path]:
+    """List what is in a folder, beside what every new disk has."""
+    return [each for each in target.iterdir() if each.name not in _NOTHING]
+
+
+def _access(given: Settings, key: RecoveryKey, store: str) -> Access:
+    return Access(
+        place=stores.check_place(store or given.backup_store or key.store),
+        password=key.password,
+        s3_key_id=given.backup_s3_key_id,
+        s3_secret=given.backup_s3_secret,
+        deadline_s=given.backup_deadline_s,
+    )
+
+
+def _refuse_other(fetched: Fetched, key: RecoveryKey, given: Settings) -> None:
+    told = fetched.manifest
+    if told.installation != key.installation:
+        raise SetupError(
+            f"backup {fetched.snapshot.id[:8]} is of installation {told.installation}, "
+            f"the recovery key of {key.installation}; choose a backup of that one"
+        )
+    if told.schema > first_look.newest():
+        raise SetupError(
+            f"the backup has schema {told.schema}, made by Leyden {told.leyden}, which "
+            "this version does not know; install that version, or a newer one"
+        )
+    if fetched.is_sqlite != is_sqlite(given.database):
+        wanted = "SQLite" if fetched.is_sqlite else "PostgreSQL"
+        raise SetupError(
+            f"database_url: the backup is of {wanted}, and this is another database; "
+            f"set it to an empty one of {wanted}"
+        )
+
+
+def _put_files(bundle: Bundle, new: Path, given: Settings, *, store: str) -> None:
+    """Write the files of the bundle into the new home."""
+    values = tomllib.loads(bundle.files[keys.SETTINGS].decode())
+    values["backup_store"] = store
+    for name, content in bundle.files.items():
+        kind, _, rest = name.partition("/")
+        if kind == "home":
+            _write(new / rest, content)
+        elif kind == "files":
+            _write(new / _FILES / rest, content)
+            values[rest] = str(given.home_path / _FILES / rest)
+    _write(new / "leyden.toml", _toml(values))
+    _write(new / keys.SECRETS, bundle.files[keys.SECRETS])
+
+
+def _toml(values: Mapping[str, Any]) -> bytes:
+    known = {name for name, _, _ in settings.every_setting()}
+    lines = [keys.line(name, value) for name, value in values.items() if name in known]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(path, content)
+
+
+async def _put_database(
+    fetched: Fetched, given: Settings, new: Path, ring: Keyring
+) -> Restored:
+    """Restore and migrate the database; return what there is to look at."""
+    url = _url(fetched, given, new)
+    if fetched.is_sqlite:
+        fetched.database.rename(sqlite_path(url))
+    else:
+        await postgres.restore(
+            fetched.database, url, deadline_s=given.backup_deadline_s
+        )
+    if wrong := await facts_differ(fetched, url):
+        raise SetupError(f"the backup is damaged: {'; '.join(wrong)}")
+    await asyncio.to_thread(schema.migrate, url)
+    sealing_keys.check(url, ring)
+    found = await review.prepare(url, now=utc_now())
+    return Restored(
+        backup=fetched.snapshot.id,
+        made=fetched.manifest.made,
+        restored=to_iso(utc_now()),
+        host=fetched.snapshot.host,
+        sessions_ended=found.sessions_ended,
+        review=found.lists,
+    )
+
+
+def _url(fetched: Fetched, given: Settings, new: Path) -> str:
+    return f"sqlite:///{new / 'leyden.db'}" if fetched.is_sqlite else given.database
+
+
+def _move(new: Path, given: Settings) -> None:
+    """Put the new home in place: one step, on one file system."""
+    if is_sqlite(given.database):
+        elsewhere = sqlite_path(given.database)
+        if elsewhere.parent != given.home_path:
+            elsewhere.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.move(new / "leyden.db", elsewhere)
+        elif elsewhere.name != "leyden.db":
+            (new / "leyden.db").rename(new / elsewhere.name)
+    if given.secrets_path != given.home_path / keys.SECRETS:
+        given.secrets_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(new / keys.SECRETS, given.secrets_path)
+    if given.home_path.is_mount():
+        # What says that the home may not run yet comes first.
+        for each in sorted(new.iterdir(), key=lambda one: one.name != restored.FILE):
+            each.rename(given.home_path / each.name)
+    else:
+        os.rename(new, given.home_path)  # noqa: PTH104  over an empty folder, or none

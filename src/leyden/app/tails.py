@@ -1,0 +1,9 @@
+"""Wiring of readers that wait for events."""
+
+from leyden.services.events.tails import Tails
+from leyden.services.platform import Platform
+
+
+def tails_of(platform: Platform) -> Tails:
+    """Return what wakes those who wait for events in this process."""
+    return Tails(platform.database, most=platform.settings.event_waits_per_key)

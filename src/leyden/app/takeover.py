@@ -1,0 +1,57 @@
+"""A restored home takes over from the machine that was lost.
+
+1. Refuse where an lnd of the home still runs.
+2. Give the home a new identity, and assign the nodes to it.
+3. Let it start.
+
+Killed anywhere, the next run goes on.
+"""
+
+from leyden.app import adoption, identity, restored
+from leyden.app.opening import opened
+from leyden.app.restored import Restored
+from leyden.domain.times import to_iso, utc_now
+from leyden.errors import SetupError
+from leyden.runtimes import layout
+from leyden.runtimes.census import lnds
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.values import replace
+
+
+async def confirm(given: Settings, *, actor: str) -> Restored:
+    """Give a restored home a new identity and the nodes, so that it may start.
+
+    Nodes whose wallet was lost with the old machine start without one.
+    """
+    found = restored.find(given.home_path)
+    if found is None or found.confirmed:
+        raise SetupError(
+            f"{given.home_path} is not a restored home that waits: restore one with "
+            "`leyden backup restore --key FILE`"
+        )
+    if running := sum(lnds(layout.root(given.home_path)).values()):
+        raise SetupError(
+            f"{running} lnds of {given.home_path} run on this machine: end them with "
+            "`leyden down --nodes`, as two lnds of one node lose its money"
+        )
+    identity.ensure(given.home_path)
+    confirmed = replace(found, confirmed=to_iso(utc_now()))
+    async with opened(given) as platform:
+        await _adopt(platform, actor)
+    restored.save(given.home_path, confirmed)
+    return confirmed
+
+
+async def _adopt(platform: Platform, actor: str) -> None:
+    async with platform.database.transaction() as tx:
+        await tx.audit.add(
+            at=platform.clock(),
+            actor=actor,
+            action="restored home confirmed",
+            subject=str(platform.settings.home_path),
+        )
+    if platform.settings.runtime == "local":
+        await adoption.adopt(
+            platform, new_authority=False, start_empty=True, actor=actor
+        )

@@ -1,0 +1,215 @@
+"""The store of backups: a restic repository, in a folder or an S3-compatible store.
+
+Whoever has the store alone can read nothing of it: restic encrypts everything under
+the store's password. What is stored twice takes its room once. Nothing is cached: what
+is read was read from the store.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from leyden.backups.calls import Failed, Secret, call, secret
+from leyden.errors import SetupError
+from leyden.values import Struct, hiding
+
+TAG: Final = "leyden"
+CHANNELS: Final = "leyden-channels"  # channel backups alone, between two backups
+_ABSENT, _LOCKED, _WRONG_PASSWORD = 10, 11, 12  # restic's exit codes
+_USERINFO: Final = re.compile(r"://[^/@]*@")
+_WAIT_FOR_LOCK: Final = "30s"
+# For what reads little: restic repeats what fails, a wrong key too, for a quarter hour.
+_SHORT_S: Final = 120.0
+
+
+class Locked(SetupError):
+    """The store is in use by another backup."""
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """The way to a store."""
+
+    place: str
+    password: str
+    s3_key_id: str = ""
+    s3_secret: str = ""
+    deadline_s: float
+
+    __repr__ = hiding("password", "s3_secret")
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """One backup in the store."""
+
+    id: str
+    made: datetime
+    host: str
+    folder: str  # where it was made; what names its files
+    tags: tuple[str, ...]
+
+
+class Added(Struct, frozen=True, kw_only=True):
+    """What a backup came to."""
+
+    id: str
+    total_bytes: int
+    added_bytes: int  # to the store, as the rest was there already
+
+
+class Store(Struct, frozen=True, kw_only=True):
+    """A restic repository."""
+
+    restic: Path
+    access: Access
+
+    async def create(self) -> None:
+        """Create the repository; raise SetupError where there is one already."""
+        await self._run("init", doing="create the store", within_s=_SHORT_S)
+
+    async def add(
+        self, folder: Path, *, host: str, tags: Sequence[str] = (), kind: str = TAG
+    ) -> Added:
+        """Store the content of a folder as a new snapshot of this kind."""
+        words = ["--json", "--quiet", "--host", host]
+        for each in (kind, *tags):
+            words += ["--tag", each]
+        words += [str(folder)]
+        try:
+            printed = await self._run("backup", *words, doing="back up")
+        except Locked:
+            # By one that was killed, mostly: of another one the lock stays.
+            await self._run("unlock", doing="unlock the store")
+            printed = await self._run("backup", *words, doing="back up")
+        told: dict[str, Any] = msgspec.json.decode(printed.splitlines()[-1])
+        return Added(
+            id=told["snapshot_id"],
+            total_bytes=told["total_bytes_processed"],
+            added_bytes=told["data_added_packed"],
+        )
+
+    async def snapshots(self, *, kind: str = TAG) -> list[Snapshot]:
+        """List the snapshots of a kind, oldest first."""
+        printed = await self._run(
+            *("snapshots", "--json", "--no-lock", "--tag", kind),
+            doing="list backups",
+            within_s=_SHORT_S,
+        )
+        found = [_snapshot(each) for each in msgspec.json.decode(printed) or []]
+        return sorted(found, key=lambda each: each.made)
+
+    async def find(self, wanted: str = "latest") -> Snapshot:
+        """Return a snapshot by the first letters of its id, or the latest."""
+        found = await self.snapshots()
+        if wanted != "latest":
+            found = [each for each in found if each.id.startswith(wanted)]
+        if not found or (wanted != "latest" and len(found) > 1):
+            many = "more than one" if found else "no"
+            raise SetupError(
+                f"there is {many} backup {wanted} in {shown(self.access.place)}; "
+                "see `leyden backup list`"
+            )
+        return found[-1]
+
+    async def fetch(self, snapshot: Snapshot, target: Path) -> None:
+        """Restore a snapshot's files into a folder; every byte is verified."""
+        await self._run(
+            *("restore", f"{snapshot.id}:{snapshot.folder}", "--target", str(target)),
+            *("--quiet", "--verify", "--no-lock"),
+            doing=f"fetch backup {snapshot.id[:8]}",
+        )
+
+    async def check(self) -> None:
+        """Read and verify every byte of the store; raise SetupError with the damage."""
+        await self._run("check", "--read-data", doing="check the store")
+
+    async def forget(self, keep: Sequence[str], *, kind: str = TAG) -> None:
+        """Delete snapshots beyond what is to be kept."""
+        await self._run(
+            *("forget", "--quiet", "--tag", kind, "--group-by", "", *keep),
+            doing="delete old backups",
+        )
+
+    async def _run(
+        self, *words: str, doing: str, within_s: float = float("inf")
+    ) -> bytes:
+        access = self.access
+        with contextlib.ExitStack() as stack:
+            place = stack.enter_context(secret(access.place))
+            password = stack.enter_context(secret(access.password))
+            keys = stack.enter_context(_s3_keys(access))
+            try:
+                return await call(
+                    [
+                        *(self.restic, "--repository-file", place.path),
+                        *("--password-file", password.path, "--no-cache"),
+                        *("--retry-lock", _WAIT_FOR_LOCK, *words),
+                    ],
+                    doing=f"{shown(access.place)}: {doing}",
+                    deadline_s=min(access.deadline_s, within_s),
+                    secrets=[place, password, *keys],
+                    env={"AWS_SHARED_CREDENTIALS_FILE": keys[0].path} if keys else {},
+                )
+            except Failed as error:
+                raise _explained(error, access) from None
+
+
+@contextlib.contextmanager
+def _s3_keys(access: Access) -> Iterator[list[Secret]]:
+    if not access.s3_key_id:
+        yield []
+        return
+    lines = (
+        "[default]",
+        f"aws_access_key_id = {access.s3_key_id}",
+        f"aws_secret_access_key = {access.s3_secret}",
+    )
+    with secret("\n".join(lines)) as file:
+        yield [file]
+
+
+def _explained(error: Failed, access: Access) -> SetupError:
+    place = shown(access.place)
+    known = {
+        _ABSENT: f"there is no store of backups in {place}; `leyden backup init` "
+        "creates it",
+        _WRONG_PASSWORD: f"the password does not open {place}: it is of another "
+        "store, or the store's keys are damaged",
+        _LOCKED: f"{place} is in use by another backup; try again later",
+    }
+    kind = Locked if error.code == _LOCKED else SetupError
+    return kind(f"backup_store: {known.get(error.code, error.message)}")
+
+
+def _snapshot(told: dict[str, Any]) -> Snapshot:
+    return Snapshot(
+        id=told["id"],
+        made=datetime.fromisoformat(told["time"]),
+        host=told["hostname"],
+        folder=told["paths"][0],
+        tags=tuple(told.get("tags") or ()),
+    )
+
+
+def shown(place: str) -> str:
+    """Return the place of a store without a password in it."""
+    return _USERINFO.sub("://", place)
+
+
+def check_place(place: str) -> str:
+    """Return the place of a store as restic takes it; raise SetupError if it is none.
+
+    A folder is named absolutely, as programs are called in other folders.
+    """
+    if _USERINFO.search(place):
+        raise SetupError(
+            "backup_store: must not hold a name and a password; set backup_s3_key_id "
+            "and backup_s3_secret"
+        )
+    if re.match(r"(s3|b2|azure|gs|rest|sftp|swift|rclone):", place):
+        return place
+    return str(Path(place).expanduser().absolute())

@@ -1,0 +1,1 @@
+"""Certificates: who vouches for a name, and how a certificate is obtained."""

@@ -1,0 +1,89 @@
+"""Authorities from before a rotation, until no node shows their certificates.
+
+FOLDER/
+├── former/DIGEST.pem  the root of one, without its key
+├── anchors.pem        the root and those of former ones: what clients trust meanwhile
+└── next/              a new authority on its way to FOLDER; `complete` goes on with it
+"""
+
+import hashlib
+import shutil
+import ssl
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from leyden.files import write_whole
+
+NEXT: Final = "next"
+_FORMER: Final = "former"
+_ANCHORS: Final = "anchors.pem"
+_PUBLIC: Final = 0o644
+# In the order in which a new authority's are put in place.
+_FILES: Final = ("root.pem", "root.key", "root.key.sealed", "intermediate.pem")
+
+
+def roots(folder: Path) -> tuple[bytes, ...]:
+    """Return the roots of former authorities, as PEM."""
+    found = []
+    for path in _paths(folder):
+        with suppress(FileNotFoundError):  # forgotten by another process just now
+            found.append(path.read_bytes())
+    return tuple(found)
+
+
+def digests(folder: Path) -> set[str]:
+    """Return by which SHA-256 former roots were remembered."""
+    return {path.stem for path in _paths(folder)}
+
+
+def _paths(folder: Path) -> list[Path]:
+    return sorted((folder / _FORMER).glob("*.pem"))
+
+
+def is_under_way(folder: Path) -> bool:
+    """Return whether a rotation was begun that has to be gone on with."""
+    return (folder / NEXT / "intermediate.pem").exists()
+
+
+def complete(folder: Path) -> None:
+    """Put the new authority in place; killed anywhere, the next call goes on.
+
+    Its intermediate.pem is moved last, and says until then that it is not done. The
+    keys of the authority before are gone afterwards: it signs nothing any more.
+    """
+    new = folder / NEXT
+    if not is_under_way(folder):
+        return
+    if (root := new / "root.pem").exists():
+        _remember((folder / "root.pem").read_bytes(), folder)
+        told = b"".join((root.read_bytes(), *roots(folder)))
+        write_whole(folder / _ANCHORS, told, mode=_PUBLIC)
+        for name in _FILES[1:3]:
+            if not (new / name).exists():
+                (folder / name).unlink(missing_ok=True)
+    for name in _FILES:
+        if (new / name).exists():
+            (new / name).replace(folder / name)
+    shutil.rmtree(new)
+    (folder / f".{NEXT}.lock").unlink(missing_ok=True)
+
+
+def _remember(root_pem: bytes, folder: Path) -> None:
+    der = ssl.PEM_cert_to_DER_cert(root_pem.decode())
+    (folder / _FORMER).mkdir(mode=0o700, exist_ok=True)
+    path = folder / _FORMER / f"{hashlib.sha256(der).hexdigest()}.pem"
+    write_whole(path, root_pem, mode=_PUBLIC)
+
+
+def forget(folder: Path) -> None:
+    """Forget former authorities: no node shows a certificate of theirs."""
+    root = (folder / "root.pem").read_bytes()
+    write_whole(folder / _ANCHORS, root, mode=_PUBLIC)
+    shutil.rmtree(folder / _FORMER, ignore_errors=True)
+
+
+def anchors_path(folder: Path) -> Path:
+    """Return the file that clients of all nodes trust."""
+    path = folder / _ANCHORS
+    return path if path.exists() else folder / "root.pem"

@@ -1,0 +1,298 @@
+"""The signing code of the platform's authority, for `certificates.py`.
+
+It is a module of its own because its imports take a tenth of a start.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from leyden.certificates.constraints import Scope, check_covers, general_names, scope_of
+from leyden.errors import SetupError
+from leyden.files import write_private, write_whole
+from leyden.lnd.home import Tls
+from leyden.processes import locked
+from leyden.values import Struct, hiding
+
+ROOT_LIFE: Final = timedelta(days=10 * 365)
+INTERMEDIATE_LIFE: Final = timedelta(days=5 * 365)
+_CRITICAL: Final = (x509.BasicConstraints, x509.KeyUsage, x509.NameConstraints)
+_WAY_OUT: Final = (
+    "restore this folder from your backup; without one move it away, run `leyden "
+    "migrate` and `leyden home adopt --new-authority`, and give clients the new root"
+)
+ROOT_KEY: Final = "root.key"
+SEALED_ROOT_KEY: Final = "root.key.sealed"
+# Seals a root's key with the installation's keys, or opens it.
+Seal = Callable[[bytes], bytes]
+# Clocks differ: a certificate of this second is not yet valid to one that is behind.
+_BACKDATED: Final = timedelta(hours=1)
+
+
+def new_key() -> ec.EllipticCurvePrivateKey:
+    """Create a key from the system's randomness."""
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+class Signer(Struct, frozen=True):
+    """The certificates and key that sign nodes' certificates: no root key."""
+
+    root: x509.Certificate
+    intermediate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+    scope: Scope | None = None  # what it may vouch for; None: anything
+
+    __repr__ = hiding("key")
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the root's fingerprint as browsers show it: SHA-256, in pairs."""
+        return self.root.fingerprint(hashes.SHA256()).hex(":").upper()
+
+    def issue(
+        self, name: str, *, now: datetime, until: datetime, also: Sequence[str] = ()
+    ) -> Tls:
+        """Create a key, and the chain that is served with it."""
+        key = new_key()
+        until = min(until, self.intermediate.not_valid_after_utc)
+        public = key.public_key()
+        chain = self.certify(name, public, since=now, until=until, also=also)
+        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+
+    def certify(
+        self,
+        name: str,
+        key: CertificatePublicKeyTypes,
+        *,
+        since: datetime,
+        until: datetime,
+        also: Sequence[str] = (),
+    ) -> bytes:
+        """Vouch for whoever holds the key, under these names; return the chain."""
+        names = (name, *also)
+        check_covers(self.scope, names, setting="nodes_domain")
+        certificate = _sign(
+            # A common name has room for 64 characters; nobody reads it any more.
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]),
+            key,
+            issuer=self.intermediate.subject,
+            issuer_key=self.key,
+            since=since,
+            until=until,
+            extensions=(
+                x509.BasicConstraints(ca=False, path_length=None),
+                x509.SubjectAlternativeName(general_names(names)),
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+            ),
+        )
+        return _pem(certificate) + _pem(self.intermediate)
+
+    def issued(self, chain_pem: bytes) -> bool:
+        """Return whether a chain is ours, and was not handed in by somebody."""
+        last = x509.load_pem_x509_certificates(chain_pem)[-1]
+        return last.issuer == self.root.subject
+
+
+def open_signer(folder: Path, *, root_pem: bytes, intermediate_pem: bytes) -> Signer:
+    """Parse the files of a folder, or raise what is wrong with them."""
+    try:
+        root = x509.load_pem_x509_certificate(root_pem)
+        intermediate = x509.load_pem_x509_certificate(intermediate_pem)
+        key = load_pem_private_key(intermediate_pem, password=None)
+        intermediate.verify_directly_issued_by(root)
+    except (ValueError, InvalidSignature) as error:
+        why = f"the certificate authority in {folder}: {error}; {_WAY_OUT}"
+        raise SetupError(why) from None
+    if (
+        not isinstance(key, ec.EllipticCurvePrivateKey)
+        or key.public_key() != intermediate.public_key()
+    ):
+        raise SetupError(
+            f"{folder}/intermediate.pem has the key of another one; {_WAY_OUT}"
+        )
+    _check_root_key(folder, root)
+    return Signer(root, intermediate, key, scope_of(intermediate))
+
+
+def _check_root_key(folder: Path, root: x509.Certificate) -> None:
+    """Raise for a root key that does not match the root: it renews nothing."""
+    try:
+        pem = (folder / ROOT_KEY).read_bytes()
+    except OSError:
+        return  # kept elsewhere, as it may be
+    try:
+        belongs = load_pem_private_key(pem, None).public_key() == root.public_key()
+    except ValueError:
+        belongs = False
+    if not belongs:
+        raise SetupError(
+            f"the certificate authority in {folder}: root.key does not belong to "
+            "root.pem; move root.key away (nodes do not need it), and bring the right "
+            "one back from your backup before the intermediate ends"
+        )
+
+
+def renew_intermediate(
+    folder: Path, *, now: datetime, unseal: Seal | None = None
+) -> None:
+    """Sign a new intermediate with the root; the root's key has to be there for it."""
+    root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+    root_key = load_pem_private_key(_root_key_pem(folder, unseal), password=None)
+    if not isinstance(root_key, ec.EllipticCurvePrivateKey):
+        raise SetupError(f"{folder}/root.key is not a key of ours")
+    _check_root_key(folder, root)
+    _write_intermediate(folder, root, root_key, now, scope_of(root))
+
+
+def _root_key_pem(folder: Path, unseal: Seal | None) -> bytes:
+    if (plain := folder / ROOT_KEY).exists():
+        return plain.read_bytes()
+    sealed = folder / SEALED_ROOT_KEY
+    if unseal is None or not sealed.exists():
+        raise SetupError(f"{folder}/root.key: bring it back for this")
+    return unseal(sealed.read_bytes())
+
+
+def seal_root_key(folder: Path, seal: Seal) -> None:
+    """Seal a root key that lies there open: only a new intermediate needs it."""
+    plain = folder / ROOT_KEY
+    if plain.exists():
+        write_private(folder / SEALED_ROOT_KEY, seal(plain.read_bytes()))
+        plain.unlink()
+
+
+def create(
+    folder: Path,
+    now: datetime,
+    *,
+    scope: Scope | None = None,
+    seal: Seal | None = None,
+) -> None:
+    """Create root and intermediate, unless another process already has.
+
+    intermediate.pem is written last and marks the end. With a `scope` both vouch
+    for nothing else; with `seal` the root's key is never written open.
+    """
+    with locked(folder.with_name(f".{folder.name}.lock")):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not (folder / "intermediate.pem").exists():
+            _create(folder, now, scope, seal)
+
+
+def _create(
+    folder: Path, now: datetime, scope: Scope | None, seal: Seal | None
+) -> None:
+    key = new_key()
+    name = _authority_name("Leyden root")
+    bounds = scope.extensions() if scope else ()
+    root = _sign(
+        name,
+        key.public_key(),
+        issuer=name,
+        issuer_key=key,
+        since=now,
+        until=now + ROOT_LIFE,
+        extensions=(x509.BasicConstraints(ca=True, path_length=1), *bounds),
+    )
+    if seal is None:
+        write_private(folder / ROOT_KEY, _key_pem(key))
+    else:
+        write_private(folder / SEALED_ROOT_KEY, seal(_key_pem(key)))
+    write_whole(folder / "root.pem", _pem(root), mode=0o644)
+    _write_intermediate(folder, root, key, now, scope)
+
+
+def _write_intermediate(
+    folder: Path,
+    root: x509.Certificate,
+    root_key: ec.EllipticCurvePrivateKey,
+    now: datetime,
+    scope: Scope | None,
+) -> None:
+    key = new_key()
+    bounds = scope.extensions() if scope else ()
+    certificate = _sign(
+        _authority_name("Leyden nodes"),
+        key.public_key(),
+        issuer=root.subject,
+        issuer_key=root_key,
+        since=now,
+        until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
+        extensions=(x509.BasicConstraints(ca=True, path_length=0), *bounds),
+    )
+    write_private(folder / "intermediate.pem", _pem(certificate) + _key_pem(key))
+
+
+def _sign(
+    subject: x509.Name,
+    key: CertificatePublicKeyTypes,
+    *,
+    issuer: x509.Name,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    since: datetime,
+    until: datetime,
+    extensions: tuple[x509.ExtensionType, ...],
+) -> x509.Certificate:
+    """Sign a certificate; the first extension is its CA constraint."""
+    builder = (
+        x509.CertificateBuilder()
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(since - _BACKDATED)
+        .not_valid_after(until)
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+    )
+    signs = isinstance(extensions[0], x509.BasicConstraints) and extensions[0].ca
+    for extension in (
+        *extensions,
+        _usage(signs=signs),
+        x509.SubjectKeyIdentifier.from_public_key(key),
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
+    ):
+        critical = isinstance(extension, _CRITICAL)
+        builder = builder.add_extension(extension, critical=critical)
+    return builder.sign(issuer_key, hashes.SHA256())
+
+
+def _authority_name(common_name: str) -> x509.Name:
+    # Two installations' authorities must not look the same to who trusts both.
+    number = f"{x509.random_serial_number():040x}"[:8]
+    named = x509.NameAttribute(NameOID.COMMON_NAME, f"{common_name} {number}")
+    return x509.Name([named])
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -1,0 +1,1 @@
+"""Recognition of ciphertext, and of secrets that anyone can read; pure."""

@@ -1,0 +1,161 @@
+"""A Kubernetes on this machine: `leyden dev cluster`."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from leyden import settings
+from leyden.cli.building import building
+from leyden.cli.groups import Group
+from leyden.cli.output import as_json, print_fields, print_json, print_one, print_rows
+from leyden.daemons import build as builds
+from leyden.daemons import catalogue
+from leyden.daemons.progress import Progress, State, Step
+from leyden.daemons.workshop import place
+from leyden.devcluster import binaries, packages
+from leyden.devcluster import cluster as clusters
+from leyden.devcluster.addresses import MOST_MACHINES
+from leyden.devcluster.places import Places
+from leyden.devcluster.status import status as look
+
+_home = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that holds everything; otherwise LEYDEN_HOME, or ./.leyden.",
+)
+
+
+@click.group(cls=Group)
+def cluster() -> None:
+    """Run a Kubernetes on this machine, to try and test with."""
+
+
+@cluster.command()
+@click.option(
+    "--machines",
+    type=click.IntRange(1, MOST_MACHINES),
+    help="How many machines run pods; otherwise as many as before, at first one.",
+)
+@click.option(
+    "--api-only",
+    is_flag=True,
+    help="Without machines: the API and its controllers, which need no root.",
+)
+@_home
+def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
+    """Start a Kubernetes cluster on this machine, or what is missing of it.
+
+    The first time it builds Kubernetes from source, which takes many minutes, and
+    extracts containerd, runc and etcd from Debian's packages; nothing is installed.
+    After that it takes seconds. All of it runs in namespaces of its own, until
+    `leyden dev cluster down`.
+
+    \b
+    leyden dev cluster up
+    leyden dev cluster up --machines 2
+    leyden dev cluster up --api-only
+    """
+    if api_only and machines is not None:
+        raise click.UsageError("--machines: not with --api-only, which has no machines")
+    places = _places(home)
+    with building() as progress:
+        asyncio.run(
+            clusters.up(
+                places,
+                machines=machines,
+                pods=not api_only,
+                cache=builds.default_cache(os.environ),
+                progress=_quieter(progress),
+                say=click.echo,
+            )
+        )
+    click.echo(f"export KUBECONFIG={places.kubeconfig}")
+    click.echo(f"kubectl is {_kubectl()}")
+
+
+@cluster.command()
+@_home
+def down(home: Path | None) -> None:
+    """Stop the cluster and all its pods, as if machines were switched off.
+
+    What it keeps stays in its folder: `leyden dev cluster up` goes on from there.
+
+    \b
+    leyden dev cluster down
+    """
+    packaged = packages.place(builds.default_cache(os.environ))
+    asyncio.run(clusters.down(_places(home), packaged, click.echo))
+
+
+@cluster.command()
+@_home
+@as_json
+def status(home: Path | None, *, as_json: bool) -> None:
+    """Show machines, pods and versions; exit 1 when the cluster is not up.
+
+    \b
+    leyden dev cluster status
+    """
+    found = asyncio.run(look(_places(home)))
+    if as_json:
+        print_json(found)
+    else:
+        machines, pods = found.pop("machines", []), found.pop("pods", [])
+        print_fields(found)
+        if machines:
+            print("\nmachines")
+            print_rows(machines, empty="")
+        if found["api"] == "ready":
+            print("\npods")
+            print_rows(pods, empty="none")
+    sys.exit(0 if found["api"] == "ready" else 1)
+
+
+@cluster.command()
+@click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_home
+@as_json
+def load(archive: Path, home: Path | None, *, as_json: bool) -> None:
+    """Load an image ARCHIVE, as `docker save` writes it, into every machine.
+
+    \b
+    leyden dev cluster load image.tar
+    """
+    packaged = packages.place(builds.default_cache(os.environ))
+    found = asyncio.run(clusters.load(_places(home), archive, packaged))
+    print_one({"machines": found}, as_json=as_json)
+
+
+@cluster.command()
+@click.argument("name", type=click.Choice(binaries.ASKED_FOR))
+def path(name: str) -> None:
+    """Print where a program for clusters lies; build it first if need be.
+
+    \b
+    $(leyden dev cluster path kubectl) get nodes
+    """
+    wanted = catalogue.find(name, sets=binaries.SETS)
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build([wanted], cache=cache, progress=_quieter(progress)))
+    print(place(cache, *wanted))
+
+
+def _quieter(progress: Progress) -> Progress:
+    def tell(step: Step) -> None:
+        if step.state is not State.READY:
+            progress(step)
+
+    return tell
+
+
+def _kubectl() -> Path:
+    wanted = catalogue.find("kubectl", sets=binaries.SETS)
+    return place(builds.default_cache(os.environ), *wanted)
+
+
+def _places(home: Path | None) -> Places:
+    return Places.of(settings.load(os.environ).home_path if home is None else home)

@@ -1,0 +1,184 @@
+"""The table of all commands: the module of each, and the sentence that lists it.
+
+So that a list of commands, and what a shell completes, imports none of them. A test
+holds the sentences to those with which the commands' own help begins.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from leyden.cli.groups import Listed
+
+_PLATFORM = {
+    "up": Listed(
+        "leyden.cli.up",
+        "Start the whole platform on this machine, with its own private chain.",
+    ),
+    "down": Listed(
+        "leyden.cli.here",
+        "Stop the platform; its nodes keep running without --nodes.",
+    ),
+    "status": Listed(
+        "leyden.cli.here", "Print what is running; exit 1 if the platform is not up."
+    ),
+    "logs": Listed(
+        "leyden.cli.here",
+        "Print the latest lines of the platform's log, or of the daemons NAMES.",
+    ),
+    "serve": Listed("leyden.cli.serve", "Run the API server."),
+    "worker": Listed(
+        "leyden.cli.serve", "Run background jobs: nodes, payments, webhooks."
+    ),
+    "gateway": Listed(
+        "leyden.cli.serve", "Run the gateway to nodes on a machine of its own."
+    ),
+    "migrate": Listed(
+        "leyden.cli.migration", "Create or upgrade the database schema and the keys."
+    ),
+    "home": Listed(
+        "leyden.cli.operator.home",
+        "Print which home owns the local nodes, or move them to this one.",
+    ),
+    "authority": Listed(
+        "leyden.cli.operator.authority",
+        "Show the authority that vouches for nodes, or replace it.",
+    ),
+    "config": Listed(
+        "leyden.cli.setup", "Print every setting with its value, default and meaning."
+    ),
+    "doctor": Listed(
+        "leyden.cli.setup",
+        "Check what this machine lacks, and print commands that fix it.",
+    ),
+    "daemons": Listed(
+        "leyden.cli.daemons", "Build the programs that nodes and private chains run."
+    ),
+    "backup": Listed(
+        "leyden.cli.operator.backup",
+        "Back up the installation, prove the backups, and restore one.",
+    ),
+    "secrets": Listed(
+        "leyden.cli.migration", "Manage the keys that encrypt stored data."
+    ),
+}
+_OPERATOR = {
+    "overview": Listed(
+        "leyden.cli.operator.oversight",
+        "Print the installation's status and problems; exit 1 if it has any.",
+    ),
+    "fleet": Listed(
+        "leyden.cli.operator.oversight",
+        "Print nodes by status and lnd version, and those needing attention.",
+    ),
+    "orders": Listed(
+        "leyden.cli.operator.oversight",
+        "List orders that need attention: lost, stuck half-way, or failed.",
+    ),
+    "treasury": Listed(
+        "leyden.cli.operator.treasury",
+        "Print the treasury and auction balances, and outstanding tickets.",
+    ),
+    "org": Listed(
+        "leyden.cli.operator.organizations",
+        "Create and list organizations, and set their quotas.",
+    ),
+    "team": Listed(
+        "leyden.cli.operator.team",
+        "Manage an organization's members: invite, set roles, remove.",
+    ),
+    "user": Listed(
+        "leyden.cli.operator.people",
+        "Create, list, readmit and sign out dashboard users.",
+    ),
+    "key": Listed("leyden.cli.operator.keys", "Create, list and revoke API keys."),
+    "coupon": Listed(
+        "leyden.cli.operator.coupons",
+        "Create and list coupons, each redeemable once for credit.",
+    ),
+    "account": Listed(
+        "leyden.cli.operator.money",
+        "Manage corporate accounts, and adjust organizations' balances.",
+    ),
+    "verify": Listed(
+        "leyden.cli.operator.money",
+        "Verify every rule of the ledger, also against the treasury's lnd.",
+    ),
+    "pool": Listed(
+        "leyden.cli.operator.pool", "Manage the account that channels are bought from."
+    ),
+    "audit": Listed(
+        "leyden.cli.operator.audit",
+        "Print the audit log of who changed what, newest first.",
+    ),
+}
+_CUSTOMER = {
+    "nodes": Listed(
+        "leyden.cli.customer.nodes",
+        "Create Lightning nodes, view them, and control them.",
+    ),
+    "wallet": Listed(
+        "leyden.cli.wallet",
+        "Create and unlock a node's wallet, bake macaroons, manage backups.",
+    ),
+    "flow": Listed(
+        "leyden.cli.customer.flow",
+        "Buy inbound channels, and manage orders and credit.",
+    ),
+    "events": Listed(
+        "leyden.cli.customer.events",
+        "Follow your organization's events, or forward them to a webhook endpoint.",
+    ),
+    "subscriptions": Listed(
+        "leyden.cli.customer.subscriptions",
+        "Send your organization's events to webhook endpoints.",
+    ),
+    "quotas": Listed(
+        "leyden.cli.customer.quotas",
+        "Print your organization's quotas and their usage.",
+    ),
+    "profile": Listed(
+        "leyden.cli.customer.profiles",
+        "Manage profiles: platforms' URLs and your API keys.",
+    ),
+    "completion": Listed(
+        "leyden.cli.customer.completion",
+        "Print a completion script for SHELL: commands, options, node names.",
+    ),
+    "unlocker": Listed(
+        "leyden.cli.unlocker",
+        "Run a webhook receiver that unlocks nodes when they ask for it.",
+    ),
+    "trust": Listed(
+        "leyden.cli.trust",
+        "Let this machine's browsers and programs trust a platform's certificates.",
+    ),
+    "untrust": Listed(
+        "leyden.cli.trust", "Remove what `leyden trust` added, and nothing else."
+    ),
+}
+_PRIVATE_CHAIN = {
+    "dev": Listed(
+        "leyden.cli.dev", "Control the private chain that `leyden up` starts."
+    )
+}
+_DEVELOPMENT = {
+    "check": Listed(
+        "leyden.cli.checks",
+        "Run the linters, the type checker, and the tests of arrows and guards.",
+    ),
+    "test": Listed("leyden.cli.checks", "Run the tests; ARGUMENTS go to pytest."),
+    "bench": Listed("leyden.cli.checks", "Run one benchmark of bench/, or list them."),
+}
+
+HEADINGS: Final[Mapping[str, Mapping[str, Listed]]] = {
+    "The platform": _PLATFORM,
+    "The operator": _OPERATOR,
+    "The customer": _CUSTOMER,
+    "The private chain": _PRIVATE_CHAIN,
+    "Working on Leyden itself": _DEVELOPMENT,
+}
+COMMANDS: Final = {
+    name: listed for below in HEADINGS.values() for name, listed in below.items()
+}
+# The name that a command had, and the one that it has; the former still works.
+RENAMED: Final = {"till": "treasury", "node": "wallet"}

@@ -1,0 +1,227 @@
+"""`leyden subscriptions`: webhook endpoints that get your organization's events."""
+
+from itertools import islice
+from typing import Any
+
+import click
+import msgspec
+
+from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.groups import Group
+from leyden.cli.output import (
+    as_json,
+    print_json,
+    print_list,
+    print_one,
+)
+
+_subscription = click.argument("subscription_id", metavar="ID")
+_type = click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="A type of event, like order.paid, or order.*; may be repeated.",
+)
+
+
+@click.group(cls=Group)
+def subscriptions() -> None:
+    """Send your organization's events to webhook endpoints."""
+
+
+@subscriptions.command(name="list")
+@as_json
+@with_session
+def list_(session: Session, *, as_json: bool) -> None:
+    """List subscriptions.
+
+    \b
+    leyden subscriptions list
+    """
+    print_list(
+        "subscriptions",
+        map(msgspec.structs.asdict, session.client.subscriptions.list_()),
+        as_json=as_json,
+        empty="no subscriptions yet",
+        spare=("created", "description", "failing_since"),
+    )
+
+
+@subscriptions.command()
+@click.argument("url")
+@_type
+@click.option("--description", default="", help="What it is for.")
+@as_json
+@with_session
+def create(
+    session: Session,
+    url: str,
+    types: tuple[str, ...],
+    description: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Send events to URL from now on; print the secret that signs them.
+
+    The secret is not shown again.
+
+    \b
+    leyden subscriptions create https://example.org/events --type 'order.*'
+    """
+    made = session.client.subscriptions.create(
+        url, types or ("*",), description=description
+    )
+    print_one(made, as_json=as_json)
+
+
+@subscriptions.command()
+@_subscription
+@as_json
+@with_session
+def show(session: Session, subscription_id: str, *, as_json: bool) -> None:
+    """Print a subscription.
+
+    \b
+    leyden subscriptions show ID
+    """
+    print_one(session.client.subscriptions.get(subscription_id), as_json=as_json)
+
+
+@subscriptions.command()
+@_subscription
+@click.option("--url", help="The URL to send events to.")
+@_type
+@click.option("--description", help="What it is for.")
+@click.option("--pause/--resume", default=None, help="Send nothing, or go on.")
+@as_json
+@with_session
+def change(
+    session: Session,
+    subscription_id: str,
+    url: str | None,
+    types: tuple[str, ...],
+    description: str | None,
+    *,
+    pause: bool | None,
+    as_json: bool,
+) -> None:
+    """Change a subscription, pause it, or resume it where it was.
+
+    \b
+    leyden subscriptions change ID --type 'order.*' --type node.failed
+    leyden subscriptions change ID --resume
+    """
+    given: dict[str, Any] = {
+        "url": url,
+        "types": list(types) or None,
+        "description": description,
+        "paused": pause,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    changed = session.client.subscriptions.change(subscription_id, **changes)
+    print_one(changed, as_json=as_json)
+
+
+@subscriptions.command()
+@_subscription
+@with_session
+def delete(session: Session, subscription_id: str) -> None:
+    """Delete a subscription, with the record of what it was sent.
+
+    \b
+    leyden subscriptions delete ID
+    """
+    session.client.subscriptions.delete(subscription_id)
+    print("deleted")
+
+
+@subscriptions.command()
+@_subscription
+@click.option("--type", "type_", default="", help="The type of the test event.")
+@as_json
+@with_session
+def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -> None:
+    """Send a test event now, and print the response.
+
+    \b
+    leyden subscriptions test ID --type order.paid
+    """
+    print_delivery(
+        session.client.subscriptions.test(subscription_id, type_=type_), as_json=as_json
+    )
+
+
+@subscriptions.command()
+@_subscription
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    show_default=True,
+    help="How many to list at most.",
+)
+@as_json
+@with_session
+def deliveries(
+    session: Session, subscription_id: str, *, most: int, as_json: bool
+) -> None:
+    """List what a subscription was sent, newest first.
+
+    \b
+    leyden subscriptions deliveries ID -n 50
+    """
+    found = list(islice(session.client.subscriptions.deliveries(subscription_id), most))
+    if as_json:
+        print_json({"deliveries": found})
+        return
+    print_deliveries(found)
+
+
+@subscriptions.command()
+@_subscription
+@click.argument("delivery_id")
+@as_json
+@with_session
+def redeliver(
+    session: Session, subscription_id: str, delivery_id: str, *, as_json: bool
+) -> None:
+    """Send an event again now, under the same id.
+
+    \b
+    leyden subscriptions redeliver ID DELIVERY_ID
+    """
+    again = session.client.subscriptions.redeliver(subscription_id, delivery_id)
+    print_delivery(again, as_json=as_json)
+
+
+@subscriptions.command()
+@_subscription
+@click.option("--after", default="", help="An event's id; by default from the oldest.")
+@as_json
+@with_session
+def resend(
+    session: Session, subscription_id: str, after: str, *, as_json: bool
+) -> None:
+    """Send everything since an event again, in order and under the same ids.
+
+    \b
+    leyden subscriptions resend ID --after EVENT_ID
+    """
+    moved = session.client.subscriptions.resend(subscription_id, after)
+    print_one(moved, as_json=as_json)
+
+
+@subscriptions.command()
+@_subscription
+@as_json
+@with_session
+def rotate(session: Session, subscription_id: str, *, as_json: bool) -> None:
+    """Create a new secret; the old one also signs for a day.
+
+    \b
+    leyden subscriptions rotate ID
+    """
+    made = session.client.subscriptions.rotate_secret(subscription_id)
+    print_one(made, as_json=as_json)

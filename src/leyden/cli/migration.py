@@ -1,0 +1,56 @@
+"""What is stored, brought up to date: its schema, and the keys that seal it.
+
+In a file of its own: SQLAlchemy and Alembic take longer to import than a whole start.
+"""
+
+import os
+import sys
+
+import click
+
+from leyden import settings
+from leyden.app import authorities, egress, migration
+from leyden.cli.groups import Group
+from leyden.services.operators import key_rotation
+
+
+@click.command()
+def migrate() -> None:
+    """Create or upgrade the database schema and the keys.
+
+    Safe to repeat and to interrupt: a migration runs completely or not at
+    all. Warns of settings with which the next `leyden serve` or `leyden
+    worker` refuses to start.
+
+    \b
+    leyden migrate
+    """
+    given = settings.load(os.environ)
+    newest = migration.migrate(given)
+    print(f"the schema is at {newest}")
+    if refused := egress.startup_error(given):
+        warning = "the next `leyden serve` or `leyden worker` will refuse to start"
+        print(f"leyden: warning: {warning}: {refused}", file=sys.stderr)
+    if advice := authorities.advice(given):
+        print(f"leyden: warning: {advice}", file=sys.stderr)
+
+
+@click.group(cls=Group)
+def secrets() -> None:
+    """Manage the keys that encrypt stored data."""
+
+
+@secrets.command()
+def rotate() -> None:
+    """Create a new sealing key, re-encrypt everything, delete the old one.
+
+    If interrupted, run it again to continue. Running servers read the new
+    key when they first need it. Back up the key file afterwards.
+
+    \b
+    leyden secrets rotate
+    """
+    given = settings.load(os.environ)
+    files = [authorities.folder_of(given) / authorities.ROOT_KEY]
+    count = key_rotation.rotate(given.database, given.secrets_path, files)
+    print(f"sealed {count} values anew; now back up {given.secrets_path}")

@@ -1,0 +1,71 @@
+"""`leyden authority`: who vouches for nodes, and making another."""
+
+import os
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from leyden import settings
+from leyden.app import authorities
+from leyden.app.authorities import AuthorityStatus
+from leyden.app.home import only_one
+from leyden.cli.groups import Group
+from leyden.cli.operator.running import on_running
+from leyden.cli.output import as_json, operator, print_one
+from leyden.devnet import wiring
+
+
+@click.group(cls=Group)
+def authority() -> None:
+    """Show the authority that vouches for nodes, or replace it."""
+
+
+@authority.command()
+@as_json
+def show(*, as_json: bool) -> None:
+    """Show the names the authority may vouch for, its fingerprint, and when it ends.
+
+    \b
+    leyden authority show
+    """
+    print_one(_shown(on_running(authorities.status)), as_json=as_json)
+
+
+@authority.command()
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@as_json
+def rotate(*, yes: bool, as_json: bool) -> None:
+    """Replace the authority by a new one, for the names in the present settings.
+
+    Stop the platform first; its nodes go on. Each takes the new certificate at its next
+    start. Until all have, the certificate of every node names the old root as well.
+
+    \b
+    leyden authority rotate
+    """
+    given = wiring.running_settings(settings.load(os.environ))
+    if not yes:
+        click.confirm(
+            "Clients that saved the root alone need the new one before their node "
+            "starts again (GET .../cert). Replace the authority?",
+            abort=True,
+            err=True,
+        )
+    alone = given.database.startswith("sqlite:")
+    with only_one(given) if alone else nullcontext():
+        after = on_running(
+            lambda platform: authorities.rotate(platform, actor=operator())
+        )
+    print_one(_shown(after), as_json=as_json)
+
+
+def _shown(found: AuthorityStatus) -> dict[str, Any]:
+    authority = found.authority
+    return {
+        "fingerprint": authority.fingerprint,
+        "may_vouch_for": str(authority.scope) if authority.scope else "any name",
+        "root_ends": authority.root.not_valid_after_utc.isoformat(),
+        "intermediate_ends": authority.intermediate.not_valid_after_utc.isoformat(),
+        "nodes_with_a_former_certificate": list(found.waiting),
+    }

@@ -1,0 +1,252 @@
+"""`leyden backup`: backups of the installation, their proof, and the way back."""
+
+import asyncio
+import os
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leyden import settings
+from leyden.app import restored, restoring, setting_up_backups, takeover
+from leyden.app.home import only_one
+from leyden.app.restored import Restored
+from leyden.backups import recovery
+from leyden.backups.recovery import RecoveryKey
+from leyden.cli.building import building
+from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
+from leyden.cli.output import as_json, operator, print_json, print_list, print_one
+from leyden.daemons.progress import State, Step
+from leyden.domain.times import to_iso
+from leyden.services.operators.backups import checking, drilling, places, running
+from leyden.services.operators.backups.places import Programs
+from leyden.services.platform import Platform
+from leyden.values import asdict
+
+_KEY = click.option(
+    "--key",
+    "key_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The recovery key, brought from elsewhere: opens the keys in the backup too.",
+)
+
+
+@click.group(cls=Group)
+def backup() -> None:
+    """Back up the installation, prove the backups, and restore one."""
+
+
+@backup.command()
+@click.option(
+    "--recovery-key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The file to write the recovery key to; move it to another place.",
+)
+@click.option(
+    "--recipient",
+    multiple=True,
+    help="An age recipient of yours instead of a new identity; may be repeated.",
+)
+@as_json
+def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> None:
+    """Create the store that backup_store names, and the recovery key.
+
+    The recovery key opens every backup. Without it, no backup can be
+    restored: keep it on another machine, in a password manager or on paper,
+    and delete it here.
+
+    \b
+    leyden backup init --recovery-key /media/usb/leyden-recovery.key
+    """
+    programs = _programs()
+    made = on_platform(
+        lambda platform: setting_up_backups.set_up(
+            platform, programs, recovery_key, recipients=recipient
+        )
+    )
+    print_one({"store": made.store, "recovery_key": str(recovery_key)}, as_json=as_json)
+    print(
+        f"leyden: move {recovery_key} away from this machine and from the store now: "
+        "without it no backup opens, and with it all of them do",
+        file=sys.stderr,
+    )
+
+
+@backup.command()
+@as_json
+def run(*, as_json: bool) -> None:
+    """Make a backup: database, sealing keys, authority and settings.
+
+    The platform may run meanwhile. A running platform does the same every
+    backup_every_s seconds.
+
+    \b
+    leyden backup run
+    """
+    programs = _programs()
+    made = on_platform(lambda platform: running.run(platform, programs))
+    print_one(asdict(made), as_json=as_json)
+
+
+@backup.command("list")
+@as_json
+def list_(*, as_json: bool) -> None:
+    """List the backups in the store, oldest first.
+
+    \b
+    leyden backup list
+    """
+    programs = _programs()
+
+    async def found(platform: Platform) -> list[dict[str, Any]]:
+        store = places.store(platform.settings, programs)
+        return [
+            {
+                "backup": each.id[:8],
+                "made": to_iso(each.made),
+                "host": each.host,
+                "leyden": ", ".join(
+                    tag.removeprefix("version=")
+                    for tag in each.tags
+                    if tag.startswith("version=")
+                ),
+            }
+            for each in await store.snapshots()
+        ]
+
+    print_list(
+        "backups",
+        on_platform(found),
+        as_json=as_json,
+        empty="none yet; see: leyden backup run --help",
+    )
+
+
+@backup.command()
+@_KEY
+@as_json
+def check(key_file: Path | None, *, as_json: bool) -> None:
+    """Read and verify every byte in the store, and the newest backup.
+
+    Exit 1 if anything is damaged or missing; it is named.
+
+    \b
+    leyden backup check
+    leyden backup check --key /media/usb/leyden-recovery.key
+    """
+    key, programs = _key(key_file), _programs()
+    found = on_platform(lambda platform: checking.check(platform, programs, key=key))
+    _print_proof(asdict(found), good="the backups are good", as_json=as_json)
+
+
+@backup.command()
+@_KEY
+@as_json
+def drill(key_file: Path | None, *, as_json: bool) -> None:
+    """Restore the newest backup into an empty place, and prove it there.
+
+    Nothing is started there and nobody is called. Every sealed value is
+    opened, every rule of the ledger verified, and the ledger compared with
+    the running one. Exit 1 if something is wrong. Once a quarter, drill
+    with the recovery key, brought from where it lies.
+
+    \b
+    leyden backup drill
+    leyden backup drill --key /media/usb/leyden-recovery.key
+    """
+    key, programs = _key(key_file), _programs()
+    found = on_platform(lambda platform: drilling.drill(platform, programs, key=key))
+    _print_proof(asdict(found), good="this backup restores", as_json=as_json)
+
+
+@backup.command()
+@click.option(
+    "--key",
+    "key_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The recovery key.",
+)
+@click.option("--store", default="", help="The store, if it is not where it was.")
+@click.option("--backup", "wanted", default="latest", help="See `leyden backup list`.")
+@click.option(
+    "--old-machine-is-destroyed",
+    "destroyed",
+    is_flag=True,
+    help="The old machine cannot run any more: let this home start.",
+)
+@as_json
+def restore(
+    key_file: Path | None, store: str, wanted: str, *, destroyed: bool, as_json: bool
+) -> None:
+    """Restore a backup into an empty home, on a bare machine.
+
+    Everything is fetched, verified, put in place and migrated. The home
+    stays stopped until you say that the old machine is destroyed: two
+    machines with one installation would run two lnds of one node, which
+    loses its money. LEYDEN_HOME is the home that is restored.
+
+    \b
+    leyden backup restore --key leyden-recovery.key
+    leyden backup restore --old-machine-is-destroyed
+    """
+    given = settings.load(os.environ)
+    if key_file is None and not destroyed:
+        raise click.UsageError("--key: name the recovery key, or use `--help`")
+    if key_file is not None:
+        key = recovery.read(key_file)
+        restoring.refuse_occupied(given)  # before anything is built
+        found = asyncio.run(
+            restoring.restore(given, _programs(), key, store=store, wanted=wanted)
+        )
+    if destroyed:
+        given = settings.load(os.environ)  # the restored ones
+        alone = given.database.startswith("sqlite:")
+        with only_one(given) if alone else nullcontext():
+            found = asyncio.run(takeover.confirm(given, actor=operator()))
+    _print_restored(found, str(given.home_path), as_json=as_json)
+
+
+def _programs() -> Programs:
+    with building() as progress:
+
+        def quieter(step: Step) -> None:
+            if step.state is not State.READY:
+                progress(step)
+
+        return asyncio.run(places.programs(os.environ, progress=quieter))
+
+
+def _key(path: Path | None) -> RecoveryKey | None:
+    return recovery.read(path) if path is not None else None
+
+
+def _print_proof(shown: dict[str, Any], *, good: str, as_json: bool) -> None:
+    problems = shown["problems"]
+    if as_json:
+        print_json(shown)
+    else:
+        print_one({**shown, "problems": len(problems)}, as_json=False)
+        print(*(problems or [good]), sep="\n")
+    sys.exit(int(bool(problems)))
+
+
+def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(found))
+        return
+    shown = {"home": home, "backup": found.backup[:8], "made": found.made}
+    print_one({**shown, "sessions_ended": found.sessions_ended}, as_json=False)
+    print(f"\nWhat happened after {found.made} is not in this backup. Look at:")
+    for what, lines in found.review.items():
+        print(f"  {len(lines):6,}  {what}")
+    print(f"They are listed in {home}/{restored.FILE}")
+    print(
+        "\nThis home may start now: leyden serve"
+        if found.confirmed
+        else "\nThis home stays stopped. Once the old machine cannot run any more:\n"
+        "  leyden backup restore --old-machine-is-destroyed"
+    )

@@ -1,0 +1,29 @@
+"""Where most of an operator's commands are done: on the installation's database."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from leyden import logs, settings
+from leyden.app.opening import opened
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+
+Result = TypeVar("Result")
+
+
+def on_platform(step: Callable[[Platform], Awaitable[Result]]) -> Result:
+    """Run one step on this installation's database, beside a running server or not."""
+    return run(step, settings.load(os.environ))
+
+
+def run(step: Callable[[Platform], Awaitable[Result]], given: Settings) -> Result:
+    """Run one step on the installation of these settings."""
+    logs.configure(form="text", level="warning")
+
+    async def run_opened() -> Result:
+        async with opened(given) as platform:
+            return await step(platform)
+
+    return asyncio.run(run_opened())

@@ -1,0 +1,142 @@
+"""What is done with a private chain."""
+
+import asyncio
+import functools
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leyden import settings
+from leyden.app.dispatcher import words
+from leyden.cli.building import building
+from leyden.cli.output import print_fields, print_json, print_one, print_rows
+from leyden.daemons import build as builds
+from leyden.daemons.own import own as owned
+from leyden.daemons.progress import Progress, State, Step
+from leyden.devnet import actions, first_run, overview, trading
+from leyden.devnet import scenario as stories
+from leyden.errors import SetupError
+
+
+def mine(blocks: int, home: Path | None, *, as_json: bool) -> None:
+    """Mine BLOCKS blocks."""
+    height = asyncio.run(actions.mine(_place(home), blocks))
+    print_one({"height": height}, as_json=as_json)
+
+
+def fund(
+    address: str, sats: int, confirmations: int, home: Path | None, *, as_json: bool
+) -> None:
+    """Send SATS satoshis from the chain's faucet to ADDRESS."""
+    txid = asyncio.run(
+        actions.fund(_place(home), address, sats, confirmations=confirmations)
+    )
+    print_one({"txid": txid, "confirmations": confirmations}, as_json=as_json)
+
+
+def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
+    """Print the chain's height and the state of its nodes and market."""
+    place = _place(home)
+    if wait:
+        asyncio.run(stories.market_opens(place))
+    found = asyncio.run(_status(place))
+    if as_json:
+        print_json(found)
+        return
+    print_fields({name: found[name] for name in ("chain", "height", "market")})
+    print_rows(found["lnds"], empty="the chain has no lnd of its own")
+    for name in ("pools", "tickets", "bids", "batches"):
+        if rows := found.get(name):
+            print(f"\n{name}")
+            print_rows(rows, empty="")
+
+
+async def _status(home: Path) -> dict[str, Any]:
+    return {**await actions.status(home), **await overview.status(home)}
+
+
+def register(ticket: str, home: Path | None, *, as_json: bool) -> None:
+    """Register the sidecar TICKET of an order, as the customer."""
+    asyncio.run(trading.register(_place(home), ticket))
+    print_one({"registered": True}, as_json=as_json)
+
+
+def asks(home: Path | None, *, as_json: bool) -> None:
+    """List the channels for sale in the auction."""
+    rows = asyncio.run(trading.asks(_place(home)))
+    if as_json:
+        print_json({"asks": rows})
+    else:
+        print_rows(rows, empty="nobody sells channels; see `leyden dev status`")
+
+
+def pay(invoice: str, home: Path | None, *, as_json: bool) -> None:
+    """Pay a Lightning INVOICE, as the customer."""
+    print_one(asyncio.run(trading.pay(_place(home), invoice)), as_json=as_json)
+
+
+def send(address: str, sats: int, home: Path | None, *, as_json: bool) -> None:
+    """Send SATS of the customer's satoshis to ADDRESS, unconfirmed."""
+    txid = asyncio.run(trading.send(_place(home), address, sats))
+    print_one({"txid": txid}, as_json=as_json)
+
+
+def tick(home: Path | None, *, as_json: bool) -> None:
+    """Run an auction batch now, and print its result."""
+    print_one(asyncio.run(trading.tick(_place(home))), as_json=as_json)
+
+
+def scenario(
+    name: str, capacity: int, home: Path | None, *, hosted: bool, as_json: bool
+) -> None:
+    """Play a story with real programs from its beginning to its end."""
+    place = _place(home)
+    with building() as progress:
+        poold = asyncio.run(_poold(progress)) if hosted else None
+    say = click.echo if not as_json else functools.partial(click.echo, err=True)
+    plays = {"first-channel": stories.first_channel}
+    found = asyncio.run(plays[name](place, say, capacity=capacity, poold=poold))
+    print_one(found, as_json=as_json)
+
+
+async def _poold(progress: Progress) -> Path:
+    def quieter(step: Step) -> None:
+        if step.state is not State.READY:
+            progress(step)
+
+    own = await owned(words(settings.load(os.environ).own_binaries))
+    cache = builds.default_cache(os.environ)
+    return await builds.binary("poold", cache=cache, own=own, progress=quieter)
+
+
+def _place(home: Path | None) -> Path:
+    if home is not None:
+        return home.absolute()
+    return settings.load(os.environ).home_path
+
+
+def env(home: Path | None) -> None:
+    """Print shell variables to call the API and to find `leyden` itself."""
+    kept = first_run.read(_place(home))
+    if not kept:
+        raise SetupError("there is no private chain here yet; `leyden up` starts one")
+    for variable, field in _VARIABLES.items():
+        print(f"export {variable}={shlex.quote(str(kept.get(field, '')))}")
+    gate = kept.get("gateway", {})
+    if gate:
+        print(f"export LEYDEN_GATEWAY={gate['host']}:{gate['rest_port']}")
+    if shutil.which("leyden") is None and (_CLONE / "leyden").is_file():
+        print(f'export PATH={shlex.quote(str(_CLONE))}:"$PATH"')
+
+
+_CLONE = Path(__file__).parents[4]
+_VARIABLES = {
+    "LEYDEN_URL": "base_url",
+    "LEYDEN_KEY": "api_key",
+    "LEYDEN_ORGANIZATION": "organization_id",
+    "LEYDEN_CA": "ca_path",
+}

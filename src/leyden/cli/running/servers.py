@@ -1,0 +1,82 @@
+"""The production processes: API server, background worker, gateway."""
+
+import asyncio
+import logging
+import os
+import signal
+
+import click
+import uvloop
+
+from leyden import garbage, logs, settings
+from leyden.app import egress, gateways
+from leyden.app.home import only_one
+from leyden.app.installation import running
+from leyden.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def serve() -> None:
+    """Run the API server."""
+    given = egress.demanded(_configured())
+    alone = given.database.startswith("sqlite:")
+    if alone:
+        with only_one(given):
+            uvloop.run(until_told(given, api=True, loops=True))
+    else:
+        uvloop.run(until_told(given, api=True, loops=False))
+
+
+def worker() -> None:
+    """Run background jobs: nodes, payments, webhooks."""
+    given = egress.demanded(_configured())
+    if given.database.startswith("sqlite:"):
+        raise click.UsageError("on SQLite `leyden serve` includes the worker")
+    uvloop.run(until_told(given, api=False, loops=True))
+
+
+def gateway() -> None:
+    """Run the gateway to nodes on a machine of its own."""
+    given = _configured()
+    with only_one(given):
+        uvloop.run(_gate(given))
+
+
+async def _gate(given: Settings) -> None:
+    envoy = gateways.far_envoy(given)
+    keeping = asyncio.create_task(envoy.run(), name="gateway")
+    told = _stop_event()
+    await told.wait()
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
+    """Run until SIGTERM or SIGINT; a second signal skips the grace period."""
+    garbage.freeze()
+    told, loop = _stop_event(), asyncio.get_running_loop()
+    async with running(given, api=api, loops=loops):
+        if api:
+            log.info(
+                "answering", extra={"host": given.api_host, "port": given.api_port}
+            )
+        await told.wait()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        log.info("stopping")
+
+
+def _stop_event() -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    return told
+
+
+def _configured() -> Settings:
+    given = settings.load(os.environ)
+    logs.configure(form=given.log_format, level=given.log_level)
+    return given

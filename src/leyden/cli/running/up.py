@@ -1,0 +1,109 @@
+"""The whole platform on one machine."""
+
+import os
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import uvloop
+from rich.console import Console
+
+from leyden import garbage
+from leyden.app.home import holder, only_one
+from leyden.cli import offering
+from leyden.cli.building import building
+from leyden.cli.running.here import say, settings_of
+from leyden.daemons import build as builds
+from leyden.devnet import installation
+from leyden.errors import SetupError
+from leyden.logs import configure
+from leyden.settings import Settings
+
+_LOG = "leyden.log"
+_READY = "ready"  # exists while everything is up
+_LOOK_EVERY_S = 0.1
+
+
+def up(home: Path | None, *, detach: bool) -> None:
+    """Start the platform, and run it until it is told to stop."""
+    given = settings_of(home)
+    if given.runtime != "local":
+        raise SetupError(
+            f'runtime: `leyden up` runs nodes on this machine, not "{given.runtime}"; '
+            "start `leyden serve` with it"
+        )
+    if detach:
+        _detached(given)
+        return
+    with only_one(given):
+        _folder(given, "logs")
+        configure(
+            form=given.log_format,
+            level=given.log_level,
+            stream=(given.home_path / "logs" / _LOG).open("a", buffering=1),
+        )
+        ready = given.home_path / _READY
+        ready.unlink(missing_ok=True)
+        cache = builds.default_cache(os.environ)
+        console = Console(highlight=False)
+        try:
+            with building(console) as progress:
+                garbage.freeze()
+                uvloop.run(
+                    installation.run(
+                        given,
+                        cache=cache,
+                        progress=progress,
+                        # A line that one copies stays one line.
+                        say=partial(console.print, soft_wrap=True),
+                        ready=ready,
+                        then=partial(offering.ask_meanwhile, given.home_path),
+                    )
+                )
+        finally:
+            ready.unlink(missing_ok=True)
+    say("stopped; `leyden up` continues where it stopped")
+
+
+def _folder(given: Settings, name: str) -> Path:
+    folder = given.home_path / name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _detached(given: Settings) -> None:
+    """Start `leyden up` in a new session, and print its output until ready.
+
+    The output goes to a file, so that nothing breaks once this process
+    ends.
+    """
+    if (pid := holder(given)) is not None:
+        raise SetupError(
+            f"{given.home_path} is in use by process {pid}; it may be up already: "
+            "see `leyden status`"
+        )
+    said = _folder(given, "logs") / "up.log"
+    ready = given.home_path / _READY
+    ready.unlink(missing_ok=True)  # left by one that was killed
+    with said.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.argv[0], "up", "--home", str(given.home_path)],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    with said.open() as file:
+        while True:
+            up = ready.exists()
+            ended = process.poll()
+            if chunk := file.read():
+                print(chunk, end="", flush=True)
+            if ended is not None:
+                sys.exit(ended or 1)
+            if up:
+                break
+            time.sleep(_LOOK_EVERY_S)
+    offering.ask(given.home_path)

@@ -1,0 +1,254 @@
+"""`leyden trust`, `leyden untrust`: this machine's browsers, programs, and a root."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from leyden import settings
+from leyden.cli.output import as_json, print_json, print_rows
+from leyden.domain.times import utc_now
+from leyden.errors import SetupError
+from leyden.trust import browsers, by_hand, fetching, nss
+from leyden.trust.base import Did, Outcome, Store
+from leyden.trust.by_hand import ByHand
+from leyden.trust.remembered import Remembered
+from leyden.trust.root import Root, check_time, is_fingerprint, read
+from leyden.trust.system import SystemStore
+from leyden.values import asdict
+
+_CHANGED = frozenset({Did.TRUSTED, Did.REPLACED, Did.REMOVED})
+_home = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The platform's folder; otherwise LEYDEN_HOME, or ./.leyden.",
+)
+_store = click.option(
+    "--store",
+    type=click.Choice(["all", "browsers", "system"]),
+    default="all",
+    show_default=True,
+    help="Which stores.",
+)
+
+
+@click.command()
+@_home
+@click.option("--from", "url", metavar="URL", help="A platform on another machine.")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Its authority.pem, if you have copied it.",
+)
+@click.option(
+    "--fingerprint", help="Its SHA-256 fingerprint, as its operator told you."
+)
+@_store
+@as_json
+def trust(
+    home: Path | None,
+    url: str | None,
+    file: Path | None,
+    fingerprint: str | None,
+    store: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Let this machine's browsers and programs trust a platform's certificates.
+
+    The platform of this machine, or the one at --from URL. Its root goes into the
+    system's store and those of Chromium and Firefox; one that may vouch for more than
+    the platform's own names is refused. You can run it again; `leyden untrust` undoes
+    it. On macOS and Windows it changes nothing, and prints the commands to run.
+
+    \b
+    leyden trust
+    leyden trust --from https://api.example.com --fingerprint 3F:9A:...
+    """
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # Windows has none
+    if store != "system" and is_root and os.environ.get("SUDO_USER"):
+        raise SetupError(
+            "run it without sudo: browsers' stores belong to you, and for the system's "
+            "store you are asked for your password (or add `--store system`)"
+        )
+    root = _root(home, url, file)
+    check_time(root, utc_now())
+    if not as_json:
+        _show(root)
+    if fingerprint is not None:
+        if not is_fingerprint(root, fingerprint):
+            _refuse_fingerprint(url or str(file or home or "this platform"))
+    elif url or file:
+        click.confirm(
+            "Did the operator give you this fingerprint, outside of the platform?",
+            abort=True,
+            err=True,
+        )
+    source = _remembered().keep(root)
+    if (typed := by_hand.commands(sys.platform, root, source)) is not None:
+        _tell_by_hand(typed, typed.trust, undo=typed.untrust, as_json=as_json)
+    found = _stores(store, source)
+    _tell(root, [each.add(root) for each in found], as_json=as_json)
+
+
+@click.command()
+@click.argument("domain", required=False)
+@_home
+@_store
+@as_json
+def untrust(
+    domain: str | None, home: Path | None, store: str, *, as_json: bool
+) -> None:
+    """Remove what `leyden trust` added, and nothing else.
+
+    DOMAIN is that of the platform's nodes; without it, the platform of this machine is
+    meant, or the only one that was trusted.
+
+    \b
+    leyden untrust
+    leyden untrust nodes.example.com
+    """
+    remembered = _remembered()
+    root = _trusted(remembered.all_(), domain, home)
+    typed = by_hand.commands(sys.platform, root, remembered.keep(root))
+    if typed is not None:
+        _tell_by_hand(typed, typed.untrust, undo=typed.trust, as_json=as_json)
+    outcomes = [each.remove(root) for each in _stores(store, remembered.keep(root))]
+    if store == "all" and not any(each.did is Did.FAILED for each in outcomes):
+        remembered.forget(root)
+    _tell(root, outcomes, as_json=as_json)
+
+
+def is_trusted_here(home: Path) -> bool:
+    """Return whether the root of a home was trusted on this machine."""
+    try:
+        root = read((home / "authority" / "root.pem").read_bytes())
+    except (OSError, SetupError):
+        return False
+    return any(each.der == root.der for each in _remembered().all_())
+
+
+def _root(home: Path | None, url: str | None, file: Path | None) -> Root:
+    if url and file:
+        raise click.UsageError("--from and --file: name one of them")
+    if url:
+        return read(fetching.fetch(url))
+    if file:
+        return read(file.read_bytes())
+    path = _home_path(home) / "authority" / "root.pem"
+    try:
+        return read(path.read_bytes())
+    except FileNotFoundError:
+        raise SetupError(
+            f"there is no platform in {path.parents[1]}; `leyden up` creates one, and "
+            "`leyden trust --from URL` trusts one on another machine"
+        ) from None
+
+
+def _trusted(kept: Sequence[Root], domain: str | None, home: Path | None) -> Root:
+    """Choose what to remove: what was trusted under that name."""
+    if domain is None:
+        try:
+            here = _root(home, None, None)
+        except SetupError:
+            here = None
+        named = here.domain if here else None
+        found = [each for each in kept if named is None or each.domain == named]
+        if here and not found:
+            return here
+    else:
+        found = [each for each in kept if each.domain == domain.lower()]
+    if len(found) == 1:
+        return found[0]
+    if not kept:
+        raise SetupError("no platform was trusted on this machine: nothing to remove")
+    domains = ", ".join(each.domain for each in kept)
+    raise SetupError(f"DOMAIN: name the one to remove; trusted here: {domains}")
+
+
+def _home_path(home: Path | None) -> Path:
+    environment = dict(os.environ)
+    if home is not None:
+        environment["LEYDEN_HOME"] = str(home)
+    return settings.load(environment).home_path
+
+
+def _data() -> Path:
+    given = os.environ.get("XDG_DATA_HOME", "")
+    return Path(given) if given.startswith("/") else Path.home() / ".local" / "share"
+
+
+def _remembered() -> Remembered:
+    return Remembered(_data())
+
+
+def _stores(which: str, source: Path) -> list[Store]:
+    found: list[Store] = []
+    if which != "browsers":
+        found.append(SystemStore(source, asks=sys.stdin.isatty()))
+    if which != "system":
+        found += nss.stores(browsers.databases(Path.home(), data=_data()))
+    return found
+
+
+def _show(root: Root) -> None:
+    print(f"{root.name}: a root that can vouch for {root.scope} and nothing else")
+    print(
+        f"valid until {root.until:%Y-%m-%d}; SHA-256 fingerprint:\n{root.fingerprint}"
+    )
+
+
+def _refuse_fingerprint(where: str) -> NoReturn:
+    raise SetupError(
+        f"--fingerprint: the root from {where} has another one. Somebody may intercept "
+        "your connection, or the root was replaced: ask the operator. Nothing was "
+        "changed"
+    )
+
+
+def _tell_by_hand(typed: ByHand, do: str, *, undo: str, as_json: bool) -> NoReturn:
+    """Print what to type where no store is changed for you, and exit with 1."""
+    if as_json:
+        print_json({"system": typed.system, "command": do, "undo": undo})
+    else:
+        print(
+            f"Nothing was changed: leyden changes no certificate store on "
+            f"{typed.system}. Run this yourself:\n\n  {do}\n\n"
+            "Chrome, Edge, Safari and Firefox 120 or newer follow the system's store "
+            "once you restart them. Python, Node.js and curl may have stores of their "
+            f"own.\nTo undo it:\n\n  {undo}\n"
+        )
+    sys.exit(1)
+
+
+def _tell(root: Root, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+    """Print what was done where, and what is left to do."""
+    failed = any(each.did is Did.FAILED for each in outcomes)
+    in_browsers = [each for each in outcomes if each.store != SystemStore.label]
+    if as_json:
+        shown: dict[str, Any] = {
+            "name": root.name,
+            "may_vouch_for": str(root.scope),
+            "fingerprint": root.fingerprint,
+            "stores": [asdict(each) for each in outcomes],
+        }
+        print_json(shown)
+    else:
+        rows = [
+            {"store": each.store, "result": each.did.value, "where": each.where}
+            for each in outcomes
+        ]
+        print_rows(rows, empty="no certificate store was found")
+        for each in outcomes:
+            if each.why:
+                print(f"{each.store}, {each.where}: {each.why}", file=sys.stderr)
+        if any(each.did in _CHANGED for each in in_browsers):
+            print("Restart browsers that are open.")
+        if not in_browsers:
+            print("No browser's store was found: start your browser once, then repeat.")
+        if any(each.did in {Did.TRUSTED, Did.REPLACED} for each in outcomes):
+            print(f"Undo this with `leyden untrust {root.domain}`.")
+    sys.exit(int(failed))

@@ -1,0 +1,212 @@
+"""Commands for backups of channels, seed and macaroons."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_json, print_one, print_rows
+from leyden.cli.wallet.keeping import keep_macaroon, resealed
+from leyden.cli.wallet.reaching import (
+    admin_macaroon,
+    macaroon_option,
+    new_password,
+    new_password_option,
+    open_node,
+    password_option,
+    read_macaroon,
+    wallet_password,
+)
+from leyden.cli.wallet.showing import kept_private, seed_shown
+from leyden.client import vault, wallets
+from leyden.client.vault import Backup
+from leyden.errors import Malformed
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@node_argument
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("channel.backup"),
+    show_default=True,
+    help="Where to write it.",
+)
+@click.option("--no-verify", is_flag=True, help="Don't verify it with the node.")
+@password_option
+@macaroon_option
+@as_json
+@with_session
+def backup(
+    session: Session,
+    node: str,
+    *,
+    out: Path,
+    no_verify: bool,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Download a node's channel backup, and verify it with the node.
+
+    lnd encrypted the backup under the seed. With the seed, the backup
+    recovers the coins in channels.
+
+    \b
+    leyden wallet backup "harbour light" --out harbour.backup
+    """
+    found = session.node(node)
+    content = session.client.backups.channels(found.node_id)
+    kept_private(out, content)
+    channels = None
+    if not no_verify:
+        password = "" if macaroon_file else wallet_password(password_file)
+        admin = admin_macaroon(session, found, macaroon_file, password)
+        with open_node(session, found, macaroon=admin) as lnd:
+            channels = wallets.verify_channels(lnd, content)
+    shown = {
+        "node_id": found.node_id,
+        "file": str(out),
+        "bytes": len(content),
+        "verified": channels is not None,
+        "channels": channels,
+    }
+    print_one(shown, as_json=as_json)
+
+
+@click.command()
+@node_argument
+@password_option
+@as_json
+@with_session
+def seed(
+    session: Session, node: str, *, password_file: Path | None, as_json: bool
+) -> None:
+    """Decrypt and print the stored seed.
+
+    \b
+    leyden wallet seed pier
+    """
+    found = session.node(node)
+    value = session.client.backups.seed(found.node_id).seed
+    kept = Backup(node_id=found.node_id, kind="seed", value=value)
+    words = vault.open_(kept, wallet_password(password_file)).split()
+    if as_json:
+        print_json({"node_id": found.node_id, "seed": words})
+    else:
+        seed_shown(words)
+
+
+@click.command()
+@node_argument
+@click.option("--seed", "seed_file", type=_FILE, help="The seed: words, or sealed.")
+@click.option("--macaroon", "macaroon_file", type=_FILE, help="A macaroon.")
+@click.option("--name", help="The name to store the macaroon under.")
+@password_option
+@as_json
+@with_session
+def keep(
+    session: Session,
+    node: str,
+    *,
+    seed_file: Path | None,
+    macaroon_file: Path | None,
+    name: str | None,
+    password_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Encrypt a seed or a macaroon of this node, and store it.
+
+    \b
+    leyden wallet keep pier --macaroon shop.macaroon --name shop
+    """
+    if bool(seed_file) == bool(macaroon_file) or bool(macaroon_file) != bool(name):
+        raise Malformed("nothing to store: use --seed, or --macaroon with --name")
+    found = session.node(node)
+    password = wallet_password(password_file)
+    if macaroon_file is not None and name is not None:
+        keep_macaroon(session, found, name, read_macaroon(macaroon_file), password)
+    elif seed_file is not None:
+        about = Backup(node_id=found.node_id, kind="seed")
+        text = seed_file.read_text().strip()
+        if text.count(".") == 4:  # noqa: PLR2004  sealed already: see that it opens
+            sealed = Backup(node_id=found.node_id, kind="seed", value=text)
+            vault.open_(sealed, password)
+        else:
+            words = vault.seed_words(text)
+            text = vault.seal(about, " ".join(words), password)
+        session.client.backups.keep_seed(found.node_id, text)
+    if as_json:
+        print_json({"node_id": found.node_id, "kept": name or "seed"})
+    else:
+        print("stored, encrypted under the wallet's password")
+
+
+@click.command()
+@node_argument
+@password_option
+@new_password_option
+@as_json
+@with_session
+def reseal(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    new_password_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Re-encrypt backups under another password, not the wallet's.
+
+    Use it if `leyden wallet password` could not finish, or for backups that
+    another program encrypted: they become JWE. The wallet's own password is
+    not changed.
+
+    \b
+    leyden wallet reseal pier
+    """
+    found = session.node(node)
+    before = wallet_password(password_file)
+    after = new_password(new_password_file)
+    anew, left = resealed(session, found, before, after)
+    done = session.client.backups.reseal(found.node_id, anew) if anew else 0
+    shown = {
+        "node_id": found.node_id,
+        "resealed": done,
+        "under_another_password": [str(each) for each in left],
+    }
+    print_one(shown, as_json=as_json)
+
+
+@click.command()
+@node_argument
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write them here, sealed as they are, as JSON.",
+)
+@as_json
+@with_session
+def replaced(session: Session, node: str, *, out: Path | None, as_json: bool) -> None:
+    """List replaced backups, and save them with --out.
+
+    Replaced backups are available for 30 days, in case the new password is
+    lost. Each opens with the password it was encrypted under.
+
+    \b
+    leyden wallet replaced pier --out before.json
+    """
+    found = session.client.backups.replaced(session.node(node).node_id)
+    if out is not None:
+        kept_private(out, msgspec.json.format(msgspec.json.encode(found)))
+    if as_json:
+        print_json({"replaced": found})
+        return
+    print_rows(
+        ({"backup": each.name or "(seed)", "until": each.until} for each in found),
+        empty="no backups were replaced in the last 30 days",
+    )

@@ -1,0 +1,63 @@
+"""`leyden wallet channels`: channel balances, read from the node itself."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.wallet.reaching import (
+    admin_macaroon,
+    macaroon_option,
+    open_node,
+    password_option,
+    wallet_password,
+)
+from leyden.client import channels as told
+
+
+@click.command()
+@node_argument
+@password_option
+@macaroon_option
+@as_json
+@with_session
+def channels(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Print how much a node can send and receive, channel by channel.
+
+    peer_address is what other nodes need to connect to this one.
+
+    A read-only macaroon is enough: --macaroon-file.
+
+    \b
+    leyden wallet channels pier
+    """
+    found = session.node(node)
+    password = "" if macaroon_file else wallet_password(password_file)
+    macaroon = admin_macaroon(session, found, macaroon_file, password)
+    with open_node(session, found, macaroon=macaroon) as lnd:
+        seen = told.look(lnd)
+        address = found.peer_address and told.peer_address(lnd, found.peer_address)
+    shown = msgspec.structs.asdict(seen)
+    if as_json:
+        print_json({"node_id": found.node_id, "peer_address": address, **shown})
+        return
+    rows = [msgspec.structs.asdict(each) for each in seen.channels]
+    del shown["channels"]
+    sums = {name: f"{sats} sat" for name, sats in shown.items()}
+    print_fields({**sums, "peer_address": address})
+    print()
+    print_rows(
+        rows,
+        empty="no channels yet; order one: leyden flow order 2000000",
+        spare=("point", "peer", "active"),
+    )

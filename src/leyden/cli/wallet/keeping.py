@@ -1,0 +1,97 @@
+"""Encrypting a new wallet's secrets and storing them on the platform.
+
+1. The seed is encrypted, and its ciphertext written to a local file.
+2. lnd creates the wallet.
+3. The admin macaroon is encrypted, and the platform stores both.
+4. The file is removed. If a step in between fails, the file remains.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from leyden.cli.customer.progress import waiting
+from leyden.cli.customer.session import Session
+from leyden.cli.wallet.reaching import ADMIN
+from leyden.cli.wallet.showing import kept_private
+from leyden.client import ApiError, vault
+from leyden.client.backups import Resealed
+from leyden.client.vault import Backup
+from leyden.errors import LeydenError, NodeRefused, SetupError, WrongPassword
+from leyden.schemas.nodes import NodeItem
+
+
+def create_and_store(
+    session: Session,
+    node: NodeItem,
+    seed: Sequence[str],
+    password: str,
+    make: Callable[[], str],
+) -> str:
+    """Create a wallet and store its secrets; return the admin macaroon.
+
+    The macaroon is in hex.
+    """
+    about = Backup(node_id=node.node_id, kind="seed")
+    sealed = vault.seal(about, " ".join(seed), password)
+    file = _drafts() / f"{node.node_id}.seed.jwe"
+    kept_private(file, sealed.encode())
+    try:
+        macaroon = make()
+    except NodeRefused:
+        file.unlink()  # there is no wallet of this seed
+        raise
+    try:
+        session.client.backups.keep_seed(node.node_id, sealed)
+        keep_macaroon(session, node, ADMIN, macaroon, password)
+    except LeydenError as error:
+        why = error.message
+        raise SetupError(
+            f"the wallet is created, but its backup was not stored: {why}. The "
+            f"encrypted seed is in {file}; once the platform takes it: "
+            f"leyden wallet keep {node.node_name!r} --seed {file}"
+        ) from None
+    file.unlink()
+    return macaroon
+
+
+def keep_macaroon(
+    session: Session, node: NodeItem, name: str, macaroon: str, password: str
+) -> None:
+    """Encrypt a macaroon and store it under a name."""
+    about = Backup(node_id=node.node_id, kind="macaroon", name=name)
+    sealed = vault.seal(about, macaroon, password)
+    session.client.backups.keep_macaroon(node.node_id, name, sealed)
+
+
+def resealed(
+    session: Session, node: NodeItem, before: str, after: str
+) -> tuple[list[Resealed], list[Backup]]:
+    """Re-encrypt a node's backups, without storing them; list those left as well.
+
+    Raise WrongPassword if the password opens none of them.
+    """
+    kept = vault.kept(session.client.backups, node.node_id)
+    with waiting("the vault") as told:
+        told("encrypting backups under the new password")
+        anew, left = vault.resealed(kept, [before], after)
+    if kept and not anew:
+        raise WrongPassword("this password opens none of the node's backups")
+    return anew, left
+
+
+def has_seed(session: Session, node: NodeItem) -> bool:
+    """Return whether a seed is stored; a node has at most one."""
+    try:
+        session.client.backups.seed(node.node_id)
+    except ApiError as error:
+        if error.status == 404:  # noqa: PLR2004
+            return False
+        raise
+    return True
+
+
+def _drafts() -> Path:
+    state = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(state) if state else Path("~/.local/state").expanduser()
+    return folder / "leyden"

@@ -1,0 +1,203 @@
+"""Commands that create a wallet, unlock it, and change its password."""
+
+from pathlib import Path
+
+import click
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.progress import waiting
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_json, print_one
+from leyden.cli.wallet import keeping
+from leyden.cli.wallet.reaching import (
+    check_length,
+    new_password,
+    new_password_option,
+    open_node,
+    password_option,
+    state_is,
+    until_running,
+    wallet_password,
+)
+from leyden.cli.wallet.showing import confirm_seed, kept_private
+from leyden.client import wallets
+from leyden.errors import Conflict, LeydenError, SetupError
+from leyden.schemas.nodes import NodeItem
+
+_OPENS_S = 300.0  # a new wallet, on a machine that has much to do
+
+
+@click.command()
+@node_argument
+@password_option
+@click.option(
+    "--unattended",
+    is_flag=True,
+    help="Do not show the seed: it is kept sealed, and `leyden wallet seed` shows it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the admin macaroon here, too, for lncli.",
+)
+@as_json
+@with_session
+def init(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    unattended: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Create a wallet for a node that has none.
+
+    Prints the seed once, and asks for three of its words. Seed and admin
+    macaroon are encrypted here under the password; the platform stores the
+    ciphertext.
+
+    \b
+    leyden wallet init "harbour light"
+    leyden wallet init pier --unattended --password-file pier.password
+    """
+    found = session.node(node)
+    with open_node(session, found) as lnd:
+        state_is(lnd, found, "NON_EXISTING")
+        if keeping.has_seed(session, found):
+            raise Conflict(
+                "a seed is stored for this node, which has no wallet: restore it with "
+                f"leyden wallet restore {found.node_name!r} --from {found.node_name!r}"
+            )
+        password = wallet_password(password_file, twice=True)
+        check_length(password)
+        seed = wallets.new_seed(lnd)
+        if not unattended:
+            confirm_seed(seed)
+        macaroon = keeping.create_and_store(
+            session, found, seed, password, lambda: wallets.init(lnd, password, seed)
+        )
+    done(session, found, macaroon, out, within_s=_OPENS_S, as_json=as_json)
+
+
+@click.command()
+@node_argument
+@password_option
+@as_json
+@with_session
+def unlock(
+    session: Session, node: str, *, password_file: Path | None, as_json: bool
+) -> None:
+    """Unlock the wallet of a node after a restart.
+
+    `leyden unlocker` does this automatically when the node asks for it.
+
+    \b
+    leyden wallet unlock pier
+    leyden wallet unlock pier --password-file pier.password
+    """
+    found = session.node(node)
+    with open_node(session, found) as lnd:
+        state_is(lnd, found, "LOCKED")
+        wallets.unlock(lnd, wallet_password(password_file))
+    until_running(session, found)
+    if as_json:
+        print_json({"node_id": found.node_id, "status": "running"})
+    else:
+        print(f"{found.node_name} is running")
+
+
+@click.command()
+@node_argument
+@password_option
+@new_password_option
+@click.option("--yes", is_flag=True, help="Restart the node without asking.")
+@as_json
+@with_session
+def password(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    new_password_file: Path | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Change a wallet's password, and re-encrypt all backups under it.
+
+    lnd changes the password while the wallet is locked, so a running node
+    is restarted.
+
+    \b
+    leyden wallet password "harbour light"
+    """
+    found = session.node(node)
+    before = wallet_password(password_file)
+    after = new_password(new_password_file)
+    anew, left = keeping.resealed(session, found, before, after)
+    _locked(session, found, yes=yes)
+    with open_node(session, found) as lnd:
+        wallets.change_password(lnd, before, after)
+    try:
+        if anew:
+            session.client.backups.reseal(found.node_id, anew)
+    except LeydenError as error:
+        raise SetupError(
+            f"the wallet has the new password, backups the old one: {error.message}. "
+            f"To put them under the new one: leyden wallet reseal {found.node_name!r}"
+        ) from None
+    until_running(session, found)
+    shown = {
+        "node_id": found.node_id,
+        "status": "running",
+        "resealed": len(anew),
+        "under_another_password": [str(each) for each in left],
+    }
+    print_one(shown, as_json=as_json)
+
+
+def done(
+    session: Session,
+    node: NodeItem,
+    macaroon: str,
+    out: Path | None,
+    *,
+    within_s: float,
+    as_json: bool,
+) -> None:
+    """Print the new wallet's details, after waiting for the node if asked."""
+    if out is not None:
+        kept_private(out, bytes.fromhex(macaroon))
+    if within_s:
+        until_running(session, node, within_s=within_s)
+    shown = {
+        "node_id": node.node_id,
+        "status": session.client.nodes.get(node.node_id).status,
+        "kept": ["seed", "macaroon admin"],
+        "macaroon_file": str(out) if out else None,
+    }
+    print_one(shown, as_json=as_json)
+    print(f"next: leyden wallet bake {node.node_name!r} NAME --preset read-only")
+
+
+def _locked(session: Session, node: NodeItem, *, yes: bool) -> None:
+    """Ensure that the wallet is locked, by a restart if necessary."""
+    with open_node(session, node) as lnd:
+        state = lnd.state()
+    if state == "LOCKED":
+        return
+    if state == "NON_EXISTING":
+        raise Conflict(
+            f"this node has no wallet yet: leyden wallet init {node.node_name!r}"
+        )
+    if not yes:
+        click.confirm(
+            "The node must be restarted for this. Restart it?",
+            abort=True,
+            err=True,
+        )
+    session.client.nodes.restart(node.node_id)
+    with waiting("the node") as told:
+        session.client.nodes.wait(
+            node.node_id, {"waiting_unlock"}, told=lambda seen: told(seen.status)
+        )

@@ -1,0 +1,170 @@
+"""Connecting to a node as its owner, trusting only its own CA."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leyden.cli import exits
+from leyden.cli.customer.progress import waiting
+from leyden.cli.customer.session import Session
+from leyden.cli.secrets import asked_for
+from leyden.client import ApiError, Lnd, macaroons, vault
+from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
+from leyden.schemas.nodes import NodeItem
+
+SHORTEST_PASSWORD = 8  # lnd's own rule
+ADMIN = "admin"
+_NOT_FOUND = 404
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+# lnd's own words, and what to do about them; the first that fits.
+_MEANINGS = (
+    ("wallet already exists", "this node has a wallet already"),
+    ("wallet not found", "this node has no wallet yet: leyden wallet init {name}"),
+    ("wallet locked", "the wallet is locked: leyden wallet unlock {name}"),
+    ("already unlocked", "the wallet is already unlocked"),
+    ("checksum", "these words are not a seed: one is wrong, or in the wrong place"),
+    ("invalid mnemonic", "these words are not a seed"),
+    ("different ip", "the macaroon is locked to another address than lnd sees"),
+    ("macaroon has expired", "the macaroon has expired"),
+    (
+        "caveat not satisfied",
+        "the macaroon has expired, or is not valid from this address",
+    ),
+    ("cannot get macaroon", "the node does not know this macaroon: it was revoked"),
+    ("verification failed", "the node does not know this macaroon: it was revoked"),
+    ("unable to unpack chan", "this is not a channel backup of this seed"),
+    ("permission denied", "the macaroon does not allow this"),
+)
+
+password_option = click.option(
+    "--password-file",
+    type=_FILE,
+    help="A file with the wallet's password; else LEYDEN_WALLET_PASSWORD, or typed.",
+)
+new_password_option = click.option(
+    "--new-password-file",
+    type=_FILE,
+    help="A file with the new password; else LEYDEN_NEW_PASSWORD, or asked for.",
+)
+
+
+def macaroon_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add an option for a macaroon file, instead of the stored macaroon."""
+    return click.option(
+        "--macaroon-file",
+        type=_FILE,
+        help="A macaroon to call the node with, instead of the vault's `admin`.",
+    )(command)
+
+
+def wallet_password(file: Path | None, *, twice: bool = False) -> str:
+    """Return the wallet's password; prompt twice for a new one."""
+    what = (
+        f"New wallet password ({SHORTEST_PASSWORD} characters or more)"
+        if twice
+        else "Wallet password"
+    )
+    return asked_for(what, file=file, variable="LEYDEN_WALLET_PASSWORD", twice=twice)
+
+
+def new_password(file: Path | None, *, what: str = "New password") -> str:
+    """Return a new password, after a length check."""
+    found = asked_for(what, file=file, variable="LEYDEN_NEW_PASSWORD", twice=True)
+    check_length(found)
+    return found
+
+
+def check_length(password: str) -> None:
+    """Raise Malformed for a password too short for lnd."""
+    if len(password.encode()) < SHORTEST_PASSWORD:
+        raise Malformed(
+            f"the wallet password must have at least {SHORTEST_PASSWORD} characters"
+        )
+
+
+@contextmanager
+def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterator[Lnd]:
+    """Open a connection to the node; errors get a next step."""
+    name = node.node_name
+    with session.client.lnd(
+        node.node_id, macaroon=macaroon, trusts=session.profile.authority
+    ) as lnd:
+        try:
+            yield lnd
+        except NodeAway as error:
+            raise NodeAway(
+                f"{error.message}; check that it runs (leyden nodes show {name!r}) and "
+                "that this machine's IP address is allowed "
+                f"(leyden nodes whitelist {name!r})"
+            ) from None
+        except NodeRefused as error:
+            if "invalid passphrase" in error.message:
+                raise WrongPassword("wrong wallet password") from None
+            raise NodeRefused(_meaning(error.message, name), code=error.code) from None
+
+
+def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:
+    """Raise an error with the next step unless the wallet state is right."""
+    match lnd.state():
+        case state if state == wanted:
+            return
+        case "NON_EXISTING":
+            raise Conflict(
+                f"this node has no wallet yet: leyden wallet init {node.node_name!r}"
+            )
+        case "LOCKED":
+            raise Conflict(
+                f"this node's wallet is locked: leyden wallet unlock {node.node_name!r}"
+            )
+        case "WAITING_TO_START":
+            raise NodeAway("the node is starting; try again in a moment")
+        case _:
+            raise Conflict("this node's wallet is already unlocked")
+
+
+def until_running(session: Session, node: NodeItem, *, within_s: float = 180) -> None:
+    """Wait until the platform reports the node as running."""
+    with waiting("the node") as told:
+        session.client.nodes.wait(
+            node.node_id,
+            {"running"},
+            within_s=within_s,
+            told=lambda seen: told(seen.status),
+        )
+
+
+def admin_macaroon(
+    session: Session, node: NodeItem, macaroon_file: Path | None, password: str
+) -> str:
+    """Return a macaroon to call the node with, from a file or the vault."""
+    if macaroon_file is not None:
+        return read_macaroon(macaroon_file)
+    try:
+        kept = vault.macaroon(session.client.backups, node.node_id, ADMIN)
+    except ApiError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        raise exits.Refusal(
+            "no admin macaroon is stored for this node: create its wallet with "
+            f"`leyden wallet init {node.node_name!r}`, or pass --macaroon-file",
+            status=_NOT_FOUND,
+        ) from None
+    return vault.open_(kept, password)
+
+
+def read_macaroon(file: Path) -> str:
+    """Read a macaroon from a binary or text file; return it in hex."""
+    content = file.read_bytes()
+    if content[:2] == b"\x02\x01":
+        return macaroons.parse(content.hex()).hex
+    return macaroons.parse(content.decode(errors="replace")).hex
+
+
+def _meaning(said: str, name: str) -> str:
+    for words, meaning in _MEANINGS:
+        if words in said.lower():
+            return meaning.format(name=repr(name))
+    return f"the node refused: {said}"

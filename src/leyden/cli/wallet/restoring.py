@@ -1,0 +1,203 @@
+"""Restoring a wallet from its seed and its channel backup."""
+
+from pathlib import Path
+
+import click
+
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.node_waiting import wait_option, within_option
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json
+from leyden.cli.secrets import asked_for
+from leyden.cli.wallet import keeping
+from leyden.cli.wallet.passwords import done
+from leyden.cli.wallet.reaching import (
+    admin_macaroon,
+    check_length,
+    open_node,
+    password_option,
+    state_is,
+    until_running,
+    wallet_password,
+)
+from leyden.client import ApiError, vault, wallets
+from leyden.client.vault import Backup
+from leyden.errors import Conflict, LeydenError, SetupError
+from leyden.schemas.nodes import NodeItem
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ADDRESSES = 2_500  # what lnd's own tools look through
+_ABSENT = 404
+_OPEN = frozenset({"RPC_ACTIVE", "SERVER_ACTIVE"})
+
+
+@click.command()
+@node_argument
+@password_option
+@click.option("--from", "source", help="The node whose sealed seed it is; or this one.")
+@click.option(
+    "--old-password-file",
+    type=_FILE,
+    help="A file with the password that the seed is sealed under, if another.",
+)
+@click.option("--seed-file", type=_FILE, help="A file with the words of the seed.")
+@click.option("--passphrase-file", type=_FILE, help="The seed's own passphrase.")
+@click.option(
+    "--channels", type=_FILE, help="A channel.backup; see `leyden wallet backup`."
+)
+@click.option("--without-channels", is_flag=True, help="Restore the coins alone.")
+@click.option(
+    "--window",
+    type=click.IntRange(1, 100_000),
+    default=_ADDRESSES,
+    show_default=True,
+    help="How many addresses to look through for coins.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the admin macaroon here, too.",
+)
+@wait_option
+@within_option
+@as_json
+@with_session
+def restore(
+    session: Session,
+    node: str,
+    *,
+    password_file: Path | None,
+    source: str | None,
+    old_password_file: Path | None,
+    seed_file: Path | None,
+    passphrase_file: Path | None,
+    channels: Path | None,
+    without_channels: bool,
+    window: int,
+    out: Path | None,
+    wait: bool,
+    within_s: int,
+    as_json: bool,
+) -> None:
+    """Restore a wallet on a new node from a seed and a channel backup.
+
+    The seed comes from the vault of another node (--from), from a file, or
+    from a prompt. Peers are asked to close the channels in the backup, and
+    their coins return to the wallet. The node that had this seed must never
+    run again.
+
+    \b
+    leyden wallet restore "new light" --from "harbour light"
+    leyden wallet restore "new light" --seed-file words --channels channel.backup
+
+    If you run the command again once the node has its wallet, only the
+    channels are restored.
+    """
+    found = session.node(node)
+    origin = session.node(source) if source else None
+    if origin is not None:
+        _check_stopped(origin, found)
+    with open_node(session, found) as lnd:
+        backup = b"" if without_channels else _channels(session, origin, channels)
+        if backup and lnd.state() in _OPEN:
+            password = wallet_password(password_file)
+            macaroon = admin_macaroon(session, found, None, password)
+            _restore_channels(session, found, macaroon, backup, within_s=within_s)
+            return
+        state_is(lnd, found, "NON_EXISTING")
+        password = wallet_password(password_file, twice=True)
+        check_length(password)
+        if origin is not None:
+            seed = _from_vault(session, origin, password, old_password_file)
+        else:
+            seed = vault.seed_words(
+                asked_for("Words of the seed", file=seed_file, variable="LEYDEN_SEED")
+            )
+        passphrase = (
+            passphrase_file.read_text().rstrip("\r\n") if passphrase_file else ""
+        )
+
+        def make() -> str:
+            return wallets.init(
+                lnd,
+                password,
+                seed,
+                passphrase=passphrase,
+                recovery_window=window,
+            )
+
+        if keeping.has_seed(session, found):
+            macaroon = make()
+        else:
+            macaroon = keeping.create_and_store(session, found, seed, password, make)
+    done(
+        session,
+        found,
+        macaroon,
+        out,
+        within_s=within_s if wait else 0,
+        as_json=as_json,
+    )
+    if backup:
+        _restore_channels(session, found, macaroon, backup, within_s=within_s)
+    elif not wait:
+        click.echo(
+            "lnd looks for its coins in the chain now, which may take hours; see "
+            f"leyden nodes logs {found.node_name!r} -f",
+            err=True,
+        )
+
+
+def _restore_channels(
+    session: Session, node: NodeItem, macaroon: str, backup: bytes, *, within_s: float
+) -> None:
+    """Request that peers close the channels, after lnd's coin scan."""
+    try:
+        until_running(session, node, within_s=within_s)
+        with open_node(session, node, macaroon=macaroon) as lnd:
+            number = wallets.restore_channels(lnd, backup)
+    except (TimeoutError, LeydenError):
+        click.echo(
+            "The wallet is restored, its channels are not recovered yet. Once the "
+            "node runs, repeat this command with their backup.",
+            err=True,
+        )
+        raise
+    what = "channel is" if number == 1 else "channels are"
+    click.echo(f"{number} {what} being closed by the peers", err=True)
+
+
+def _check_stopped(origin: NodeItem, found: NodeItem) -> None:
+    """Raise Conflict if another node with the same seed is not stopped."""
+    if origin.node_id != found.node_id and origin.status != "stopped":
+        raise Conflict(
+            f"{origin.node_name!r} is {origin.status}: two nodes with one seed lose "
+            f"money; leyden nodes stop {origin.node_name!r}, and never start it again"
+        )
+
+
+def _from_vault(
+    session: Session, origin: NodeItem, password: str, old_password_file: Path | None
+) -> list[str]:
+    value = session.client.backups.seed(origin.node_id).seed
+    kept = Backup(node_id=origin.node_id, kind="seed", value=value)
+    if old_password_file is not None:
+        password = wallet_password(old_password_file)
+    return vault.open_(kept, password).split()
+
+
+def _channels(
+    session: Session, origin: NodeItem | None, channels: Path | None
+) -> bytes:
+    if channels is not None:
+        if not (content := channels.read_bytes()):
+            raise SetupError(f"{channels}: is empty")
+        return content
+    if origin is None:
+        return b""
+    try:
+        return session.client.backups.channels(origin.node_id)
+    except ApiError as error:
+        if error.status == _ABSENT:
+            return b""  # it had none
+        raise

@@ -1,0 +1,66 @@
+"""Displaying a seed once with a check, and writing private files."""
+
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from leyden.errors import Malformed
+from leyden.files import write_private
+
+_ASKED = 3
+_COLUMNS = 4
+_TRIES = 3
+
+
+def seed_shown(words: Sequence[str]) -> None:
+    """Print the seed's words in columns on the terminal."""
+    lines = -(-len(words) // _COLUMNS)
+    for line in range(lines):
+        row = range(line, len(words), lines)
+        click.echo("  ".join(f"{at + 1:>2} {words[at]:<9}" for at in row), err=True)
+
+
+def confirm_seed(words: Sequence[str]) -> None:
+    """Prompt for three of the words; raise Malformed if they stay wrong."""
+    for _ in range(_TRIES):
+        click.echo(
+            f"\nThese {len(words)} words are the wallet. Write them down, in their "
+            "order; anyone who has them has the money.\n",
+            err=True,
+        )
+        seed_shown(words)
+        click.pause("\nPress a key when they are written down ...", err=True)
+        _hide()
+        places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
+        try:
+            wrong = [
+                str(at + 1)
+                for at in places
+                if click.prompt(f"Word {at + 1}", err=True).strip().lower() != words[at]
+            ]
+        except click.Abort:
+            raise Malformed(
+                "no words were typed, and no wallet was created; without a terminal, "
+                "--unattended stores the seed encrypted, to be shown later"
+            ) from None
+        if not wrong:
+            return
+        click.echo(
+            f"Not right: word {', '.join(wrong)}. Here are the words again.", err=True
+        )
+    raise Malformed("the words were not confirmed; no wallet was created")
+
+
+def kept_private(file: Path, content: bytes) -> None:
+    """Write a file readable only by its owner, atomically."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(file, content)
+
+
+def _hide() -> None:
+    """Clear the screen, if there is a terminal."""
+    if sys.stderr.isatty():
+        click.echo("\033[2J\033[3J\033[H", err=True, nl=False)

@@ -1,0 +1,1 @@
+"""A Kubernetes on your laptop."""

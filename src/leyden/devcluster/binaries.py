@@ -1,0 +1,57 @@
+"""Which programs a cluster is made of, and from which modules they are built.
+
+They are built as lnd is, into the same cache. They are not in the catalogue: nobody who
+runs nodes as processes has them built by `leyden daemons build`.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from leyden.daemons.catalogue import Program, ToolSet
+
+_HERE = Path(__file__).parent
+_CMD = "k8s.io/kubernetes/cmd"
+_HELM = "helm.sh/helm/v3"
+_KWOK = "sigs.k8s.io/kwok"
+VERSION: Final = "1.34.3"
+
+# What others wait for comes first: API server and controllers, then what runs pods.
+KUBERNETES = ToolSet(
+    name=f"kubernetes-{VERSION}",
+    folder=_HERE / f"kubernetes-{VERSION}",
+    programs=tuple(
+        Program(name, VERSION, f"{_CMD}/{name}")
+        for name in (
+            *("kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+            *("kubelet", "kube-proxy", "kubectl"),
+        )
+    ),
+    stamps={
+        "k8s.io/component-base/version.gitVersion": f"v{VERSION}",
+        "k8s.io/client-go/pkg/version.gitVersion": f"v{VERSION}",
+    },
+)
+PAUSE = ToolSet(
+    name="pause",
+    folder=_HERE / "pause",
+    programs=(Program("pause", "1", "leyden.invalid/devcluster/pause"),),
+)
+HELM = ToolSet(
+    name="helm-3.18.4",
+    folder=_HERE / "helm-3.18.4",
+    programs=(Program("helm", "3.18.4", f"{_HELM}/cmd/helm"),),
+    stamps={f"{_HELM}/internal/version.version": "v3.18.4"},
+)
+KWOK = ToolSet(
+    name="kwok-0.7.0",
+    folder=_HERE / "kwok-0.7.0",
+    programs=(Program("kwok", "0.7.0", f"{_KWOK}/cmd/kwok"),),
+    stamps={f"{_KWOK}/pkg/consts.Version": "v0.7.0"},
+)
+SETS: Final = (KUBERNETES, PAUSE, HELM, KWOK)
+
+API_ONLY: Final = (
+    *("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
+)
+WITH_PODS: Final = (*API_ONLY, "kubelet", "kube-proxy", "pause")
+ASKED_FOR: Final = ("kubectl", "helm", "kwok")

@@ -1,0 +1,153 @@
+"""The programs of a control plane, and how each is started.
+
+With pods they have namespaces of their own, and listen beside a bridge to which the
+machines are connected. Without, they are on the loopback address and need no root.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from leyden.devcluster import roots
+from leyden.devcluster.credentials import Credentials, server, services
+from leyden.devcluster.parts import Parts
+from leyden.devcluster.places import Cluster, Places
+from leyden.devcluster.plans import (
+    Plan,
+    Program,
+    Step,
+    program,
+    setting,
+    settings,
+    step,
+)
+
+BRIDGE: Final = "machines"
+_LOOPBACK: Final = "127.0.0.1"
+# As much as etcd is recommended to have at the most.
+_ETCD_BYTES: Final = 8 << 30
+
+
+def plan(
+    places: Places,
+    cluster: Cluster,
+    credentials: Credentials,
+    made_of: Parts,
+) -> Plan:
+    """Return what the first process of the control plane does."""
+    todo: list[Step | Program] = []
+    if (block := cluster.addresses) is not None:
+        folder = {places.folder: str(places.folder)}
+        todo += roots.steps(
+            places.control_plane / "root", writable=folder, cache=made_of.cache
+        )
+        todo += [
+            step("ip", "link", "set", "lo", "up"),
+            step("ip", "link", "add", BRIDGE, "type", "bridge"),
+            step(
+                *("ip", "address", "add", "dev", BRIDGE),
+                f"{block.control_plane}/{block.machines.prefixlen}",
+            ),
+            step("ip", "link", "set", BRIDGE, "up"),
+            # A bridge that looks at packets would drop what machines forward.
+            setting("net/bridge/bridge-nf-call-iptables", 0),
+            *settings(),
+        ]
+    todo += [
+        program(
+            "etcd", made_of.packages.root / "usr/bin/etcd", *_etcd(places, cluster)
+        ),
+        program(
+            "kube-apiserver",
+            made_of.binaries["kube-apiserver"],
+            *_api(cluster, credentials),
+        ),
+        program(
+            "kube-controller-manager",
+            made_of.binaries["kube-controller-manager"],
+            f"--kubeconfig={credentials.kubeconfig('controller-manager')}",
+            f"--service-account-private-key-file={credentials.accounts}",
+            f"--root-ca-file={credentials.authority.certificate}",
+            "--use-service-account-credentials=true",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ),
+        program(
+            "kube-scheduler",
+            made_of.binaries["kube-scheduler"],
+            f"--kubeconfig={credentials.kubeconfig('scheduler')}",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ),
+    ]
+    if cluster.block is not None:
+        todo.append(
+            program(
+                "provisioner",
+                *(sys.executable, "-m", "leyden.devcluster.provisioner"),
+                *(server(cluster), credentials.folder, places.folder),
+            )
+        )
+    return Plan(
+        logs=places.control_plane,
+        environment={
+            **made_of.packages.environment(),
+            "HOME": str(places.control_plane),
+        },
+        todo=todo,
+    )
+
+
+def _etcd(places: Places, cluster: Cluster) -> Iterator[str]:
+    own = Credentials(places.authority)
+    trusted = own.etcd_authority.certificate
+    client = f"https://{_LOOPBACK}:{cluster.ports.etcd}"
+    peer = f"https://{_LOOPBACK}:{cluster.ports.etcd_peer}"
+    yield "--name=leyden"
+    yield f"--data-dir={places.control_plane / 'etcd'}"
+    # What it has told is in the kernel's hands: a kill of anything loses nothing.
+    yield "--unsafe-no-fsync"
+    yield f"--quota-backend-bytes={_ETCD_BYTES}"
+    yield "--log-level=warn"
+    yield "--logger=zap"
+    yield f"--listen-client-urls={client}"
+    yield f"--advertise-client-urls={client}"
+    yield f"--listen-peer-urls={peer}"
+    yield f"--initial-advertise-peer-urls={peer}"
+    yield f"--initial-cluster=leyden={peer}"
+    for prefix in ("", "peer-"):
+        yield f"--{prefix}client-cert-auth"
+        yield f"--{prefix}trusted-ca-file={trusted}"
+        yield f"--{prefix}cert-file={own.pair('etcd').certificate}"
+        yield f"--{prefix}key-file={own.pair('etcd').key}"
+
+
+def _api(cluster: Cluster, own: Credentials) -> Iterator[str]:
+    block = cluster.addresses
+    yield f"--etcd-servers=https://{_LOOPBACK}:{cluster.ports.etcd}"
+    yield f"--etcd-cafile={own.etcd_authority.certificate}"
+    yield f"--etcd-certfile={own.pair('etcd-client').certificate}"
+    yield f"--etcd-keyfile={own.pair('etcd-client').key}"
+    yield f"--secure-port={cluster.ports.api}"
+    yield f"--tls-cert-file={own.pair('api').certificate}"
+    yield f"--tls-private-key-file={own.pair('api').key}"
+    yield f"--client-ca-file={own.authority.certificate}"
+    yield f"--service-account-key-file={own.accounts}"
+    yield f"--service-account-signing-key-file={own.accounts}"
+    yield "--service-account-issuer=https://kubernetes.default.svc"
+    yield f"--service-cluster-ip-range={services(cluster)}"
+    yield "--authorization-mode=Node,RBAC"
+    yield "--enable-admission-plugins=NodeRestriction"
+    yield "--allow-privileged=true"
+    yield f"--kubelet-client-certificate={own.pair('kubelet-client').certificate}"
+    yield f"--kubelet-client-key={own.pair('kubelet-client').key}"
+    yield f"--kubelet-certificate-authority={own.authority.certificate}"
+    yield "--kubelet-preferred-address-types=InternalIP"
+    if block is None:
+        yield f"--bind-address={_LOOPBACK}"
+        yield f"--advertise-address={_LOOPBACK}"
+        # Nobody is to find a loopback address behind the service.
+        yield "--endpoint-reconciler-type=none"
+    else:
+        yield f"--bind-address={block.control_plane}"
+        yield f"--advertise-address={block.control_plane}"

@@ -1,0 +1,133 @@
+"""One machine: its root, its network, containerd, the kubelet and kube-proxy.
+
+In it everything is where it is on any machine of Kubernetes: /etc/kubernetes,
+/etc/cni/net.d, /var/lib/kubelet. On the host that is the machine's folder.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from leyden.devcluster import roots
+from leyden.devcluster.commands import call
+from leyden.devcluster.configurations import KUBERNETES, SOCKET, block_of
+from leyden.devcluster.namespaces import enter
+from leyden.devcluster.packages import Packages
+from leyden.devcluster.parts import Parts
+from leyden.devcluster.places import Cluster, Places, machine_name
+from leyden.devcluster.plans import (
+    Plan,
+    Program,
+    Step,
+    program,
+    setting,
+    settings,
+    shell,
+    step,
+)
+
+# Where volumes lie in a machine: below its /var.
+VOLUMES: Final = Path("/var/lib/volumes")
+# The kubelet sets these for the whole host, unless it finds them set: so it finds them
+# set, in files that stand in for the kernel's.
+_TUNABLES: Final = {
+    "vm/overcommit_memory": 1,
+    "vm/panic_on_oom": 0,
+    "kernel/panic": 10,
+    "kernel/panic_on_oops": 1,
+    "kernel/keys/root_maxkeys": 1_000_000,
+    "kernel/keys/root_maxbytes": 25_000_000,
+}
+_HAS_ROUTE: Final = '[ -n "$(ip route show default)" ]'
+# A kube-proxy of 1.34 that finds its table there empties the maps in it, and no service
+# answers any more: seen with nft 1.0.6 after each kill. So it finds none.
+_ANEW: Final = """
+nft delete table ip kube-proxy 2>/dev/null
+nft delete table ip6 kube-proxy 2>/dev/null
+exec "$@"
+"""
+_TUNABLE: Final = """
+mkdir -p "$(dirname "/run/tunables/$1")"
+echo "$2" > "/run/tunables/$1"
+[ ! -e "/proc/sys/$1" ] || mount --bind "/run/tunables/$1" "/proc/sys/$1"
+"""
+_IMPORT: Final = """
+[ -e "$2" ] || ctr --address "$3" --namespace k8s.io images import "$1"
+: > "$2"
+"""
+
+
+def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
+    """Return what the first process of a machine does."""
+    packages, block = made_of.packages, block_of(cluster)
+    folder = places.machine(number)
+    writable = {
+        folder / "var": "/var",
+        folder / "etc/kubernetes": "/etc/kubernetes",
+        folder / "etc/cni": "/etc/cni",
+    }
+    todo: list[Step | Program] = [
+        *roots.steps(folder / "root", writable=writable, cache=made_of.cache),
+        *(shell(_TUNABLE, name, value) for name, value in _TUNABLES.items()),
+        *_network(),
+        program(
+            "containerd",
+            packages.root / "usr/bin/containerd",
+            f"--config={KUBERNETES / 'containerd.toml'}",
+        ),
+        step("ctr", "--address", SOCKET, "version", within_s=60.0),
+    ]
+    for image in made_of.images:
+        mark = f"/var/lib/imported/{image.digest}"
+        todo.append(shell(_IMPORT, image.archive, mark, SOCKET, within_s=60.0))
+    todo += [
+        program(
+            "kubelet",
+            made_of.binaries["kubelet"],
+            f"--config={KUBERNETES / 'kubelet.yaml'}",
+            f"--kubeconfig={KUBERNETES / 'kubelet.kubeconfig'}",
+            f"--hostname-override={machine_name(number)}",
+            f"--node-ip={block.machine(number)}",
+        ),
+        program(
+            "kube-proxy",
+            *("/bin/sh", "-c", _ANEW, "sh", made_of.binaries["kube-proxy"]),
+            f"--kubeconfig={KUBERNETES / 'proxy.kubeconfig'}",
+            f"--hostname-override={machine_name(number)}",
+            "--proxy-mode=nftables",
+            f"--cluster-cidr={block.pods}",
+            # The kernel has one table of connections for all: it stays as it is.
+            "--conntrack-max-per-core=0",
+            "--conntrack-tcp-timeout-established=0",
+            "--conntrack-tcp-timeout-close-wait=0",
+        ),
+    ]
+    return Plan(
+        logs=Path("/var/log"),
+        environment={
+            **packages.environment(),
+            "HOME": "/root",
+            "TMPDIR": "/var/tmp",  # noqa: S108  the machine's own
+        },
+        todo=todo,
+    )
+
+
+def _network() -> Iterator[Step]:
+    yield step("ip", "link", "set", "lo", "up")
+    # The link comes from outside, once we are there, and its routes with it.
+    yield shell(_HAS_ROUTE, within_s=30.0)
+    yield setting("net/ipv4/ip_forward", 1)
+    yield setting("net/bridge/bridge-nf-call-iptables", 1)
+    yield from settings()
+
+
+async def load(pid: int, archive: bytes, packages: Packages) -> None:
+    """Import an image into a machine that runs."""
+    await call(
+        *enter(pid, mounts=True, own=True),
+        packages.root / "usr/bin/ctr",
+        *("--address", SOCKET, "--namespace", "k8s.io", "images", "import", "-"),
+        environment=packages.environment(),
+        given=archive,
+    )

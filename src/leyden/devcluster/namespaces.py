@@ -1,0 +1,151 @@
+"""Processes in namespaces of their own: mounts, processes, network. One ends them all.
+
+The process that we start stays outside of the process namespace, and all within ends
+with it. It is in the two others itself, so its pid leads to all three.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from leyden import processes
+from leyden.errors import SetupError
+from leyden.processes import Identity
+
+_UNSHARE: Final = (
+    *("--mount", "--pid", "--net", "--fork"),
+    *("--kill-child", "--propagation", "private"),
+)
+_ENDS_WITHIN_S: Final = 30.0
+_LOOK_AGAIN_S: Final = 0.02
+
+
+async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
+    """Start the supervisor of a plan, in namespaces of its own or as one of ours.
+
+    One that runs already is returned as it is.
+    """
+    supervisor = [sys.executable, "-m", "leyden.devcluster.supervisor", str(plan)]
+    if apart:
+        supervisor = [_program("unshare"), *_UNSHARE, "--", *supervisor]
+    found = await processes.spawn(
+        supervisor, log=log_of(folder), claim=_claim(folder), cwd=Path("/")
+    )
+    # For a moment it is in our namespaces still: a link moved there would be here.
+    while apart and processes.alive(found) and not _is_apart(found):  # noqa: ASYNC110
+        await asyncio.sleep(_LOOK_AGAIN_S)
+    return found
+
+
+def running(folder: Path) -> Identity | None:
+    """Return the process of a folder, if it runs."""
+    return processes.holder(_claim(folder)) if folder.is_dir() else None
+
+
+def log_of(folder: Path) -> Path:
+    """Return the file with what a supervisor says."""
+    return folder / "supervisor.log"
+
+
+def last_words(folder: Path) -> str:
+    """Return the last line of a supervisor."""
+    with contextlib.suppress(FileNotFoundError):
+        lines = log_of(folder).read_text(errors="replace").splitlines()
+        return next((each for each in reversed(lines) if each.strip()), "")
+    return ""
+
+
+def enter(pid: int, *, mounts: bool = False, own: bool = False) -> list[str]:
+    """Return the beginning of a command that runs in the network of a machine.
+
+    `mounts`: with its file system as well. `own`: as one of its processes, which ends
+    with the machine.
+    """
+    words = [_program("nsenter"), f"--net=/proc/{pid}/ns/net"]
+    if mounts:
+        words.append(f"--mount=/proc/{pid}/ns/mnt")
+    if own:
+        words.append(f"--pid=/proc/{pid}/ns/pid_for_children")
+    return [*words, "--"]
+
+
+async def end(folder: Path) -> bool:
+    """End the process of a folder and all within; tell whether there was one."""
+    found = running(folder)
+    if found is None:
+        return False
+    within = _namespace(found.pid, "pid_for_children")
+    apart = _is_apart(found)
+    # Its programs end with it, by the kernel's hand and a moment later.
+    kept = [] if apart else _children(found.pid)
+    processes.signal(found, signal.SIGKILL)
+    deadline = asyncio.get_running_loop().time() + _ENDS_WITHIN_S
+    while (
+        any(map(processes.alive, [found, *kept]))
+        or _locked(folder)
+        or (apart and _any_in(within))
+    ):
+        if asyncio.get_running_loop().time() > deadline:
+            raise SetupError(
+                f"{folder.name}: its processes do not end; `dmesg` may say why"
+            )
+        await asyncio.sleep(_LOOK_AGAIN_S)
+    return True
+
+
+def _is_apart(found: Identity) -> bool:
+    """Return whether a process is in its namespaces; that of processes comes last."""
+    within = _namespace(found.pid, "pid_for_children")
+    return bool(within) and within != _namespace(os.getpid(), "pid_for_children")
+
+
+def _locked(folder: Path) -> bool:
+    return processes.held_by_unseen_program(_claim(folder))
+
+
+def _children(pid: int) -> list[Identity]:
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            identity = processes.identify(int(entry.name))
+            # The first two fields after the name: state, parent.
+            if identity and processes.stat_fields(identity)[1:2] == [b"%d" % pid]:
+                found.append(identity)
+    return found
+
+
+def _any_in(namespace: str) -> bool:
+    """Return whether any process is in a process namespace, or below it."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit() and _namespace(int(entry.name), "pid") == namespace:
+            return True
+    return False
+
+
+def _namespace(pid: int, kind: str) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/ns/{kind}").readlink())
+    except OSError:
+        return ""
+
+
+def _claim(folder: Path) -> Path:
+    return folder / "claim"
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
+    if found is None:
+        raise SetupError(f"there is no {name} on this machine; it is in util-linux")
+    return found
+
+
+def programs() -> Sequence[str]:
+    """Return the programs of the machine that this takes."""
+    return ("unshare", "nsenter", "mount", "umount", "pivot_root")

@@ -1,0 +1,168 @@
+"""The links of a cluster: this host and each machine to the control plane's bridge.
+
+Each is a pair of which one end, at least, is in a network namespace of the cluster: it
+is gone with that. All of this may be done again.
+"""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from leyden.devcluster.addresses import MOST_MACHINES, Block
+from leyden.devcluster.commands import attempt, call
+from leyden.devcluster.control_plane import BRIDGE
+from leyden.devcluster.namespaces import enter
+from leyden.errors import SetupError
+
+_ROUTE: Final = ("ip", "route", "replace")
+_LINKS: Final = Path("/sys/class/net")
+# In the abstract namespace: it ends with who has it, and leaves no file.
+_CHOOSING: Final = "\0leyden-cluster-addresses"
+_CHOSEN_WITHIN_S: Final = 60.0
+_GONE_WITHIN_S: Final = 10.0
+_BRIDGE_WITHIN_S: Final = 30.0
+_LOOK_AGAIN_S: Final = 0.05
+
+
+def link_name(block: Block) -> str:
+    """Return the name of this host's link to a cluster."""
+    return f"leyden-{block.number}"
+
+
+@contextlib.asynccontextmanager
+async def choosing() -> AsyncIterator[None]:
+    """Be the only one on this host who chooses addresses, until there is a route."""
+    deadline = asyncio.get_running_loop().time() + _CHOSEN_WITHIN_S
+    with socket.socket(socket.AF_UNIX) as held:
+        while True:
+            try:
+                held.bind(_CHOOSING)
+                break
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            if asyncio.get_running_loop().time() > deadline:
+                raise SetupError(
+                    "another cluster is being made on this host, and does not come to "
+                    "its end; end it, then run this again"
+                )
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        yield
+
+
+async def link_host(
+    control_plane: int, block: Block, own: str, *, environment: Mapping[str, str]
+) -> None:
+    """Connect this host to the cluster, with routes to its pods and services.
+
+    `own` is the hardware address of the link. Services are reached through the first
+    machine.
+    """
+    name = link_name(block)
+    if not (_LINKS / name).exists():
+        await call(
+            *("ip", "link", "add", name, "address", own, "type", "veth"),
+            *("peer", "name", "host", "netns", control_plane),
+            environment=environment,
+        )
+    within = enter(control_plane)
+    await _on_bridge(within, "host", environment)
+    address = f"{block.host}/{block.machines.prefixlen}"
+    for words in (
+        ("ip", "link", "set", name, "addrgenmode", "none"),
+        ("ip", "address", "replace", address, "dev", name),
+        ("ip", "link", "set", name, "up"),
+        (*_ROUTE, str(block.services), "via", str(block.machine(1))),
+        *(
+            (*_ROUTE, str(block.pods_of(n)), "via", str(block.machine(n)))
+            for n in range(1, MOST_MACHINES + 1)
+        ),
+    ):
+        await call(*words, environment=environment)
+
+
+async def link_machine(
+    control_plane: int,
+    machine: int,
+    number: int,
+    block: Block,
+    *,
+    environment: Mapping[str, str],
+) -> None:
+    """Connect a machine, with routes to the pods of the others.
+
+    A link that went with an earlier control plane is replaced.
+    """
+    within = enter(control_plane)
+    outside = f"machine-{number}"
+    code, _, _ = await attempt(
+        *(*enter(machine), "ip", "link", "show", "eth0"), environment=environment
+    )
+    if code != 0:
+        # The end of a link to a network that is not gone yet.
+        await attempt(
+            *(*within, "ip", "link", "delete", outside), environment=environment
+        )
+        await call(
+            *(*within, "ip", "link", "add", outside, "type", "veth"),
+            *("peer", "name", "eth0", "netns", machine),
+            environment=environment,
+        )
+    await _on_bridge(within, outside, environment)
+    address = f"{block.machine(number)}/{block.machines.prefixlen}"
+    for words in (
+        ("ip", "address", "replace", address, "dev", "eth0"),
+        ("ip", "link", "set", "eth0", "up"),
+        *(
+            (*_ROUTE, str(block.pods_of(n)), "via", str(block.machine(n)))
+            for n in range(1, MOST_MACHINES + 1)
+            if n != number
+        ),
+        # The last: a machine begins once it has this. What goes to a service needs a
+        # route before it is sent elsewhere.
+        (*_ROUTE, "default", "via", str(block.control_plane)),
+    ):
+        await call(*enter(machine), *words, environment=environment)
+
+
+async def unlink_host(own: str, *, environment: Mapping[str, str]) -> None:
+    """Remove this host's link with a hardware address, and wait until it is gone.
+
+    It would go with the control plane's network. That lasts as long as a connection in
+    it which nobody closes any more: minutes.
+    """
+    for name in _links(own):
+        await attempt("ip", "link", "delete", name, environment=environment)
+    deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
+    while left := _links(own):
+        if asyncio.get_running_loop().time() > deadline:
+            raise SetupError(
+                f"the link {left[0]} does not go away; "
+                f"`ip link delete {left[0]}` removes it"
+            )
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _links(own: str) -> list[str]:
+    found = []
+    for each in _LINKS.iterdir():
+        with contextlib.suppress(OSError):  # one that goes at this moment
+            if (each / "address").read_text().strip() == own:
+                found.append(each.name)
+    return found
+
+
+async def _on_bridge(
+    within: list[str], name: str, environment: Mapping[str, str]
+) -> None:
+    """Connect a link to the bridge, once the control plane has made that."""
+    words = [*within, "ip", "link", "set", name, "master", BRIDGE, "up"]
+    deadline = asyncio.get_running_loop().time() + _BRIDGE_WITHIN_S
+    while (await attempt(*words, environment=environment))[0] != 0:
+        if asyncio.get_running_loop().time() > deadline:
+            await call(*words, environment=environment)  # for what it says
+        await asyncio.sleep(_LOOK_AGAIN_S)

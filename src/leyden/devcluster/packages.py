@@ -1,0 +1,204 @@
+"""Debian packages, extracted into the cache: none is installed, no script of one runs.
+
+apt looks at lists of its own, below the cache: those of the machine stay as they are,
+and root is not needed. Each package has one version (packages.txt), which may have been
+built again (`+b1`); apt checks its signatures.
+"""
+
+import asyncio
+import hashlib
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from leyden.daemons.commands import output, run
+from leyden.daemons.locks import locked
+from leyden.daemons.progress import Progress, State, Step
+from leyden.errors import SetupError
+from leyden.values import Struct
+
+_PINNED: Final = Path(__file__).with_name("packages.txt")
+_RECIPE: Final = "1"
+_REBUILT: Final = re.compile(r"\+b\d+$")
+_TOOLS: Final = ("apt-get", "apt-cache", "dpkg-deb")
+_NAME: Final = "Debian packages"
+# Debian's own scripts, which do not run, would make these links.
+_IPTABLES: Final = ("iptables", "ip6tables")
+
+
+class Packages(Struct, frozen=True):
+    """Where the packages lie."""
+
+    root: Path
+
+    @property
+    def path(self) -> str:
+        """The folders of their programs, as PATH has them."""
+        return os.pathsep.join(
+            str(self.root / each) for each in ("usr/sbin", "usr/bin", "sbin", "bin")
+        )
+
+    @property
+    def plugins(self) -> Path:
+        """The folder of the CNI plugins."""
+        return self.root / "usr/lib/cni"
+
+    def environment(self) -> dict[str, str]:
+        """Return what a program needs to find these programs and their libraries."""
+        libraries = sorted(self.root.glob("usr/lib/*-linux-gnu*"))
+        libraries += sorted(self.root.glob("lib/*-linux-gnu*"))
+        found = {
+            "PATH": f"{self.path}:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries)),
+        }
+        if libraries:
+            found["XTABLES_LIBDIR"] = str(libraries[0] / "xtables")
+        return found
+
+
+def pinned() -> dict[str, str]:
+    """Return the version of each package."""
+    lines = _PINNED.read_text().splitlines()
+    rows = (line.split() for line in lines if line and not line.startswith("#"))
+    return {name: version for name, version in rows}  # noqa: C416  rows are lists
+
+
+def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str, str]:
+    """Return the version to download of each package, from what `apt-cache` lists.
+
+    A package that the archive has in other versions only, or not at all, is refused.
+    """
+    listed: dict[str, list[str]] = {name: [] for name in wanted}
+    for line in madison.splitlines():
+        name, _, rest = line.partition("|")
+        if name.strip() in listed:
+            listed[name.strip()].append(rest.partition("|")[0].strip())
+    chosen = {}
+    troubles = []
+    for name, version in wanted.items():
+        fitting = [each for each in listed[name] if _REBUILT.sub("", each) == version]
+        if fitting:
+            chosen[name] = fitting[0]
+        else:
+            there = ", ".join(dict.fromkeys(listed[name])) or "none"
+            troubles.append(f"{name} {version} (there: {there})")
+    if troubles:
+        raise SetupError(
+            f"packages: the archive of {machine} has other versions than this release "
+            f"was made with: {'; '.join(troubles)}. Use a newer release of Leyden, or "
+            f"change {_PINNED.name} and try"
+        )
+    return chosen
+
+
+def place(cache: Path) -> Packages:
+    """Return where the packages are, or will be."""
+    told = [_RECIPE, platform.machine(), _PINNED.read_text()]
+    digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
+    return Packages(cache / "debian" / f"cluster-{digest}")
+
+
+async def ensure(
+    cache: Path, *, environment: Mapping[str, str], progress: Progress
+) -> Packages:
+    """Return the packages, downloaded and extracted if they were not there yet."""
+    found = place(cache)
+    if found.root.exists():
+        return found
+    machine = _machine()
+    async with locked(
+        found.root.with_name(found.root.name + ".lock"),
+        waiting=lambda: progress(Step(program=_NAME, state=State.WAITING)),
+    ):
+        if not found.root.exists():
+            await _download(found.root, environment, progress, machine)
+    return found
+
+
+async def _download(
+    root: Path, environment: Mapping[str, str], progress: Progress, machine: str
+) -> None:
+    progress(Step(program=_NAME, state=State.FETCHING))
+    began = asyncio.get_running_loop().time()
+    partial = root.with_name(root.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of one that was killed
+    for name in ("apt/lists/partial", "apt/archives/partial", "debs", "root"):
+        (partial / name).mkdir(parents=True)
+    environment = {**environment, "LC_ALL": "C"}
+    log = root.with_name(root.name + ".log")
+    options = _options(partial / "apt")
+    await run(
+        ["apt-get", *options, "update"],
+        environment=environment,
+        doing="fetch Debian's lists of packages",
+        log=log,
+    )
+    wanted = pinned()
+    listed = await output(
+        ["apt-cache", *options, "madison", *wanted], environment=environment
+    )
+    chosen = choose(wanted, listed, machine=machine)
+    await run(
+        ["apt-get", *options, "download", *(f"{n}={v}" for n, v in chosen.items())],
+        environment=environment,
+        doing="fetch Debian's packages",
+        log=log,
+        cwd=partial / "debs",
+    )
+    for file in _listed(partial / "debs"):
+        await run(
+            ["dpkg-deb", "--extract", str(file), str(partial / "root")],
+            environment=environment,
+            doing=f"extract {file.name}",
+            log=log,
+        )
+    for name in _IPTABLES:
+        link = partial / "root/usr/sbin" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to("xtables-nft-multi")
+    (partial / "root").chmod(0o755)
+    (partial / "root").rename(root)
+    shutil.rmtree(partial)
+    seconds = asyncio.get_running_loop().time() - began
+    size = _size(root)
+    progress(Step(program=_NAME, state=State.BUILT, seconds=seconds, size=size))
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def _size(folder: Path) -> int:
+    return sum(each.lstat().st_size for each in folder.rglob("*"))
+
+
+def _options(folder: Path) -> list[str]:
+    given = {
+        "Dir::State::lists": folder / "lists",
+        "Dir::Cache": folder,
+        "Dir::Cache::archives": folder / "archives",
+        "APT::Sandbox::User": "root",  # whoever we are: others cannot write there
+        "Acquire::Languages": "none",
+    }
+    return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
+
+
+def _machine() -> str:
+    """Return the name of this Debian; refuse anything else."""
+    try:
+        told = platform.freedesktop_os_release()
+    except OSError:
+        told = {}
+    name = told.get("PRETTY_NAME", "an unknown system")
+    if (told.get("ID"), told.get("VERSION_ID")) != ("debian", "12"):
+        raise SetupError(
+            f"packages: this machine is {name}; containerd, runc, etcd and others come "
+            "from Debian 12, so a cluster can be made on Debian 12 only"
+        )
+    if missing := [each for each in _TOOLS if shutil.which(each) is None]:
+        raise SetupError(f"packages: there is no {', '.join(missing)} on this machine")
+    return name

@@ -1,0 +1,44 @@
+"""What a cluster is made of: packages, programs and images, in the cache."""
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from leyden.daemons import build as builds
+from leyden.daemons import catalogue
+from leyden.daemons.progress import Progress
+from leyden.daemons.workshop import place
+from leyden.devcluster import binaries, images, packages
+from leyden.devcluster.images import Image
+from leyden.devcluster.packages import Packages
+from leyden.values import Struct
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    cache: Path
+    packages: Packages
+    binaries: Mapping[str, Path]
+    images: Sequence[Image] = ()
+
+
+async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
+    """Return the parts, downloaded and built where they were missing."""
+    packaged = await packages.ensure(cache, environment=os.environ, progress=progress)
+    names = binaries.WITH_PODS if pods else binaries.API_ONLY
+    wanted = [catalogue.find(name, sets=binaries.SETS) for name in names]
+    if pods:
+        wanted.append(catalogue.find("lnd"))
+    await builds.build(wanted, cache=cache, progress=progress)
+    found = {program.name: place(cache, tools, program) for tools, program in wanted}
+    made: list[Image] = []
+    if pods:
+        version = wanted[-1][1].version
+        machine = platform.machine()
+        made = [
+            images.ensure_pause(cache, found["pause"], machine=machine),
+            images.ensure_lnd(cache, found["lnd"], version, machine=machine),
+        ]
+    return Parts(cache=cache, packages=packaged, binaries=found, images=made)

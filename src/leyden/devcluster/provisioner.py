@@ -1,0 +1,77 @@
+"""Makes a folder and a volume for each claim that waits for one, and removes them.
+
+It lists, then watches; whenever a watch ends it lists again, so nothing is missed for
+long. Each step may be done twice.
+
+    python -m leyden.devcluster.provisioner API PKI FOLDER
+"""
+
+import asyncio
+import contextlib
+import shutil
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from leyden.devcluster import storage
+from leyden.devcluster.api import Api, ApiAway, ApiRefused, opened
+from leyden.devcluster.credentials import Credentials
+from leyden.devcluster.storage import Object
+
+_CLAIMS: Final = "/api/v1/persistentvolumeclaims"
+_VOLUMES: Final = "/api/v1/persistentvolumes"
+_AGAIN_S: Final = 1.0
+_GONE: Final = "DELETED"
+_FAULT: Final = "ERROR"
+
+
+async def run(server: str, own: Credentials, cluster: Path) -> None:
+    """Look after claims and volumes for ever."""
+
+    async def provide(claim: Object) -> None:
+        if (machine := storage.wanting(claim)) is not None:
+            name = storage.volume_name(claim)
+            place = storage.folder(cluster, machine, name)
+            place.mkdir(mode=0o755, exist_ok=True)
+            if await api.create(_VOLUMES, storage.volume(claim, machine)):
+                _say(f"made {name} on {machine}")
+
+    async def remove(volume: Object) -> None:
+        if (machine := storage.to_remove(volume)) is not None:
+            name = volume["metadata"]["name"]
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(storage.folder(cluster, machine, name))
+            await api.delete(f"{_VOLUMES}/{name}")
+            _say(f"removed {name} from {machine}")
+
+    pair = own.pair("provisioner")
+    async with opened(server, own.authority.certificate, pair) as api:
+        await asyncio.gather(_each(api, _CLAIMS, provide), _each(api, _VOLUMES, remove))
+
+
+async def _each(api: Api, path: str, step: Callable[[Object], Awaitable[None]]) -> None:
+    """Do a step for each object that is there, and for each that changes."""
+    while True:
+        try:
+            found = await api.get(path)
+            for each in found["items"]:
+                await step(each)
+            version = found["metadata"]["resourceVersion"]
+            async for kind, each in api.watch(path, version):
+                if kind == _FAULT:
+                    break
+                if kind != _GONE:
+                    await step(each)
+        except (ApiAway, ApiRefused, OSError) as error:
+            _say(f"{path}: {error}")
+            await asyncio.sleep(_AGAIN_S)
+
+
+def _say(line: str) -> None:
+    print(time.strftime("%H:%M:%S"), line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    asyncio.run(run(sys.argv[1], Credentials(Path(sys.argv[2])), Path(sys.argv[3])))

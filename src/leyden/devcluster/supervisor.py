@@ -1,0 +1,162 @@
+"""The first process of a machine: does the steps of a plan, and keeps its programs.
+
+In a process namespace of its own it is the first one: everything ends with it. Where it
+is not, its programs ask the kernel to end with it. It has the standard library alone,
+so that it is there at once and stays small.
+
+    python -m leyden.devcluster.supervisor PLAN
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+_DEATH_SIGNAL: Final = 1  # of prctl
+_STEP_S: Final = 120.0  # what takes longer hangs
+_AGAIN_S: Final = 0.05
+_FIRST_WAIT_S: Final = 1.0
+_LAST_WAIT_S: Final = 10.0
+_LONG_ENOUGH_S: Final = 30.0  # a run that lasted so long was a good one
+_MOST_LOG: Final = 32 << 20
+_TURN_S: Final = 5.0
+
+
+class _Kept:
+    """A program, running or to be started again."""
+
+    def __init__(self, name: str, argv: list[str], supervisor: "_Supervisor") -> None:
+        self.name = name
+        self._argv = argv
+        self._supervisor = supervisor
+        self._wait_s = _FIRST_WAIT_S
+        self._began = 0.0
+        self.pid = 0
+        self.due = 0.0
+
+    def start(self) -> None:
+        """Start it."""
+        self._began = time.monotonic()
+        with self.log.open("ab") as file:
+            child = subprocess.Popen(
+                self._argv,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env=self._supervisor.environment,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  one thread, no locks
+            )
+        child.returncode = 0  # reaped with all others, not by Popen
+        self.pid = child.pid
+
+    def ended(self, status: int) -> None:
+        """Note that it ended: it is due again a little later, each time."""
+        if time.monotonic() - self._began > _LONG_ENOUGH_S:
+            self._wait_s = _FIRST_WAIT_S
+        _say(f"{self.name} ended ({status}); again in {self._wait_s:.0f} s")
+        self.pid = 0
+        self.due = time.monotonic() + self._wait_s
+        self._wait_s = min(2 * self._wait_s, _LAST_WAIT_S)
+
+    @property
+    def log(self) -> Path:
+        """What it prints."""
+        return self._supervisor.logs / f"{self.name}.log"
+
+
+class _Supervisor:
+    """Does a plan, and goes on for ever."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self._todo = plan["todo"]
+        self.environment: dict[str, str] = plan["environment"]
+        self.logs = Path(plan["logs"])
+        self._kept: list[_Kept] = []
+
+    def run(self) -> None:
+        """Do everything, then keep the programs running."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        for each in self._todo:
+            if each["kind"] == "step":
+                self._do(each["argv"], each["within_s"])
+            else:
+                kept = _Kept(each["name"], each["argv"], self)
+                self._kept.append(kept)
+                kept.start()
+        _say("everything is started")
+        while True:
+            signal.sigtimedwait({signal.SIGCHLD}, self._turn_s())
+            self._tend()
+
+    def _do(self, argv: list[str], within_s: float) -> None:
+        deadline = time.monotonic() + within_s
+        while True:
+            done = subprocess.run(
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=self.environment,
+                timeout=_STEP_S,
+                check=False,
+                preexec_fn=_end_with_parent,
+            )
+            if done.returncode == 0:
+                return
+            if time.monotonic() >= deadline:
+                said = (done.stderr or done.stdout).decode(errors="replace").strip()
+                _say(f"cannot do: {' '.join(argv)}: {said}")
+                sys.exit(1)
+            self._tend()
+            time.sleep(_AGAIN_S)
+
+    def _tend(self) -> None:
+        """Reap what ended, and start what is due."""
+        for pid, status in _reaped():
+            for kept in self._kept:
+                if kept.pid == pid:
+                    kept.ended(status)
+        for kept in self._kept:
+            if not kept.pid and time.monotonic() >= kept.due:
+                kept.start()
+            if kept.log.stat().st_size > _MOST_LOG:
+                os.truncate(kept.log, 0)
+
+    def _turn_s(self) -> float:
+        now = time.monotonic()
+        waits = [max(0.0, each.due - now) for each in self._kept if not each.pid]
+        return min([_TURN_S, *waits])
+
+
+def _reaped() -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return found
+            found.append((pid, os.waitstatus_to_exitcode(status)))
+    except ChildProcessError:
+        return found
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _end_with_parent() -> None:
+    """Become a child that ends with us; between fork and exec."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+    _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def _say(line: str) -> None:
+    print(time.strftime("%H:%M:%S"), line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    os.umask(0o022)  # containers' users look into what is made here
+    _Supervisor(json.loads(Path(sys.argv[1]).read_text())).run()

@@ -1,0 +1,66 @@
+"""Cursors: where a reader of an organization's event log is.
+
+A cursor is the id of the last event that was read, so a receiver goes on from the last
+one it knows. It holds the event's number, a mark of its organization, and random digits
+that differ once a log goes on from a backup: numbers come again then, ids never do.
+"""
+
+import re
+import secrets
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Final
+
+from leyden.errors import Malformed
+from leyden.values import Struct
+
+LATEST: Final = "latest"  # the end of the log, whatever it is
+
+_FORM: Final = re.compile(r"evt_([0-9a-f]{12})([0-9a-f]{4})([0-9a-f]{16})")
+_TAG_BYTES: Final = 8
+_NO_TAG: Final = "0" * 2 * _TAG_BYTES
+
+
+class Cursor(Struct, frozen=True):
+    """A place in a log: after the event of this number."""
+
+    number: int
+    tag: str
+
+    @property
+    def is_start(self) -> bool:
+        """Whether it is before the first event."""
+        return self.number == 0
+
+
+START: Final = Cursor(0, _NO_TAG)
+
+
+def new_tags(count: int) -> Iterator[str]:
+    """Yield the random digits of so many new events' ids."""
+    digits = secrets.token_hex(count * _TAG_BYTES)
+    for place in range(0, len(digits), 2 * _TAG_BYTES):
+        yield digits[place : place + 2 * _TAG_BYTES]
+
+
+def write(organization_id: str, number: int, tag: str) -> str:
+    """Return the id of an event, which is the cursor after it too."""
+    return f"evt_{number:012x}{_mark(organization_id)}{tag}"
+
+
+def parse(organization_id: str, text: str) -> Cursor:
+    """Parse a cursor, or raise Malformed: it is no cursor, or another log's."""
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise Malformed(
+            "after: must be the id of an event, a `cursor` that this API returned, or "
+            f"`{LATEST}`"
+        )
+    number, mark, tag = match.groups()
+    if mark != _mark(organization_id):
+        raise Malformed("after: this cursor is of another organization's events")
+    return Cursor(int(number, 16), tag)
+
+
+def _mark(organization_id: str) -> str:
+    return blake2b(organization_id.encode(), digest_size=2).hexdigest()

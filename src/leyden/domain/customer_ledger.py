@@ -1,0 +1,96 @@
+"""The ledger as a customer sees it: their side of it, and no account of the operator.
+
+    credit       what you may spend
+    held         reserved for an order
+    owed         what your corporate account owes
+    receivable   what the chain took back after you had spent it
+    outside      where your money comes from, and where it goes
+
+What a filled order cost is one entry, however it is divided between the auction
+and the operator. Entries between accounts of the operator are left out.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.units import Sats
+from leyden.values import Struct
+
+OUTSIDE = "outside"
+
+
+class Kind(StrEnum):
+    """What an entry means to the customer."""
+
+    COUPON = auto()
+    CORRECTION = auto()
+    PAYMENT = auto()  # received, or held until there is a ticket
+    HANDED_BACK = auto()
+    SURPLUS = auto()
+    LATE = auto()
+    CREDIT_USED = auto()
+    CHARGED = auto()
+    FILLED = auto()  # the price of a channel
+    UNUSED_FEE = auto()  # what the auction left of it
+    RELEASED = auto()
+    REVERSED = auto()
+    REFUND = auto()
+
+
+_KINDS: Mapping[Reason, Kind] = {
+    Reason.COUPON: Kind.COUPON,
+    Reason.CORRECTION: Kind.CORRECTION,
+    Reason.HTLC_HELD: Kind.PAYMENT,
+    Reason.PAYMENT: Kind.PAYMENT,
+    Reason.HANDED_BACK: Kind.HANDED_BACK,
+    Reason.SURPLUS: Kind.SURPLUS,
+    Reason.LATE: Kind.LATE,
+    Reason.CREDIT_USED: Kind.CREDIT_USED,
+    Reason.CHARGED: Kind.CHARGED,
+    Reason.AUCTION: Kind.FILLED,
+    Reason.EARNED: Kind.FILLED,
+    Reason.RELEASED: Kind.RELEASED,
+    Reason.REVERSED: Kind.REVERSED,
+    Reason.REFUND: Kind.REFUND,
+}
+
+
+class CustomerEntry(Struct, frozen=True, kw_only=True):
+    """One movement of a customer's money."""
+
+    number: int
+    at: datetime
+    kind: Kind
+    source: str
+    target: str
+    sats: Sats
+    order_id: str
+    note: str
+
+
+def kind_of(entry: Entry) -> Kind:
+    """Return what an entry means to its customer."""
+    if entry.key.startswith(ledger.UNUSED_FEE):
+        return Kind.UNUSED_FEE
+    return _KINDS[entry.what]
+
+
+def customer_entry(number: int, at: datetime, entry: Entry) -> CustomerEntry:
+    """Return an entry as its customer sees it."""
+    return CustomerEntry(
+        number=number,
+        at=at,
+        kind=kind_of(entry),
+        source=_own(entry.source),
+        target=_own(entry.target),
+        sats=entry.sats,
+        order_id=entry.order_id or "",
+        note=entry.note,
+    )
+
+
+def _own(place: str) -> str:
+    return OUTSIDE if place in ledger.OPERATORS else place.partition(":")[0]

@@ -1,0 +1,225 @@
+"""The events of an organization: one table of their types, and how each is shown.
+
+An event is a fact about something of the organization's, in ids and numbers: never a
+ticket, a secret, the address of a receiver or the code of a coupon. It is kept in the
+organization's log under the next number, in the transaction that makes it true.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from leyden.domain.accounts import Scope
+from leyden.errors import Malformed
+from leyden.values import Struct
+
+Data = Mapping[str, str | int | list[str]]
+
+_NODE_ID: Final = "5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N"
+_ORDER_ID: Final = "0b7d3c52-8f0e-4a55-a1c9-6f1f3a0d9e42FO"
+_KEY_ID: Final = "8d2f5d0a-6f0b-4a3c-9a41-3f7e5d1c2b60"
+_USER_ID: Final = "c1a4e7f2-93b8-4d0e-8b55-2a6f7d9e0c34"
+_NODE: Final[Data] = {"node_id": _NODE_ID, "name": "harbour light"}
+_ORDER: Final[Data] = {"order_id": _ORDER_ID, "capacity": 1_000_000}
+_BOTH: Final = frozenset(Scope)
+
+
+class EventType(Struct, frozen=True, kw_only=True):
+    """A type of event: what it says, an example, and which keys see it."""
+
+    name: str
+    about: str
+    example: Data
+    scopes: frozenset[Scope]  # a key needs all of them
+
+
+def _of_nodes(name: str, about: str, **more: str | int | list[str]) -> EventType:
+    example = {**_NODE, **more}
+    scopes = frozenset({Scope.NODE})
+    return EventType(name=f"node.{name}", about=about, example=example, scopes=scopes)
+
+
+def _of_orders(name: str, about: str, *, status: str) -> EventType:
+    return EventType(
+        name=f"order.{name}",
+        about=about,
+        example={**_ORDER, "status": status},
+        scopes=frozenset({Scope.FLOW}),
+    )
+
+
+def _of_money(name: str, about: str, example: Data) -> EventType:
+    scopes = frozenset({Scope.FLOW})
+    return EventType(name=name, about=about, example=example, scopes=scopes)
+
+
+def _of_the_team(name: str, about: str, example: Data) -> EventType:
+    return EventType(name=name, about=about, example=example, scopes=_BOTH)
+
+
+TYPES: Final[Mapping[str, EventType]] = {
+    each.name: each
+    for each in (
+        _of_nodes(
+            "created",
+            "A node was created.",
+            network="testnet",
+            type="standard",
+            version="v0.20.2-beta",
+        ),
+        _of_nodes("started", "An lnd was started for the node.", status="starting"),
+        _of_nodes(
+            "waiting_init", "The node waits for a wallet.", status="waiting_init"
+        ),
+        _of_nodes(
+            "waiting_unlock", "The node waits to be unlocked.", status="waiting_unlock"
+        ),
+        _of_nodes("running", "The node is running.", status="running"),
+        _of_nodes("stopped", "The node has stopped.", status="stopped"),
+        _of_nodes(
+            "failed", "The node could not be started; it is retried.", status="failed"
+        ),
+        _of_nodes(
+            "updated",
+            "The node's version of lnd was changed; it restarts.",
+            from_version="v0.20.1-beta",
+            version="v0.20.2-beta",
+        ),
+        _of_nodes(
+            "deleted",
+            "The node was deleted; its data is kept for some days.",
+            status="deleting",
+        ),
+        _of_nodes(
+            "update_available",
+            "A newer version of lnd is available.",
+            version="v0.20.2-beta",
+            service_version="0.1.0",
+        ),
+        _of_nodes(
+            "out_of_order_block",
+            "lnd got blocks out of order: restart it soon.",
+            log="2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: "
+            "expecting height=9, got height=7",
+        ),
+        _of_nodes(
+            "settings_changed",
+            "Settings of the node were changed: their names.",
+            settings=["alias", "whitelist"],
+        ),
+        _of_nodes(
+            "certificate_expiring",
+            "The node's certificate ends within 30 days: restart the node.",
+            expires="2026-03-31T12:00:00.000Z",
+        ),
+        _of_orders("created", "An order was placed.", status="waiting_payment"),
+        _of_orders("paid", "All of the price is there.", status="creating"),
+        _of_orders("ticket_ready", "The order has its ticket.", status="created"),
+        _of_orders("submitted", "The ticket was registered.", status="submitted"),
+        _of_orders("filled", "The channel was bought.", status="filled"),
+        _of_orders(
+            "failed", "No ticket could be made; the money went back.", status="failed"
+        ),
+        _of_orders("expired", "The order was not paid in time.", status="expired"),
+        _of_orders("cancelled", "The order was cancelled.", status="cancelled"),
+        _of_money(
+            "payment.received",
+            "A payment for an order arrived; over Lightning it is held at first.",
+            {"order_id": _ORDER_ID, "rail": "lightning", "amount": 16_163},
+        ),
+        _of_money(
+            "payment.returned",
+            "A payment went back: the held one to its payer (`handed_back`), by the "
+            "chain (`reversed`), or by the operator (`refund`).",
+            {"order_id": _ORDER_ID, "reason": "handed_back", "amount": 16_163},
+        ),
+        _of_money(
+            "credit.changed",
+            "Credit rose, or fell (below 0); `reason` is the `what` of the ledger.",
+            {"order_id": "", "reason": "coupon", "amount": 21_000},
+        ),
+        _of_the_team(
+            "key.created",
+            "An API key was created.",
+            {"key_id": _KEY_ID, "name": "harbour", "scopes": ["node"], "expires": ""},
+        ),
+        _of_the_team("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
+        _of_the_team(
+            "member.joined",
+            "Somebody joined the organization.",
+            {"user_id": _USER_ID, "role": "developer"},
+        ),
+        _of_the_team(
+            "member.role_changed",
+            "A member's role was changed.",
+            {"user_id": _USER_ID, "role": "admin", "from_role": "developer"},
+        ),
+        _of_the_team(
+            "member.removed",
+            "A member was removed, or left.",
+            {"user_id": _USER_ID, "role": "developer"},
+        ),
+    )
+}
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """A fact, before it has its number."""
+
+    organization_id: str
+    type: str
+    data: Data
+    once: str = ""  # under which the organization is told of it only once
+
+
+class KeptEvent(Struct, frozen=True, kw_only=True):
+    """An event in the log."""
+
+    number: int
+    id: str
+    organization_id: str
+    type: str
+    created: datetime
+    data: msgspec.Raw
+
+
+def visible(scopes: Collection[Scope]) -> frozenset[str]:
+    """Return the types that a key with these scopes sees."""
+    return frozenset(
+        name for name, each in TYPES.items() if each.scopes.issubset(scopes)
+    )
+
+
+def parse_types(text: str, *, among: Collection[str]) -> frozenset[str]:
+    """Parse `order.paid,node.*` into types; empty is all of those it may be."""
+    if not text:
+        return frozenset(among)
+    return match_types(text.split(","), among=among)
+
+
+def match_types(
+    words: Iterable[str], *, among: Collection[str], field: str = "type"
+) -> frozenset[str]:
+    """Return the types that these words name: a type, `order.*`, or `*`."""
+    found: set[str] = set()
+    for word in words:
+        named = _named(word.strip())
+        if not named:
+            known = ", ".join(sorted({f"{each.split('.')[0]}.*" for each in TYPES}))
+            raise Malformed(
+                f"{field}: must be types of events, like order.paid, or {known}"
+            )
+        found |= named
+    if not found & set(among):
+        raise Malformed(f"{field}: this key lacks the scope to see any of these")
+    return frozenset(found & set(among))
+
+
+def _named(word: str) -> set[str]:
+    if word == "*":
+        return set(TYPES)
+    if word.endswith(".*"):
+        return {name for name in TYPES if name.startswith(word[:-1])}
+    return {word} & set(TYPES)

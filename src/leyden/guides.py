@@ -1,0 +1,41 @@
+"""The documentation: `docs/*.md`, which the package brings along."""
+
+import re
+from importlib.resources import files
+
+from leyden.errors import NotFound
+
+_NAME = re.compile(r"(?:decisions/)?[A-Za-z0-9][A-Za-z0-9-]{0,80}")
+_FOLDER = files("leyden") / "docs"
+
+
+def read(name: str) -> str:
+    """Return the Markdown of a page, by its name without `.md`.
+
+    Raise NotFound for any other name: it may come from a URL.
+    """
+    file = _FOLDER / f"{name}.md"
+    if not _NAME.fullmatch(name) or not file.is_file():
+        raise NotFound
+    return file.read_text(encoding="utf-8")
+
+
+def chapters(text: str, level: int) -> dict[str, str]:
+    """Return the text below each heading of a level, up to the next of that level.
+
+    What stands in code blocks is never a heading.
+    """
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    is_code = False
+    for line in text.splitlines(keepends=True):
+        is_code ^= line.startswith("```")
+        hashes, _, heading = line.partition(" ")
+        is_heading = not is_code and set(hashes) == {"#"} and len(hashes) <= level
+        if not is_heading:
+            lines.append(line)
+        elif len(hashes) == level:
+            lines = found.setdefault(heading.strip(), [])
+        else:
+            lines = []
+    return {heading: "".join(below).strip() for heading, below in found.items()}

@@ -1,0 +1,120 @@
+"""Calls to an lnd by the files that let one in: the treasury, a private chain's own."""
+
+import asyncio
+import importlib
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leyden.errors import Away
+from leyden.lnd.rest import CALL_S, CONNECT_S, Errors
+from leyden.lnd.states import Address
+from leyden.values import Struct
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from leyden.lnd.client import Lnd
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """How an lnd is reached; the files are read when they are needed."""
+
+    host: str
+    port: int
+    certificate: Path
+    macaroon: Path
+    is_new: bool = False  # it may have made no macaroon yet, and /v1/state needs none
+
+
+class Connection:
+    """Calls an lnd; it need not be there yet, nor stay as it is.
+
+    When it does not answer, its certificate is read anew for the next call: it may
+    have been renewed, or be there only now. Its macaroon is read for each call.
+    """
+
+    def __init__(
+        self, access: Access, errors: Errors, *, connect_s: float = CONNECT_S
+    ) -> None:
+        self._access = access
+        self._connect_s = connect_s
+        self._errors = errors
+        self._session: aiohttp.ClientSession | None = None
+        self._lnd: Lnd | None = None
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        timeout_s: float = CALL_S,
+    ) -> dict[str, Any]:
+        """Call once; raise when nobody answers, or with lnd's own reason."""
+        lnd, macaroon = await self._connected()
+        try:
+            return await lnd.call(
+                method, path, body, macaroon=macaroon, timeout_s=timeout_s
+            )
+        except Away:
+            self._lnd = None
+            raise
+
+    async def stream(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield what it tells until it ends; raise when it breaks off."""
+        lnd, macaroon = await self._connected()
+        try:
+            async for told in lnd.stream(method, path, body, macaroon=macaroon):
+                yield told
+        except Away:
+            self._lnd = None
+            raise
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._lnd = None
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _connected(self) -> "tuple[Lnd, str]":
+        try:
+            macaroon = self._read_macaroon()
+            if self._lnd is None:
+                self._lnd = await self._connect()
+        except (OSError, ssl.SSLError) as error:
+            raise self._errors.away(
+                f"cannot be called, its files cannot be read: {type(error).__name__}"
+            ) from None
+        return self._lnd, macaroon
+
+    def _read_macaroon(self) -> str:
+        try:
+            return self._access.macaroon.read_bytes().hex()
+        except FileNotFoundError:
+            if self._access.is_new:
+                return ""
+            raise
+
+    async def _connect(self) -> "Lnd":
+        # At the first call and in a thread: it is a tenth of a second to import.
+        client = await asyncio.to_thread(importlib.import_module, "leyden.lnd.client")
+        access = self._access
+        tls = await asyncio.to_thread(
+            ssl.create_default_context, cafile=access.certificate
+        )
+        if self._session is None:
+            self._session = client.session()
+        address = Address(host=access.host, port=access.port, name=access.host)
+        lnd: Lnd = client.Lnd(
+            self._session,
+            address,
+            tls,
+            errors=self._errors,
+            connect_s=self._connect_s,
+        )
+        return lnd

@@ -1,0 +1,65 @@
+"""Lines of lnd's log for people: their levels, and filtering by them.
+
+A line without a level of its own goes on from the one before it: a message of several
+lines, or a stack trace.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Final
+
+from leyden.values import Struct
+
+_LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[([A-Z]{3})\] ")
+
+
+class Level(IntEnum):
+    """A level of lnd's log, by its three letters."""
+
+    TRC = 0
+    DBG = 1
+    INF = 2
+    WRN = 3
+    ERR = 4
+    CRT = 5
+
+
+class LogLine(Struct, frozen=True):
+    """A line, and how grave it is."""
+
+    level: Level
+    text: str
+
+
+def matching(
+    lines: Sequence[str], *, level: Level, contains: str, most: int
+) -> list[LogLine]:
+    """Return the last lines of at least this level that contain the text.
+
+    They are read from the end, and no further than they have to be.
+    """
+    wanted = contains.casefold()
+    found: list[LogLine] = []
+    below: list[str] = []  # lines that contain it, and go on from one not read yet
+    for text in reversed(lines):
+        if not wanted or wanted in text.casefold():
+            below.append(text)
+        own = _level(text)
+        if own is None:
+            continue
+        if own >= level:
+            found += [LogLine(own, each) for each in below]
+            if len(found) >= most:
+                break
+        below.clear()
+    else:
+        if level <= Level.INF:  # theirs, as far as anybody knows
+            found += [LogLine(Level.INF, each) for each in below]
+    return found[:most][::-1]
+
+
+def _level(text: str) -> Level | None:
+    """Return a line's own level."""
+    found = _LINE.match(text)
+    return Level.__members__.get(found[1]) if found else None

@@ -1,0 +1,1 @@
+"""What developers read: the API reference and the guides, at /docs."""

@@ -1,0 +1,143 @@
+"""Serving the API reference and the guides: the same for everyone, rendered once."""
+
+import asyncio
+import gzip
+from collections.abc import Mapping, MutableMapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from leyden import guides
+from leyden.api.operations import Table
+from leyden.api.whole import answer
+from leyden.errors import NotFound
+from leyden.manual import reference, table, wheel
+from leyden.manual.markdown import code, render, slug
+from leyden.settings import Settings
+from leyden.web.assets import Assets
+from leyden.web.origins import Origins
+from leyden.web.protection import protection
+
+Scope = MutableMapping[str, Any]
+_ROOT: Final = "/docs"
+_HTML: Final = "text/html; charset=utf-8"
+_FOUND, _MISSING, _NOT_ALLOWED = 200, 404, 405
+_NOWHERE: Final = "?"  # no guide has this name
+_NOT_FOUND: Final = "# Page not found\n\nSee the [documentation](README.md)."
+
+
+def is_manual(path: str) -> bool:
+    """Return whether a path belongs to the reference or the guides."""
+    return path == _ROOT or path.startswith(f"{_ROOT}/")
+
+
+class Manual:
+    """ASGI application for everything at /docs."""
+
+    def __init__(
+        self,
+        operations: Table,
+        settings: Settings,
+        *,
+        version: str,
+        origins: Sequence[str],
+    ) -> None:
+        self._operations = operations
+        self._version = version
+        self._origin = origins[0]
+        self._origins = Origins(origins)
+        self._protection = protection(settings)
+        self._kept: dict[str, _Kept] = {}
+        self._making = asyncio.Lock()  # whoever waits for it takes no thread
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Handle one request."""
+        del receive
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        sent = {**self._protection, **self._origins.protection(host)}
+        sent.pop("cache-control")  # every whole answer says it already
+        if scope["method"] not in {"GET", "HEAD"}:
+            sent["allow"] = "GET, HEAD"
+            await answer(scope, send, _NOT_ALLOWED, _raw(sent), b"")
+            return
+        name = scope["path"].removeprefix(_ROOT).removeprefix("/")
+        kept = self._kept.get(name)
+        if kept is None:
+            async with self._making:
+                kept = self._kept.get(name)
+                if kept is None:
+                    # Beside the event loop: the reference takes a quarter of a second.
+                    kept = await asyncio.to_thread(self._find, name)
+        body = kept.body
+        sent |= {"content-type": kept.type, "vary": "accept-encoding"}
+        if b"gzip" in headers.get(b"accept-encoding", b""):
+            body = kept.packed
+            sent["content-encoding"] = "gzip"
+        await answer(scope, send, kept.status, _raw(sent), body)
+
+    def _find(self, name: str) -> "_Kept":
+        """Return what is kept under a name: a guide, the wheel, or that there is none.
+
+        Only names of guides are kept, so that strangers fill no memory.
+        """
+        try:
+            text = "" if name == wheel.NAME else guides.read(name or table.HOME)
+        except NotFound:
+            name, text = _NOWHERE, _NOT_FOUND
+        if name not in self._kept:
+            self._kept[name] = self._made(name, text)
+        return self._kept[name]
+
+    def _made(self, name: str, text: str) -> "_Kept":
+        if name == wheel.NAME:
+            return _Kept(_FOUND, "application/octet-stream", wheel.wheel())
+        status = _MISSING if name == _NOWHERE else _FOUND
+        page = self._rendered(name or table.HOME, text)
+        return _Kept(status, _HTML, page.encode())
+
+    def _rendered(self, name: str, text: str) -> str:
+        if name == table.REFERENCE:
+            return self._templates.get_template("reference.html").render(
+                name=name,
+                introduction=reference.introduction(),
+                chapters=reference.chapters(),
+                groups=reference.groups(self._operations, version=self._version),
+            )
+        return self._templates.get_template("guide.html").render(
+            name=name,
+            title=text.partition("\n")[0].removeprefix("# "),
+            content=render(text, page=name),
+        )
+
+    @cached_property
+    def _templates(self) -> Environment:
+        made = Environment(
+            loader=PackageLoader("leyden.manual", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        made.filters.update(code=code, slug=slug)
+        made.globals.update(
+            asset=Assets().url,
+            navigation=table.navigation(),
+            version=self._version,
+            origin=self._origin,
+        )
+        return made
+
+
+class _Kept:
+    """An answer, plain and packed."""
+
+    def __init__(self, status: int, content_type: str, body: bytes) -> None:
+        self.status, self.type, self.body = status, content_type, body
+        self.packed = gzip.compress(body, mtime=0)
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -1,0 +1,184 @@
+"""What nodes may reach of the network: a policy, held by nftables on their users.
+
+An owner has their lnd's macaroon, so lnd calls out for them: to peers, watchtowers, a
+remote signer. It must not be their way to other nodes, to the platform, its database,
+or the networks that only this machine is in.
+
+A packet of a node's user may go
+1. as an answer, from the ports on which its lnd serves, peers among others;
+2. to the node's own address, at those ports: lnd's REST calls its gRPC;
+3. through an opening: the chain backend, the resolver, the peer ports of the gateway,
+   what the operator names;
+4. to public addresses, but for this machine's own and those the operator closed.
+
+The policy hangs on the users and on nothing else. Packets that the kernel itself sends,
+resets say, have no user: a rule that says who may pass instead of who is held stops
+them, and refused connections then hang.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.addresses import (
+    NAT64,
+    PUBLIC_V6,
+    SPECIAL_V4,
+    SPECIAL_V6,
+    Network,
+)
+from leyden.errors import SetupError
+from leyden.runtimes.placement import Placement
+from leyden.values import Struct
+
+PREFIX: Final = "leyden_"
+CHAIN: Final = "output"
+_V4_BITS = 32
+_MOST_COMMENT = 120
+_PLAIN = re.compile(r"[A-Za-z0-9/._-]+")
+
+
+class Opening(Struct, frozen=True):
+    """A destination that is allowed: a network and a port."""
+
+    network: Network
+    port: int | None = None  # None: every port
+    protocol: str = "tcp"
+    last_port: int | None = None  # of a range that begins with the port
+
+
+class EgressPolicy(Struct, frozen=True, kw_only=True):
+    """The egress policy of one installation."""
+
+    home: Path
+    placement: Placement
+    openings: tuple[Opening, ...] = ()  # to be reached although they are not public
+    closed: tuple[Network, ...] = ()  # not to be reached although they are
+    locked: tuple[Opening, ...] = ()  # the same, of one port: its host has others
+
+    @property
+    def table(self) -> str:
+        """The table's name, unique among this machine's installations."""
+        return table_of(self.home)
+
+    @property
+    def users(self) -> tuple[int, int]:
+        """Return the first and the last user who is held."""
+        return block_of(self.placement)
+
+    def rules(self) -> str:
+        """Return the table's rules; loading them replaces the old ones at once."""
+        first, last = self.users
+        home = str(self.home)
+        # Only a home that can be named whole and plainly is ever looked for again.
+        named = len(home) <= _MOST_COMMENT and _PLAIN.fullmatch(home) is not None
+        comment = home if named else "/"
+        return "\n".join(
+            (
+                f"table inet {self.table}",
+                f"delete table inet {self.table}",
+                f"table inet {self.table} {{",
+                *_chain("refuse", ["counter reject with icmpx admin-prohibited"]),
+                *_chain("own", self._own()),
+                *_chain("nodes", self._nodes()),
+                f"chain {CHAIN} {{",
+                "  type filter hook output priority filter; policy accept;",
+                f'  meta skuid {first}-{last} jump nodes comment "{comment}"',
+                "}",
+                "}\n",
+            )
+        )
+
+    def _nodes(self) -> Iterator[str]:
+        serves = f"{{ {self.placement.rest_port}, {self.placement.grpc_port} }}"
+        answers = f"{serves[:-2]}, {self.placement.peer_port} }}"
+        # Nothing begins with such a packet. Asking for the flags and not for the state
+        # of the connection does without conntrack, which may be off for loopback.
+        yield f"tcp sport {answers} tcp flags & (syn | ack) != syn accept"
+        yield f"ip daddr {self.placement.network} tcp dport {serves} goto own"
+        for opening in self.openings:
+            yield f"{_to(opening.network)} {_at(opening)} accept"
+        yield from _refuse(self.closed)
+        for opening in self.locked:
+            yield f"{_to(opening.network)} {_at(opening)} goto refuse"
+        # To each address of this machine, the public ones too, the way is this.
+        yield 'oifname "lo" goto refuse'
+        yield from _refuse(SPECIAL_V4)
+        yield from _refuse(SPECIAL_V6)
+        yield from _refuse(_inside_nat64(SPECIAL_V4))
+        yield f"ip6 daddr != {{ {PUBLIC_V6}, {NAT64} }} goto refuse"
+
+    def _own(self) -> Iterator[str]:
+        """Compare user and address bit by bit: both end in the placement number.
+
+        A set of all pairs works as well, but takes nft a second at each use.
+        """
+        for bit in range(_V4_BITS - self.placement.network.prefixlen):
+            mask = 1 << bit
+            for user, address in ((mask, 0), (0, mask)):
+                yield (
+                    f"meta skuid & {mask:#x} == {user:#x} "
+                    f"ip daddr & {_dotted(mask)} == {_dotted(address)} goto refuse"
+                )
+        yield "accept"
+
+
+def table_of(home: Path) -> str:
+    """Return the name of an installation's table."""
+    return PREFIX + hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:12]
+
+
+def block_of(placement: Placement) -> tuple[int, int]:
+    """Return the first and the last of the users that nodes run as.
+
+    The block begins at a multiple of its size, so that a user's last bits are a slot.
+    """
+    size = placement.network.num_addresses
+    if placement.first_uid is None:
+        raise SetupError("without users of their own, no egress policy can hold nodes")
+    if placement.first_uid % size:
+        raise SetupError(
+            f"nodes_first_uid: must be a multiple of {size}, the size of "
+            "nodes_addresses, so that a policy can hold nodes; or set nodes_fence off"
+        )
+    return placement.first_uid, placement.first_uid + size - 1
+
+
+def _chain(name: str, rules: Iterable[str]) -> Iterator[str]:
+    yield f"chain {name} {{"
+    for rule in rules:
+        yield f"  {rule}"
+    yield "}"
+
+
+def _refuse(networks: Iterable[Network]) -> Iterator[str]:
+    for kind, family in ((IPv4Network, "ip"), (IPv6Network, "ip6")):
+        those = ", ".join(str(each) for each in networks if isinstance(each, kind))
+        if those:
+            yield f"{family} daddr {{ {those} }} goto refuse"
+
+
+def _inside_nat64(networks: Iterable[IPv4Network]) -> list[IPv6Network]:
+    base = int(NAT64.network_address)
+    return [
+        IPv6Network((base | int(each.network_address), 96 + each.prefixlen))
+        for each in networks
+    ]
+
+
+def _to(network: Network) -> str:
+    return f"{'ip' if network.version == 4 else 'ip6'} daddr {network}"  # noqa: PLR2004
+
+
+def _at(opening: Opening) -> str:
+    if opening.port is None:
+        return f"meta l4proto {opening.protocol}"
+    last = "" if opening.last_port is None else f"-{opening.last_port}"
+    return f"{opening.protocol} dport {opening.port}{last}"
+
+
+def _dotted(mask: int) -> str:
+    return ".".join(str(byte) for byte in mask.to_bytes(4))

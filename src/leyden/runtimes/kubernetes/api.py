@@ -1,0 +1,269 @@
+"""Calls to the API server of a cluster, by path; objects out of it are typed.
+
+    async with connect(access) as api:
+        pod = await api.find(api.path("pods", "node-1"), Pod)
+
+An API server that does not answer, or is busy, is away (ClusterAway); one that says no
+says why (ClusterRefused). What is not there, or there already, is no error.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+
+from leyden.errors import ClusterAway, ClusterRefused
+from leyden.runtimes.kubernetes.access import Access
+from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
+from leyden.values import Struct, field
+
+T = TypeVar("T")
+Manifest = Mapping[str, Any]
+
+_WITHIN_S: Final = 30.0
+# The server ends a watch after this; an idle link that died says nothing, and ends ours
+# a little later.
+WATCH_S: Final = 300
+_SILENT_S: Final = 330.0
+_PAGE: Final = 500
+_MOST_BUFFERED: Final = 4 << 20
+MOST_TAIL: Final = 1 << 20
+_JSON: Final = "application/json"
+MERGE: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+_GONE: Final = frozenset({HTTPStatus.NOT_FOUND})
+_GONE_OR_ANOTHER: Final = _GONE | {HTTPStatus.CONFLICT}
+_AWAY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
+
+
+class _ListMetadata(Struct, frozen=True, kw_only=True, rename="camel"):
+    resource_version: str = ""
+    next_page: str = field(default="", name="continue")
+
+
+class _List(Struct, frozen=True, kw_only=True):
+    metadata: _ListMetadata = field(default_factory=_ListMetadata)
+    items: Sequence[msgspec.Raw] | None = None
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A line of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Api:
+    """A client for one API server, and one namespace in it."""
+
+    def __init__(self, session: aiohttp.ClientSession, access: Access) -> None:
+        self._session = session
+        self._access = access
+        self.namespace = access.namespace
+        self.server = access.server
+
+    def path(self, plural: str, name: str = "", *, of: str = "") -> str:
+        """Return the path of our objects of a kind, of one, or of a part of it."""
+        parts = (plural, name, of)
+        rest = "/".join(each for each in parts if each)
+        return f"/api/v1/namespaces/{self.namespace}/{rest}"
+
+    async def find(self, path: str, kind: type[T]) -> T | None:
+        """Return an object, or None where there is none."""
+        try:
+            return decoded(await self._call("GET", path), kind)
+        except ClusterRefused as error:
+            if error.code == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    async def tail(self, path: str, query: Mapping[str, str]) -> bytes | None:
+        """Return the last mebibyte of what is no object: a log; None without one.
+
+        Its lines are as long as an lnd's owner likes; so no more is ever kept.
+        """
+        within = aiohttp.ClientTimeout(total=_WITHIN_S)
+        kept = bytearray()
+        try:
+            async with self._answer("GET", path, query=query, within=within) as answer:
+                async for part in answer.content.iter_any():
+                    kept += part
+                    if len(kept) > 2 * MOST_TAIL:  # so that each byte moves once
+                        del kept[:-MOST_TAIL]
+            return bytes(kept[-MOST_TAIL:])
+        except ClusterRefused as error:
+            if error.code in {HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST}:
+                return None
+            raise
+
+    async def create(self, path: str, manifest: Manifest, kind: type[T]) -> T | None:
+        """Create an object and return it; None where its name is taken."""
+        try:
+            made = await self._call("POST", path, manifest)
+        except ClusterRefused as error:
+            if error.reason == "AlreadyExists":
+                return None
+            raise
+        return decoded(made, kind)
+
+    async def replace(self, path: str, manifest: Manifest) -> bool:
+        """Replace an object; False where there is none."""
+        return await self._done(self._call("PUT", path, manifest), no=_GONE)
+
+    async def patch(self, path: str, change: Manifest, *, how: str = MERGE) -> bool:
+        """Change an object; False where it is gone, or is another one."""
+        call = self._call("PATCH", path, change, content_type=how)
+        return await self._done(call, no=_GONE_OR_ANOTHER)
+
+    async def delete(
+        self, path: str, *, uid: str = "", grace_s: int | None = None
+    ) -> bool:
+        """Ask for an object's end; False where it is gone, or is another one.
+
+        A pod goes on for its grace time, at the least.
+        """
+        options: dict[str, object] = {}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if grace_s is not None:
+            options["gracePeriodSeconds"] = grace_s
+        call = self._call("DELETE", path, options)
+        return await self._done(call, no=_GONE_OR_ANOTHER)
+
+    async def list_(self, path: str, kind: type[T]) -> tuple[list[T], str]:
+        """Return all objects below a path, and the version that they have together."""
+        found: list[T] = []
+        query = {"limit": str(_PAGE)}
+        while True:
+            page = decoded(await self._call("GET", path, query=query), _List)
+            found += [decoded(each, kind) for each in page.items or ()]
+            if not page.metadata.next_page:
+                return found, page.metadata.resource_version
+            query["continue"] = page.metadata.next_page
+
+    async def watch(self, path: str, version: str) -> AsyncIterator[Change]:
+        """Yield changes since a version, until the server ends it."""
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(WATCH_S),
+        }
+        limit = aiohttp.ClientTimeout(total=None, sock_read=_SILENT_S)
+        async with self._answer("GET", path, query=query, within=limit) as answer:
+            rest = b""
+            # Lines are cut here: a reader of lines has a longest one.
+            async for part in answer.content.iter_any():
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    yield decoded(line, Change)
+
+    async def _done(self, call: Awaitable[bytes], *, no: Collection[int]) -> bool:
+        try:
+            await call
+        except ClusterRefused as error:
+            if error.code in no:
+                return False
+            raise
+        return True
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content_type: str = _JSON,
+    ) -> bytes:
+        within = aiohttp.ClientTimeout(total=_WITHIN_S)
+        async with self._answer(
+            method, path, body, query=query, content_type=content_type, within=within
+        ) as answer:
+            return await answer.read()
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Manifest | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content_type: str = _JSON,
+        within: aiohttp.ClientTimeout,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Ask; once more where a token was not taken, which may be another by now."""
+        try:
+            for renewed in (False, True):
+                headers = {"Content-Type": content_type, "Accept": _JSON}
+                if token := self._access.token(renewed=renewed):
+                    headers["Authorization"] = f"Bearer {token}"
+                async with self._session.request(
+                    method,
+                    f"{self.server}{path}",
+                    data=None if body is None else msgspec.json.encode(body),
+                    params=query,
+                    headers=headers,
+                    timeout=within,
+                    allow_redirects=False,
+                ) as answer:
+                    if answer.status == HTTPStatus.UNAUTHORIZED and not renewed:
+                        continue
+                    if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
+                        raise _refused(self.server, answer, await answer.read())
+                    yield answer
+                    return
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            reason = str(error) or type(error).__name__
+            raise ClusterAway(f"{self.server} does not answer: {reason}") from error
+
+
+@asynccontextmanager
+async def connect(access: Access) -> AsyncIterator[Api]:
+    """Open connections to an API server for the block."""
+    context = await asyncio.to_thread(access.context)
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=context, limit=64),
+        read_bufsize=_MOST_BUFFERED,
+        trust_env=False,
+    ) as session:
+        yield Api(session, access)
+
+
+def decoded(content: bytes | msgspec.Raw, kind: type[T]) -> T:
+    """Return what was sent; what is none of it comes from a proxy in between."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError as error:
+        raise ClusterAway(f"what came is not from an API server: {error}") from None
+
+
+class Marked(Struct, frozen=True, kw_only=True):
+    """Any object, for its version: of a bookmark there is nothing else."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+def _refused(
+    server: str, answer: aiohttp.ClientResponse, content: bytes
+) -> ClusterAway | ClusterRefused:
+    try:
+        told = msgspec.json.decode(content, type=Refusal)
+    except msgspec.DecodeError:
+        told = Refusal(message=content[:200].decode(errors="replace"))
+    status = answer.status
+    if status in _AWAY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        after = answer.headers.get("Retry-After", "")
+        return ClusterAway(
+            f"{server} answers {status}: {told.message}",
+            retry_after_s=int(after) if after.isdigit() else None,
+            code=status,
+        )
+    return ClusterRefused(
+        told.message or f"{server} answers {status}", code=status, reason=told.reason
+    )

@@ -1,0 +1,125 @@
+"""The namespace that nodes live in: checked before anything is made in it.
+
+1. The cluster's version is one that nodes are kept safe by.
+2. Whoever we are may do what is done, each verb and kind.
+3. The namespace is there, and nobody else has pods, claims or services in it.
+4. Volumes of the storage class stay when their claims go.
+5. A mark in it names this installation, and no other.
+"""
+
+import secrets
+from typing import Final
+
+from leyden.errors import SetupError
+from leyden.runtimes.kubernetes import permissions
+from leyden.runtimes.kubernetes.api import Api
+from leyden.runtimes.kubernetes.kinds import (
+    NODE_LABEL,
+    ConfigMap,
+    Release,
+    StorageClass,
+    Thing,
+)
+
+# ReadWriteOncePod is kept by the scheduler since then.
+OLDEST: Final = (1, 29)
+_MARK: Final = "leyden-installation"
+_ID: Final = "id"
+_KINDS: Final = ("pods", "persistentvolumeclaims", "services")
+# What some clusters put into each namespace.
+_NOT_OURS: Final = frozenset({"kubernetes"})
+_SHOWN: Final = 3
+
+
+async def check(api: Api, *, storage_class: str) -> str:
+    """Return the namespace's uid; SetupError for a cluster that nodes cannot be in."""
+    await _check_version(api)
+    if missing := await permissions.missing(api):
+        raise SetupError(
+            f"kubeconfig: {api.server} does not allow us to: {', '.join(missing)}. "
+            "Apply deploy/kubernetes/rbac.yaml, with your names in it"
+        )
+    found = await api.find(f"/api/v1/namespaces/{api.namespace}", Thing)
+    if found is None:
+        raise SetupError(
+            f"kubernetes_namespace: there is no namespace {api.namespace}; make one "
+            f"for nodes alone: kubectl create namespace {api.namespace}"
+        )
+    if found.metadata.is_deleted:
+        raise SetupError(f"kubernetes_namespace: {api.namespace} is being deleted")
+    await _refuse_others(api)
+    await _check_class(api, storage_class)
+    return found.metadata.uid
+
+
+def new_id() -> str:
+    """Return the id of a new installation."""
+    return secrets.token_hex(16)
+
+
+async def mark(api: Api, installation: str) -> None:
+    """Put this installation's id into the namespace; SetupError for another one's."""
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": _MARK},
+        "data": {_ID: installation},
+    }
+    if await api.create(api.path("configmaps"), manifest, Thing) is not None:
+        return
+    found = await api.find(api.path("configmaps", _MARK), ConfigMap)
+    if found is None or found.data.get(_ID) != installation:
+        raise SetupError(
+            f"kubernetes_namespace: {api.namespace} belongs to another installation of "
+            "Leyden, whose database is another one; choose a namespace of your own"
+        )
+
+
+async def _check_version(api: Api) -> None:
+    release = await api.find("/version", Release) or Release(major="0", minor="0")
+    if not is_supported(release):
+        oldest = ".".join(map(str, OLDEST))
+        raise SetupError(
+            f"kubeconfig: {api.server} is Kubernetes {release.major}.{release.minor}; "
+            f"nodes need {oldest} or newer, which keeps a volume to one pod"
+        )
+
+
+def is_supported(release: Release) -> bool:
+    """Return whether nodes are safe in a cluster of this version; some say 28+."""
+    numbers = (release.major, release.minor.rstrip("+"))
+    if not all(each.isascii() and each.isdigit() for each in numbers):
+        return False
+    return tuple(map(int, numbers)) >= OLDEST
+
+
+async def _refuse_others(api: Api) -> None:
+    found = []
+    for plural in _KINDS:
+        there, _ = await api.list_(api.path(plural), Thing)
+        found += [
+            f"{plural}/{each.metadata.name}"
+            for each in there
+            if NODE_LABEL not in each.metadata.labels
+            and each.metadata.name not in _NOT_OURS
+        ]
+    if found:
+        shown = ", ".join(found[:_SHOWN])
+        raise SetupError(
+            f"kubernetes_namespace: {api.namespace} has {len(found)} objects of "
+            f"others, {shown} among them; choose a namespace for nodes alone"
+        )
+
+
+async def _check_class(api: Api, name: str) -> None:
+    found = await api.find(
+        f"/apis/storage.k8s.io/v1/storageclasses/{name}", StorageClass
+    )
+    if found is None:
+        raise SetupError(f"kubernetes_storage_class: there is no class {name!r}")
+    if found.reclaim_policy != "Retain":
+        raise SetupError(
+            f"kubernetes_storage_class: {name}'s reclaimPolicy is "
+            f"{found.reclaim_policy}; it must be Retain, or a claim that is deleted by "
+            "mistake takes its node's money along"
+        )

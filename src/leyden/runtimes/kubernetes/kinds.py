@@ -1,0 +1,186 @@
+"""The objects of a cluster, as far as they are read here.
+
+An API server sends many more fields; msgspec skips them.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from leyden.values import Struct, field
+
+NODE_LABEL: Final = "leyden/node"
+HELD: Final = "leyden/held"  # a finalizer: see pods.py
+
+
+class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The part that all objects have."""
+
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether somebody has asked for its end."""
+        return bool(self.deletion_timestamp)
+
+
+class Condition(Struct, frozen=True, kw_only=True):
+    """A condition of a pod or a machine."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    """A container that runs."""
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """A container that does not run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A container that has ended."""
+
+    exit_code: int = 0
+    reason: str = ""
+
+
+class ContainerState(Struct, frozen=True, kw_only=True):
+    """The state of a container; one of the three."""
+
+    running: Running | None = None
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Struct, frozen=True, kw_only=True):
+    """The kubelet's report on a container."""
+
+    name: str
+    state: ContainerState = field(default_factory=ContainerState)
+
+
+class PodSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a pod runs."""
+
+    node_name: str = ""
+
+
+class PodStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is known of a pod."""
+
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Struct, frozen=True, kw_only=True):
+    """A pod."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
+
+    @property
+    def uid(self) -> str:
+        """Which pod it is: another one of its name has another."""
+        return self.metadata.uid
+
+
+class MachineStatus(Struct, frozen=True, kw_only=True):
+    """What is known of a machine."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """A machine of the cluster, which Kubernetes calls a node."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    status: MachineStatus = field(default_factory=MachineStatus)
+
+
+class ServiceSpec(Struct, frozen=True, kw_only=True):
+    """Where a service is."""
+
+    cluster_ip: str = field(default="", name="clusterIP")
+
+
+class Service(Struct, frozen=True, kw_only=True):
+    """A service: an address that stays."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: ServiceSpec = field(default_factory=ServiceSpec)
+
+
+class ClaimSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which volume a claim has."""
+
+    volume_name: str = ""
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """A claim on a volume."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: ClaimSpec = field(default_factory=ClaimSpec)
+
+
+class StorageClass(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How volumes of a kind are made, and whether they stay."""
+
+    reclaim_policy: str = "Delete"
+
+
+class ConfigMap(Struct, frozen=True, kw_only=True):
+    """A few values by name."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+class Thing(Struct, frozen=True, kw_only=True):
+    """Any object; of which nothing more is read."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+
+
+class Refusal(Struct, frozen=True, kw_only=True):
+    """What an API server says where it does not do what it was asked."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """The version of a cluster."""
+
+    major: str
+    minor: str
+
+
+class ReviewStatus(Struct, frozen=True, kw_only=True):
+    """Whether something is allowed."""
+
+    allowed: bool = False
+
+
+class Review(Struct, frozen=True, kw_only=True):
+    """The answer to whether we may do something."""
+
+    status: ReviewStatus = field(default_factory=ReviewStatus)

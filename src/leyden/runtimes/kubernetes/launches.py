@@ -1,0 +1,129 @@
+"""One pod for a node: found, launched, waited for, removed.
+
+Each may be broken off at any moment and begun again, by whichever process.
+"""
+
+import asyncio
+from typing import Final
+
+from leyden.domain.nodes import Node
+from leyden.errors import CannotStart, NodeAway
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.kubernetes import manifests, pods
+from leyden.runtimes.kubernetes.kinds import Pod
+from leyden.runtimes.kubernetes.manifests import Manifest
+from leyden.runtimes.kubernetes.objects import Objects
+from leyden.runtimes.kubernetes.view import View
+from leyden.runtimes.unknown import UnknownNodes
+
+_LOOK_AGAIN_S: Final = 5.0
+_AT_LEAST_S: Final = 0.5
+_TRIES: Final = 5
+
+
+class Launches:
+    """The pods of nodes, from their creation to their removal."""
+
+    def __init__(
+        self, objects: Objects, view: View, unknown: UnknownNodes, *, patience: float
+    ) -> None:
+        self._objects = objects
+        self._view = view
+        self._unknown = unknown
+        self._patience = patience
+
+    async def holder(self, node: Node) -> Pod | None:
+        """Return the node's pod whose lnd runs, or is going to.
+
+        One that has ended is removed. NodeAway where that cannot be seen.
+        """
+        pod = await self._objects.pod(node)
+        if pod is None:
+            return None
+        if why := self.unseen(node.id, pod):
+            raise NodeAway(f"node {node.id}: {why}")
+        if not pods.has_ended(pod):
+            return pod
+        await self.remove(node, pod)
+        return None
+
+    async def launch(
+        self, node: Node, launch_spec: LaunchSpec, manifest: Manifest
+    ) -> Pod:
+        """Create the node's pod, or return the one that somebody was quicker with."""
+        for _ in range(_TRIES):
+            await self._objects.prepare(node, launch_spec)
+            made = await self._objects.create_pod(node, manifest)
+            found = made or await self.holder(node)
+            if found is not None:
+                return found
+        raise NodeAway(f"node {node.id}: others create and delete its pod")
+
+    async def until_it_runs(self, node: Node, pod: Pod, *, times: int = 1) -> Pod:
+        """Return the pod once its lnd runs, or has ended; CannotStart if it never does.
+
+        Each hindrance has its own time, `times` as long, from when it was first seen
+        on. What does not start in time is taken away again, so that it is not started
+        by surprise; the reconciler's next try makes another one.
+        """
+        began, hindered_by = 0.0, ""
+        while True:
+            seen = self._view.pods.get(manifests.name(node))
+            if seen is not None and seen.uid == pod.uid:
+                pod = seen
+            elif (known := await self._objects.pod(node)) and known.uid == pod.uid:
+                pod = known
+            else:
+                raise NodeAway(f"node {node.id}: its pod was deleted at its start")
+            if pods.is_running(pod) or pods.has_ended(pod):
+                return pod
+            if why := self.unseen(node.id, pod):
+                raise NodeAway(f"node {node.id}: {why}")
+            hindrance = pods.hindrance(pod)
+            now = asyncio.get_running_loop().time()
+            if hindrance.reason != hindered_by:
+                began, hindered_by = now, hindrance.reason
+            patience_s = hindrance.patience_s * self._patience * times
+            left_s = began + patience_s - now
+            if left_s <= 0:
+                await self.remove(node, pod)
+                raise CannotStart(
+                    f"node {node.id}: {hindrance.why}", reason=hindrance.reason
+                )
+            await self._view.changed(min(left_s, _LOOK_AGAIN_S))
+
+    async def remove(self, node: Node, pod: Pod) -> None:
+        """Ask for a pod's end, and return once its lnd has ended and it is gone.
+
+        NodeAway where its machine is lost meanwhile.
+        """
+        await self._objects.delete_pod(node, pod)
+        while (left := await self._objects.pod(node)) and left.uid == pod.uid:
+            if pods.has_ended(left):
+                await self._objects.release(left)
+            elif why := self.unseen(node.id, left):
+                raise NodeAway(f"node {node.id}: {why}")
+            await self._next_change(left)
+
+    async def _next_change(self, pod: Pod) -> None:
+        """Return once another version of a pod was heard of, or some time is over.
+
+        What was heard may lag behind what was asked: so something has to change at
+        all, or half a second to pass, lest the cluster be asked without a pause.
+        """
+        until = asyncio.get_running_loop().time() + _LOOK_AGAIN_S
+        await self._view.changed(_AT_LEAST_S)
+        while (left_s := until - asyncio.get_running_loop().time()) > 0:
+            seen = self._view.pods.get(pod.metadata.name)
+            if seen is None or pods.version(seen) != pods.version(pod):
+                return
+            await self._view.changed(left_s)
+
+    def unseen(self, node_id: str, pod: Pod) -> str:
+        """Return why it cannot be seen whether a node's lnd runs; "" where it can."""
+        why = self._view.unseen(pod)
+        if why:
+            self._unknown.add(node_id, why)
+        else:
+            self._unknown.discard(node_id)
+        return why

@@ -1,0 +1,188 @@
+"""The objects of one node, as they are created: pod, claim, secret and service.
+
+All have one name and one label, by which one selector shows a node:
+`kubectl get pods,pvc,secrets,services -l leyden/node=ID`.
+"""
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from leyden.domain.nodes import Node
+from leyden.lnd import home
+from leyden.lnd.home import Tls
+from leyden.runtimes.kubernetes import pods
+from leyden.runtimes.kubernetes.kinds import HELD, NODE_LABEL
+from leyden.runtimes.placement import MIB, Share
+
+Manifest = dict[str, Any]
+
+OUTFIT: Final = Path("/etc/lnd")  # lnd's configuration and certificate, read-only
+_HOME: Final = "/home/lnd"
+# lnd looks for its files here when nobody names another folder. With another one it
+# takes no notice of where its certificate is, and makes itself one (seen).
+_LND_HOME: Final = f"{_HOME}/.lnd"
+_USER: Final = 1000
+_MANAGER: Final = "leyden"
+_LEAST_REQUEST: Final = 128 * MIB
+_LOST: Final = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready")
+
+
+def name(node: Node) -> str:
+    """Return the name of a node's objects: there is one pod of a name at a time."""
+    return f"node-{node.id.lower()}"
+
+
+def labels(node_id: str) -> Mapping[str, str]:
+    """Return the labels of a node's objects."""
+    return {
+        "app.kubernetes.io/name": "lnd",
+        "app.kubernetes.io/managed-by": _MANAGER,
+        NODE_LABEL: node_id,
+    }
+
+
+def service(node: Node, *, rest_port: int, grpc_port: int) -> Manifest:
+    """Return a node's service: an address that stays, and serves before readiness."""
+    ports = {"rest": rest_port, "grpc": grpc_port}
+    spec: Manifest = {
+        "type": "ClusterIP",
+        "selector": {NODE_LABEL: node.id},
+        "publishNotReadyAddresses": True,
+        "ports": [{"name": name, "port": port} for name, port in ports.items()],
+    }
+    if node.host:  # it was deleted by hand: the address is asked for again
+        spec["clusterIP"] = node.host
+    return {**_object("Service", node), "spec": spec}
+
+
+def claim(node: Node, *, storage_class: str, size_gib: int) -> Manifest:
+    """Return a node's claim on its volume, which belongs to nothing else.
+
+    Without an owner reference, so that it stays whatever else is deleted.
+    """
+    return {
+        **_object("PersistentVolumeClaim", node),
+        "spec": {
+            "accessModes": ["ReadWriteOncePod"],
+            "storageClassName": storage_class,
+            "resources": {"requests": {"storage": f"{size_gib}Gi"}},
+        },
+    }
+
+
+def secret(node: Node, files: Mapping[str, bytes], tls: Tls) -> Manifest:
+    """Return a node's secret: what its lnd reads at its start."""
+    content = {
+        **files,
+        home.CERTIFICATE: tls.chain_pem,
+        home.PRIVATE_KEY: tls.key_pem,
+    }
+    return {
+        **_object("Secret", node),
+        "type": "Opaque",
+        "data": {
+            key: base64.b64encode(value).decode() for key, value in content.items()
+        },
+    }
+
+
+def pod(
+    node: Node,
+    *,
+    image: str,
+    share: Share,
+    grace_s: int,
+    rest_port: int,
+    grpc_port: int,
+    annotations: Mapping[str, str],
+    priority_class: str = "",
+) -> Manifest:
+    """Return a node's pod: never started again but by us, and nobody special.
+
+    A machine that is lost is tolerated without an end: only who can see the lnd says
+    that it has ended.
+    """
+    made = _object("Pod", node)
+    made["metadata"]["finalizers"] = [HELD]
+    made["metadata"]["annotations"] = dict(annotations)
+    made["spec"] = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": grace_s,
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": "NoExecute"} for key in _LOST
+        ],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {
+                    "matchLabels": {"app.kubernetes.io/managed-by": _MANAGER}
+                },
+            }
+        ],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_lnd(image, share, rest_port, grpc_port)],
+        "volumes": [
+            {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
+            {
+                "name": "outfit",
+                "secret": {"secretName": name(node), "defaultMode": 0o440},
+            },
+        ],
+    }
+    if priority_class:
+        made["spec"]["priorityClassName"] = priority_class
+    return made
+
+
+def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
+    return {
+        "name": pods.LND,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": [f"--configfile={OUTFIT / home.CONF}"],
+        "env": [
+            {"name": key, "value": value}
+            for key, value in {"HOME": _HOME, **share.environment}.items()
+        ],
+        "ports": [
+            {"name": "rest", "containerPort": rest_port},
+            {"name": "grpc", "containerPort": grpc_port},
+        ],
+        "resources": {
+            "requests": {
+                "cpu": f"{max(1, share.weight // 10)}m",
+                "memory": str(max(_LEAST_REQUEST, share.memory // 4)),
+            },
+            "limits": {"memory": str(share.memory)},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "home", "mountPath": _LND_HOME},
+            {"name": "outfit", "mountPath": str(OUTFIT), "readOnly": True},
+        ],
+    }
+
+
+def _object(kind: str, node: Node) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name(node), "labels": labels(node.id)},
+    }

@@ -1,0 +1,106 @@
+"""What all nodes of a cluster have in common: images, sizes, ports, chains."""
+
+from collections.abc import Mapping
+
+from leyden.domain.nodes import Network, Node, Type
+from leyden.domain.versions import Version
+from leyden.errors import CannotStart
+from leyden.lnd import home
+from leyden.lnd.options import Logs, Options
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.kubernetes import manifests, pods
+from leyden.runtimes.kubernetes.manifests import OUTFIT, Manifest
+from leyden.runtimes.layout import Ground
+from leyden.runtimes.placement import SHARES, Share
+from leyden.values import Struct, field
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """What a node of a type has."""
+
+    share: Share
+    disk_gib: int = 10
+
+
+SIZES: Mapping[Type, Size] = {
+    type_: Size(share=share) for type_, share in SHARES.items()
+}
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """The objects of any node, from what the installation has set."""
+
+    grounds: Mapping[Network, Ground]
+    images: Mapping[Version, str]
+    storage_class: str
+    sizes: Mapping[Type, Size] = field(default_factory=lambda: SIZES)
+    priority_class: str = ""
+    rest_port: int = 18_080
+    grpc_port: int = 18_009
+    grace_s: int = 600
+    cors_origins: tuple[str, ...] = ()
+    logs: Logs = field(default_factory=Logs)
+
+    @property
+    def origins(self) -> str:
+        """The origins, as a pod's annotation has them."""
+        return " ".join(sorted(self.cors_origins))
+
+    def service(self, node: Node) -> Manifest:
+        """Return a node's service."""
+        return manifests.service(
+            node, rest_port=self.rest_port, grpc_port=self.grpc_port
+        )
+
+    def claim(self, node: Node) -> Manifest:
+        """Return a node's claim."""
+        return manifests.claim(
+            node,
+            storage_class=self.storage_class,
+            size_gib=self.sizes[node.type].disk_gib,
+        )
+
+    def secret(self, node: Node, launch_spec: LaunchSpec) -> Manifest:
+        """Return a node's secret; raise for settings that lnd would misread."""
+        ground = self.grounds[node.network]
+        options = Options(
+            version=node.version,
+            chain=ground.chain,
+            backend=ground.backend,
+            rest_listen=(f"0.0.0.0:{self.rest_port}",),
+            rpc_listen=(f"0.0.0.0:{self.grpc_port}",),
+            domain=node.api_endpoint,
+            cors_origins=self.cors_origins,
+            logs=self.logs,
+            on_console=True,
+            tls_files=(OUTFIT / home.CERTIFICATE, OUTFIT / home.PRIVATE_KEY),
+        )
+        files = home.render(launch_spec.settings, options, OUTFIT)
+        return manifests.secret(node, files, launch_spec.tls)
+
+    def pod(self, node: Node, *, shown: bytes) -> Manifest:
+        """Return a node's pod; `shown` is a certificate that others have issued."""
+        return manifests.pod(
+            node,
+            image=self._image(node),
+            share=self.sizes[node.type].share,
+            grace_s=self.grace_s,
+            rest_port=self.rest_port,
+            grpc_port=self.grpc_port,
+            annotations={
+                pods.REVISION: str(node.revision),
+                pods.ORIGINS: self.origins,
+                **({pods.CERTIFICATE: shown.decode()} if shown else {}),
+            },
+            priority_class=self.priority_class,
+        )
+
+    def _image(self, node: Node) -> str:
+        if (image := self.images.get(node.version)) is None:
+            raise CannotStart(
+                f"node {node.id}: kubernetes_images names no image of lnd "
+                f"{node.version}",
+                reason=f"There is no image of lnd {node.version}. The operator must "
+                "name one.",
+            )
+        return image

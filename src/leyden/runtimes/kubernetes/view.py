@@ -1,0 +1,84 @@
+"""What is seen of a cluster: its pods and its machines, and how far that is true."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from leyden.errors import ClusterAway
+from leyden.runtimes.kubernetes import pods
+from leyden.runtimes.kubernetes.api import Api
+from leyden.runtimes.kubernetes.informer import Informer
+from leyden.runtimes.kubernetes.kinds import Machine, Pod
+
+_MACHINES: Final = "/api/v1/nodes"
+
+
+class View:
+    """Our pods and all machines, watched from the first question on.
+
+    `tell` hears of each pod that changes, and of those on a machine that is lost, or
+    found again.
+    """
+
+    def __init__(self, api: Api, tell: Callable[[Pod, bool], None]) -> None:
+        self._tell = tell
+        self._readiness: dict[str, str] = {}
+        self._pods = Informer(api, api.path("pods"), Pod, self._pod)
+        self._machines = Informer(api, _MACHINES, Machine, self._machine)
+        self._running: list[asyncio.Task[None]] = []
+        self._turn = asyncio.Event()
+
+    @property
+    def pods(self) -> Mapping[str, Pod]:
+        """The pods by name."""
+        return self._pods.there
+
+    async def ready(self) -> None:
+        """Return once both are listed; ClusterAway where that cannot be had."""
+        if not self._running:
+            self._running = [
+                asyncio.create_task(each.run(), name="cluster")
+                for each in (self._pods, self._machines)
+            ]
+        for each in (self._pods, self._machines):
+            await each.tried.wait()
+            if not each.listed.is_set():
+                raise ClusterAway("the cluster's pods and machines are not known")
+
+    def unseen(self, pod: Pod) -> str:
+        """Return why it cannot be seen whether a pod's lnd runs; "" where it can."""
+        return pods.unseen(pod, self._machines.there)
+
+    async def changed(self, within_s: float) -> None:
+        """Return at the next change of anything, or after this time."""
+        turn = self._turn
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await turn.wait()
+
+    def close(self) -> None:
+        """Look no more."""
+        for each in self._running:
+            each.cancel()
+        self._running = []
+        self._wake()
+
+    def _pod(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
+        self._wake()
+        self._tell(pod, gone)
+
+    def _machine(self, machine: Machine, gone: bool) -> None:  # noqa: FBT001  the same
+        name = machine.metadata.name
+        before = self._readiness.pop(name, "")
+        if not gone:
+            self._readiness[name] = pods.readiness(machine)
+        if self._readiness.get(name, "") != before:
+            for pod in list(self._pods.there.values()):
+                if pod.spec.node_name == name:
+                    self._tell(pod, False)  # noqa: FBT003  whether it is gone
+        self._wake()
+
+    def _wake(self) -> None:
+        turn, self._turn = self._turn, asyncio.Event()
+        turn.set()

@@ -1,0 +1,88 @@
+"""The placement of nodes on this machine: address, user, share.
+
+All of it follows from the node's placement number, so nothing has to be
+allocated or freed.
+"""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.nodes import Node, Type
+from leyden.errors import SetupError
+from leyden.lnd.home import Owner
+from leyden.processes import Limits
+from leyden.values import Struct, field
+
+MIB: Final = 1 << 20
+# lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
+LEAST_MEMORY: Final = 400 * MIB
+USUAL_WEIGHT: Final = 100
+_OTHERS_MAY_PASS: Final = 0o001
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """A node's share of the machine."""
+
+    memory: int  # bytes
+    weight: int = USUAL_WEIGHT  # where processors are short
+    open_files: int = 4096
+
+    def __post_init__(self) -> None:
+        if self.memory < LEAST_MEMORY:
+            raise SetupError(
+                f"a node needs at least {LEAST_MEMORY // MIB} MiB of memory: "
+                "lnd takes that much to unlock its wallet"
+            )
+
+    @property
+    def limits(self) -> Limits:
+        """Return what each process is held to; cgroups.py holds it to the rest."""
+        return Limits(open_files=self.open_files)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return what has Go's collector work harder long before the memory is gone."""
+        return {"GOMEMLIMIT": f"{self.memory * 9 // 10}B"}
+
+
+SHARES: Final[Mapping[Type, Share]] = {
+    Type.STANDARD: Share(memory=1024 * MIB),
+    Type.PROFESSIONAL: Share(memory=4096 * MIB, weight=400, open_files=16_384),
+}
+
+
+class Placement(Struct, frozen=True, kw_only=True):
+    """The mapping from placement numbers to addresses and users."""
+
+    network: ipaddress.IPv4Network  # of loopback; two installations share none
+    rest_port: int = 18_080
+    grpc_port: int = 18_009
+    peer_port: int = 18_735  # for what the gateway lets through to those that listen
+    first_uid: int | None = None  # None: nodes run as whoever we are
+    shares: Mapping[Type, Share] = field(default_factory=lambda: SHARES)
+
+    def host(self, node: Node) -> str:
+        """Return the node's address, where nobody else listens."""
+        if not 0 < node.slot < self.network.num_addresses - 1:
+            raise SetupError(f"{self.network} has no address for node {node.slot}")
+        return str(self.network.network_address + node.slot)
+
+    def owner(self, node: Node) -> Owner | None:
+        """Return the node's own user, where each has one."""
+        if self.first_uid is None:
+            return None
+        return Owner(uid=self.first_uid + node.slot, gid=self.first_uid + node.slot)
+
+
+def can_be_reached(path: Path) -> bool:
+    """Return whether any user may pass through all the folders down to here."""
+    folders = [path.absolute(), *path.absolute().parents]
+    return all(folder.stat().st_mode & _OTHERS_MAY_PASS for folder in folders)
+
+
+def may_give_users() -> bool:
+    """Return whether we can start programs as somebody else."""
+    return os.geteuid() == 0

@@ -1,0 +1,36 @@
+"""Nodes of which it is not known whether their lnd runs: counted and logged."""
+
+import logging
+from typing import Final
+
+from prometheus_client import Gauge
+
+log = logging.getLogger(__name__)
+
+_COUNT: Final = Gauge(
+    "leyden_nodes_unknown",
+    "Nodes of which it is not known whether their lnd runs.",
+)
+
+
+class UnknownNodes:
+    """The nodes that a runtime cannot see, and why."""
+
+    def __init__(self) -> None:
+        self._why: dict[str, str] = {}
+
+    def add(self, node_id: str, why: str) -> None:
+        """Log that nothing is known of a node; once for each reason."""
+        if self._why.get(node_id) != why:
+            self._why[node_id] = why
+            log.error(
+                "node %s: whether its lnd runs is not known",
+                node_id,
+                extra={"why": why},
+            )
+        _COUNT.set(len(self._why))
+
+    def discard(self, node_id: str) -> None:
+        """Take note that a node is seen, or watched by another process."""
+        self._why.pop(node_id, None)
+        _COUNT.set(len(self._why))

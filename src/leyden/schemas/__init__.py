@@ -1,0 +1,1 @@
+"""What crosses the API: its shapes, and the one table of node settings."""

@@ -1,0 +1,388 @@
+"""The one table of node settings: a new setting is a field here, and nothing else.
+
+From it are made the domain's checks, lnd.conf, what the API takes and shows, the
+options of the command line and the fields of the dashboard's forms. The order is the
+contract's, and so are the names, letter for letter. A setting that came later has a
+default, for nodes that were made before it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Generic, TypeVar, get_args
+
+from msgspec import NODEFAULT, Meta
+
+from leyden.schemas.settings import Group, Kind, Setting
+from leyden.values import Struct, fields, replace
+
+_LARGEST_ON_THE_WIRE: Final = 2**32 - 1  # fees travel to peers as 32 bits
+
+Addresses = TypeVar("Addresses", bound=Sequence[str])
+
+
+class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
+    """All settings of a node; optional ones have defaults."""
+
+    autopilot: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Autopilot",
+            help="Let lnd open channels by itself with the coins it has.",
+            group=Group.IDENTITY,
+            place=6,
+            suggested=False,
+            lnd="autopilot.active",
+        ),
+    ]
+    # lnd serves REST and gRPC on its private address whatever is chosen here, because
+    # the platform has to watch it; it is the gateway that lets nobody through.
+    grpc: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="gRPC",
+            help="Serve gRPC, which lncli and most libraries use.",
+            group=Group.IDENTITY,
+            place=4,
+            suggested=True,
+        ),
+    ]
+    rest: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="REST",
+            help="Serve REST, which browsers, wallets and curl use.",
+            group=Group.IDENTITY,
+            place=3,
+            suggested=True,
+        ),
+    ]
+    keysend: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Keysend",
+            help="Accept payments without an invoice.",
+            group=Group.IDENTITY,
+            place=5,
+            suggested=True,
+            lnd="accept-keysend",
+        ),
+    ]
+    whitelist: Annotated[
+        Addresses,
+        Setting(
+            kind=Kind.ADDRESSES,
+            label="Allowed IP addresses",
+            help="An IP address or CIDR block.",
+        ),
+    ]
+    alias: Annotated[
+        str,
+        Setting(
+            kind=Kind.ALIAS,
+            label="Alias",
+            help="The name that other nodes see, at most 32 bytes. "
+            "Empty: the node's name.",
+            group=Group.IDENTITY,
+            place=1,
+            lnd="alias",
+        ),
+    ]
+    color: Annotated[
+        str,
+        Setting(
+            kind=Kind.COLOR,
+            label="Color",
+            help="The node's color on maps of the network.",
+            group=Group.IDENTITY,
+            place=2,
+            suggested="#3399ff",  # lnd's own
+            lnd="color",
+        ),
+    ]
+    wumbo: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Large channels",
+            help="Allow channels above 16,777,215 sat.",
+            group=Group.CHANNELS,
+            lnd="protocol.wumbo-channels",
+        ),
+    ] = True
+    webhook: Annotated[
+        str,
+        Setting(
+            kind=Kind.URL,
+            label="Webhook",
+            help="The URL that gets the node's events.",
+        ),
+    ] = ""
+    minchansize: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Minimum channel size",
+            help="In sat. Smaller channels from peers are rejected. Empty: 20,000.",
+            group=Group.CHANNELS,
+            lnd="minchansize",
+        ),
+    ] = ""
+    maxchansize: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Maximum channel size",
+            help="In sat. Larger channels from peers are rejected. Empty: no limit.",
+            group=Group.CHANNELS,
+            least=1,
+            lnd="maxchansize",
+        ),
+    ] = ""
+    autocompaction: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Compact the database",
+            help="At each start, which then takes longer.",
+            group=Group.HOUSEKEEPING,
+            place=2,
+            lnd="db.bolt.auto-compact",
+        ),
+    ] = False
+    defaultfeerate: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Fee rate",
+            help="In ppm of each forwarded payment. Empty: 1.",
+            group=Group.ROUTING,
+            place=2,
+            most=_LARGEST_ON_THE_WIRE,
+            lnd="bitcoin.feerate",
+        ),
+    ] = ""
+    basefee: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Base fee",
+            help="In msat for each forwarded payment. Empty: 1,000.",
+            group=Group.ROUTING,
+            place=1,
+            most=_LARGEST_ON_THE_WIRE,
+            lnd="bitcoin.basefee",
+        ),
+    ] = ""
+    amp: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="AMP",
+            help="Accept payments that arrive in parts over several paths.",
+            group=Group.ROUTING,
+            place=3,
+            lnd="accept-amp",
+        ),
+    ] = True
+    wtclient: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Watchtowers",
+            help="Let towers that you add guard the channels while the node is down.",
+            group=Group.HOUSEKEEPING,
+            place=1,
+            lnd="wtclient.active",
+        ),
+    ] = False
+    maxpendingchannels: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Pending channels per peer",
+            help="How many channels one peer may open at a time. Empty: 1.",
+            group=Group.CHANNELS,
+            lnd="maxpendingchannels",
+        ),
+    ] = ""
+    allowcircularroute: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Circular routes",
+            help="Forward payments that return over the same channel.",
+            group=Group.ROUTING,
+            place=4,
+            lnd="allow-circular-route",
+        ),
+    ] = False
+    numgraphsyncpeers: Annotated[
+        str,
+        Setting(
+            kind=Kind.DIGITS,
+            label="Graph sync peers",
+            help="How many peers are asked for the network graph. Empty: 3.",
+            group=Group.ROUTING,
+            place=5,
+            lnd="numgraphsyncpeers",
+        ),
+    ] = ""
+    gccanceledinvoicesonstartup: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Delete cancelled invoices at start",
+            help="Keeps the database small.",
+            group=Group.HOUSEKEEPING,
+            place=3,
+            lnd="gc-canceled-invoices-on-startup",
+        ),
+    ] = False
+    gccanceledinvoicesonthefly: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Delete cancelled invoices at once",
+            help="Keeps the database small all the time.",
+            group=Group.HOUSEKEEPING,
+            place=4,
+            lnd="gc-canceled-invoices-on-the-fly",
+        ),
+    ] = False
+    torskipproxyforclearnettargets: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Tor for onion addresses only",
+            help="Connect to all other peers directly.",
+            group=Group.HOUSEKEEPING,
+            place=6,
+            lnd="tor.skip-proxy-for-clearnet-targets",
+        ),
+    ] = False
+    rpcmiddleware: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="RPC middleware",
+            help="Let a program of yours inspect calls before they run.",
+            group=Group.HOUSEKEEPING,
+            place=5,
+            lnd="rpcmiddleware.enable",
+        ),
+    ] = False
+    optionscidalias: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Channel aliases",
+            help="Let invoices name private channels by an alias.",
+            group=Group.CHANNELS,
+            lnd="protocol.option-scid-alias",
+        ),
+    ] = False
+    zeroconf: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Zero-conf channels",
+            help="Accept unconfirmed channels from peers you trust. "
+            "Needs channel aliases.",
+            group=Group.CHANNELS,
+            lnd="protocol.zero-conf",
+        ),
+    ] = False
+    remotesigning: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Remote signing",
+            help="Your own lnd has the keys, and signs for this one.",
+            group=Group.SIGNER,
+            lnd="remotesigner.enable",
+        ),
+    ] = False
+    remotesigninghost: Annotated[
+        str,
+        Setting(
+            kind=Kind.HOST,
+            label="Signer address",
+            help="HOST:PORT of the signer's gRPC.",
+            group=Group.SIGNER,
+            lnd="remotesigner.rpchost",
+            needs="remotesigning",
+        ),
+    ] = ""
+    remotesigningmacaroon: Annotated[
+        str,
+        Setting(
+            kind=Kind.MACAROON,
+            label="Signer macaroon",
+            help="In hex. Stored encrypted and never shown again; leave it as it is "
+            "to keep it.",
+            group=Group.SIGNER,
+            option="--remote-macaroon-file",
+            lnd="remotesigner.macaroonpath",
+            needs="remotesigning",
+            file="remote-signer.mac",  # not *.macaroon: those are swept
+        ),
+    ] = ""
+    remotesigningcert: Annotated[
+        str,
+        Setting(
+            kind=Kind.CERTIFICATE,
+            label="Signer certificate",
+            help="PEM.",
+            group=Group.SIGNER,
+            lnd="remotesigner.tlscertpath",
+            needs="remotesigning",
+            file="remote-signer.cert",
+        ),
+    ] = ""
+    # Beyond the contract.
+    listen: Annotated[
+        bool,
+        Setting(
+            kind=Kind.SWITCH,
+            label="Peer address",
+            help="Let other nodes connect to this one and open channels to it, at a "
+            "public address that it announces.",
+            group=Group.CHANNELS,
+            place=1,
+            placed=True,
+        ),
+    ] = False
+
+
+class SettingsAnswer(Settings[list[str]], frozen=True, kw_only=True):
+    """A node's settings; the remote signer's macaroon is never returned."""
+
+    sphinx: Annotated[bool, Meta(description="Always false: reserved.")]
+    webhook_secret: Annotated[
+        str, Meta(description="The secret that your webhook events are signed with.")
+    ]
+
+
+def _table() -> Mapping[str, Setting]:
+    return {
+        field.name: replace(
+            get_args(field.type)[1],
+            name=field.name,
+            is_required=field.required,
+            default=None if field.default is NODEFAULT else field.default,
+        )
+        for field in fields(Settings)
+    }
+
+
+# In the contract's order, and in that of forms; what no form shows comes last.
+TABLE: Final = _table()
+IN_FORMS: Final = tuple(
+    setting
+    for group in (*Group, None)
+    for setting in sorted(TABLE.values(), key=lambda each: each.place)
+    if setting.group is group
+)

@@ -1,0 +1,283 @@
+"""Request and response schemas of the node endpoints."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from leyden.schemas.kinds import (
+    AllowedAddresses,
+    Certificate,
+    Created,
+    Endpoint,
+    LndVersion,
+    Network,
+    NodeId,
+    NodeName,
+    PeerAddress,
+    ServiceVersion,
+    Time,
+)
+from leyden.schemas.node_settings import SettingsAnswer
+from leyden.schemas.settings_sent import NewSettings, Text
+
+
+class NewCertificate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Your own certificate and key as PEM, or {} for one issued by us."""
+
+    certificate: Annotated[
+        Text, Meta(description="Your certificate chain as PEM, that of the node first.")
+    ] = ""
+    key: Annotated[
+        Text, Meta(description="Its private key as PEM: P-256, P-384, P-521 or RSA.")
+    ] = ""
+
+
+class NewNode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The node to create."""
+
+    name: Annotated[
+        Text,
+        Meta(description="1 to 50 letters, digits, spaces, `_`, `.` or `-`; unique."),
+    ]
+    network: Annotated[
+        Literal["testnet", "mainnet"],
+        Meta(description="The network of the node; it can not be changed later."),
+    ]
+    type: Annotated[
+        Literal["standard", "professional"],
+        Meta(
+            description="The size of the node: its share of memory, processor and disk."
+        ),
+    ]
+    version: Annotated[
+        Text | UnsetType,
+        Meta(description="One of `GET /versions`. Default: its default."),
+    ] = UNSET
+    settings: Annotated[
+        NewSettings,
+        Meta(description="The settings of the node; seven of them are required."),
+    ]
+
+
+class NewWhitelist(msgspec.Struct, forbid_unknown_fields=True):
+    """The new allowed IP addresses; an empty list allows nobody."""
+
+    whitelist: AllowedAddresses
+
+
+class Update(msgspec.Struct, forbid_unknown_fields=True):
+    """The target version; must be one of GET /versions.
+
+    Without a version, the node goes to the newest one of its own minor
+    version or of the default's.
+    """
+
+    version: Annotated[
+        Text | UnsetType,
+        Meta(description="The target version. Default: the newest one."),
+    ] = UNSET
+
+
+class LogQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """The number of log lines to return."""
+
+    lines: Annotated[
+        int, Meta(ge=1, le=1_000, description="How many lines to return.")
+    ] = 100
+
+
+class NodeItem(msgspec.Struct):
+    """A node, as in lists."""
+
+    node_name: NodeName
+    status: Annotated[str, Meta(description="The status of lnd; see Node statuses.")]
+    node_id: NodeId
+    expires: Annotated[
+        str, Meta(description="When the node expires: `never`, or a time.")
+    ]
+    created: Created
+    type: Annotated[str, Meta(description="`standard` or `professional`.")]
+    purchased_type: Annotated[str, Meta(description="`paid`, `ondemand` or `trial`.")]
+    purchase_status: Annotated[
+        str, Meta(description="`active`, `past_due` or `suspended`.")
+    ]
+    api_endpoint: Endpoint
+    network: Network
+    lnd_version: LndVersion
+    service_version: ServiceVersion
+    update_available: Annotated[
+        bool, Meta(description="Whether a newer lnd is available; see update.")
+    ]
+    peer_address: PeerAddress
+
+
+class NodesAnswer(msgspec.Struct):
+    """The organization's nodes, oldest first."""
+
+    nodes: Annotated[
+        list[NodeItem], Meta(description="The nodes, without their settings.")
+    ]
+
+
+class DeletedNode(msgspec.Struct):
+    """A deleted node that can be restored."""
+
+    node_name: NodeName
+    node_id: NodeId
+    network: Network
+    lnd_version: LndVersion
+    created: Created
+    deleted: Annotated[
+        str, Meta(description="When it was deleted, in ISO 8601 and UTC.")
+    ]
+    restorable_until: Annotated[
+        str, Meta(description="When its data is destroyed, in ISO 8601 and UTC.")
+    ]
+
+
+class DeletedNodesAnswer(msgspec.Struct):
+    """The deleted nodes that can be restored, the last deleted first."""
+
+    nodes: Annotated[
+        list[DeletedNode], Meta(description="The nodes, at most 100 of them.")
+    ]
+
+
+class Restore(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The name of the restored node; {} for the one it had."""
+
+    name: Annotated[
+        Text | UnsetType,
+        Meta(description="Another name, if its own is taken by now."),
+    ] = UNSET
+
+
+class CommandItem(msgspec.Struct):
+    """One action requested of a node."""
+
+    action: Annotated[
+        str,
+        Meta(description="`create`, `start`, `stop`, `restart`, `update` and so on."),
+    ]
+    time: Time
+
+
+class NodeAnswer(NodeItem):
+    """A node with its settings and its activity, newest first."""
+
+    command_history: Annotated[
+        list[CommandItem], Meta(description="The last 100 actions, newest first.")
+    ]
+    settings: Annotated[SettingsAnswer, Meta(description="The node's settings.")]
+    status_reason: Annotated[
+        str | UnsetType, Meta(description="Why it failed; absent unless it did.")
+    ] = UNSET
+
+
+class CreatedNode(msgspec.Struct):
+    """The created node."""
+
+    node_id: NodeId
+    owner_id: Annotated[str, Meta(description="Your organization's id.")]
+    network: Network
+    created: Created
+    purchased_type: Annotated[str, Meta(description="`paid`, `ondemand` or `trial`.")]
+    type: Annotated[str, Meta(description="`standard` or `professional`.")]
+
+
+class UpdatedNode(msgspec.Struct):
+    """The version that the node is being updated to."""
+
+    node_id: NodeId
+    lnd_version: LndVersion
+    service_version: ServiceVersion
+
+
+class WhitelistAnswer(msgspec.Struct):
+    """The allowed IP addresses, in canonical form."""
+
+    node_id: NodeId
+    whitelist: AllowedAddresses
+
+
+class CertificateAnswer(msgspec.Struct):
+    """The certificate to trust: base64 of a PEM chain up to the root."""
+
+    node_id: NodeId
+    tls_cert: Certificate
+
+
+class LogAnswer(msgspec.Struct):
+    """The last lines of lnd's log, oldest first."""
+
+    node_id: NodeId
+    lines: Annotated[list[str], Meta(description="Lines of the log, oldest first.")]
+
+
+class ConnectAnswer(msgspec.Struct):
+    """Connection details of a node; you add your own macaroon."""
+
+    node_id: NodeId
+    api_endpoint: Endpoint
+    rest_url: Annotated[str, Meta(description="The URL of lnd's REST API.")]
+    grpc_address: Annotated[str, Meta(description="HOST:PORT of lnd's gRPC API.")]
+    tls_cert: Certificate
+    lndconnect: Annotated[
+        str,
+        Meta(
+            description="An `lndconnect://` URI without a macaroon: only you have one."
+        ),
+    ]
+    hosts_line: Annotated[
+        str,
+        Meta(description="A line for `/etc/hosts`, where the name does not resolve."),
+    ]
+    peer_address: PeerAddress
+
+
+class MetricsAnswer(msgspec.Struct):
+    """A node's resource usage, and its traffic through the gateway."""
+
+    node_id: NodeId
+    status: Annotated[str, Meta(description="The status of lnd; see Node statuses.")]
+    uptime_s: Annotated[int, Meta(description="Seconds since lnd was started.")]
+    crashes: Annotated[
+        int, Meta(description="Crashes in a row; 0 after lnd has run for a while.")
+    ]
+    memory_bytes: Annotated[int, Meta(description="Memory in use, in bytes.")]
+    cpu_s: Annotated[
+        float, Meta(description="Processor time used since the start, in seconds.")
+    ]
+    disk_bytes: Annotated[int, Meta(description="Disk space in use, in bytes.")]
+    connections: Annotated[
+        int, Meta(description="Open connections through the gateway.")
+    ]
+    bytes_in: Annotated[
+        int, Meta(description="Bytes sent to the node through the gateway.")
+    ]
+    bytes_out: Annotated[
+        int, Meta(description="Bytes sent by the node through the gateway.")
+    ]
+
+
+class VersionItem(msgspec.Struct):
+    """An available lnd version, and the features it drops."""
+
+    lnd_version: LndVersion
+    default: Annotated[
+        bool, Meta(description="Whether new nodes get this version by default.")
+    ]
+    says: Annotated[str, Meta(description="What this version is.")]
+    drops: Annotated[
+        list[str], Meta(description="What this version of lnd no longer has.")
+    ]
+
+
+class VersionsAnswer(msgspec.Struct):
+    """The available lnd versions, oldest first."""
+
+    service_version: ServiceVersion
+    versions: Annotated[
+        list[VersionItem], Meta(description="The versions, oldest first.")
+    ]

@@ -1,0 +1,140 @@
+"""Request and response schemas of subscriptions."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from leyden.schemas.kinds import Created
+from leyden.schemas.webhooks import AttemptItem
+
+_URL = "The URL that events are sent to."
+_TYPES = "Types of events, like `order.paid`; `order.*` is all of orders, `*` all."
+_DESCRIPTION = "What it is for, in your words."
+Types = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=50)]],
+    Meta(min_length=1, max_length=50, description=_TYPES),
+]
+SubscriptionId = Annotated[
+    str, Meta(description="The subscription's id: a UUID and the letter S.")
+]
+
+
+class NewSubscription(msgspec.Struct, forbid_unknown_fields=True):
+    """A subscription to create."""
+
+    url: Annotated[str, Meta(description=_URL)]
+    types: Types = msgspec.field(default_factory=lambda: ["*"])
+    description: Annotated[str, Meta(max_length=200, description=_DESCRIPTION)] = ""
+
+
+class SubscriptionChange(msgspec.Struct, forbid_unknown_fields=True):
+    """What to change of a subscription; the rest stays."""
+
+    url: Annotated[str | UnsetType, Meta(description=_URL)] = UNSET
+    types: Annotated[list[str] | UnsetType, Meta(description=_TYPES)] = UNSET
+    description: Annotated[str | UnsetType, Meta(description=_DESCRIPTION)] = UNSET
+    paused: Annotated[
+        bool | UnsetType,
+        Meta(description="Whether to send nothing; false goes on where it was."),
+    ] = UNSET
+
+
+class SubscriptionItem(msgspec.Struct):
+    """A subscription: a webhook endpoint, and the types of events it gets."""
+
+    subscription_id: SubscriptionId
+    url: Annotated[str, Meta(description=_URL)]
+    types: Annotated[list[str], Meta(description=_TYPES)]
+    description: Annotated[str, Meta(description=_DESCRIPTION)]
+    created: Created
+    status: Annotated[str, Meta(description="`active` or `paused`.")]
+    reason: Annotated[
+        str,
+        Meta(description="Why it is paused: `owner`, `failing`, `gone`, or empty."),
+    ]
+    failing_since: Annotated[
+        str, Meta(description="Since when every attempt has failed, or empty.")
+    ]
+
+
+class NewSubscriptionAnswer(SubscriptionItem):
+    """A new subscription, with its secret, which is shown only now."""
+
+    secret: Annotated[str, Meta(description="The secret that events are signed with.")]
+
+
+class SubscriptionsAnswer(msgspec.Struct):
+    """All subscriptions that the key may see."""
+
+    subscriptions: Annotated[
+        list[SubscriptionItem], Meta(description="The subscriptions, oldest first.")
+    ]
+
+
+class DeletedSubscription(msgspec.Struct):
+    """A subscription that is no more."""
+
+    subscription_id: SubscriptionId
+
+
+class TestOfSubscription(msgspec.Struct, forbid_unknown_fields=True):
+    """The type of the test event."""
+
+    type: Annotated[
+        str | UnsetType,
+        Meta(description="A type that it gets; by default its first one."),
+    ] = UNSET
+
+
+class ResendFrom(msgspec.Struct, forbid_unknown_fields=True):
+    """From where to send again."""
+
+    after: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            description="A cursor, or the id of an event; empty is the oldest kept.",
+        ),
+    ]
+
+
+class EventDelivery(msgspec.Struct):
+    """An event that was sent, with its attempts, oldest first."""
+
+    delivery_id: Annotated[
+        str, Meta(description="The event's id, sent as `webhook-id` at every attempt.")
+    ]
+    type: Annotated[str, Meta(description="The type of the event; see Events.")]
+    body: Annotated[str, Meta(description="The body that is sent: JSON.")]
+    test: Annotated[bool, Meta(description="Whether you asked for it as a test.")]
+    created: Created
+    status: Annotated[str, Meta(description="`pending`, `delivered` or `failed`.")]
+    next_attempt: Annotated[
+        str, Meta(description="When the next attempt is due, or empty.")
+    ]
+    attempts: Annotated[
+        list[AttemptItem], Meta(description="The attempts, oldest first.")
+    ]
+
+
+class EventDeliveriesAnswer(msgspec.Struct):
+    """What a subscription was sent, newest first."""
+
+    subscription: Annotated[SubscriptionItem, Meta(description="The subscription.")]
+    deliveries: Annotated[
+        list[EventDelivery], Meta(description="The deliveries, newest first.")
+    ]
+    next_cursor: Annotated[
+        int, Meta(description="`cursor` of the next page; 0 on the last.")
+    ]
+
+
+class SubscriptionSecret(msgspec.Struct):
+    """The new secret, and the time until which the old one also signs."""
+
+    subscription_id: SubscriptionId
+    secret: Annotated[str, Meta(description="The new secret.")]
+    old_secret_signs_until: Annotated[
+        str, Meta(description="Until when events are signed with the old secret, too.")
+    ]

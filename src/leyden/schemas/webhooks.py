@@ -1,0 +1,116 @@
+"""Request and response schemas of the webhook endpoints."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from leyden.schemas.kinds import Created, Endpoint, NodeId, Time, Webhook
+
+
+class DeliveriesQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Pagination of the deliveries list."""
+
+    limit: Annotated[
+        int, Meta(ge=1, le=100, description="How many deliveries to return.")
+    ] = 50
+    cursor: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="`next_cursor` of the last page.")
+    ] = 0
+
+
+class TestEvent(msgspec.Struct, forbid_unknown_fields=True):
+    """The status to send; by default the node's current status.
+
+    If no event exists for the current status, `stopped` is sent.
+    """
+
+    status: Annotated[
+        Literal["waiting_unlock", "waiting_init", "stopped"] | UnsetType,
+        Meta(description="Default: the node's status, if it is one of these."),
+    ] = UNSET
+
+
+class NodeEvent(msgspec.Struct):
+    """An event as sent to the webhook."""
+
+    type: Annotated[str, Meta(description="`status`, `update` or `error`.")]
+    details: Annotated[dict[str, str], Meta(description="What happened; see Webhooks.")]
+    api: Endpoint
+
+
+class AttemptItem(msgspec.Struct):
+    """A delivery attempt: status and first 2 KiB of the response, or error."""
+
+    time: Time
+    took_ms: Annotated[
+        int, Meta(description="How long the attempt took, in milliseconds.")
+    ]
+    status: Annotated[
+        int | None,
+        Meta(description="The HTTP status of the response, if there was one."),
+    ]
+    answer: Annotated[str, Meta(description="The first 2 KiB of the response.")]
+    error: Annotated[str, Meta(description="Why there was no response, or empty.")]
+
+
+class DeliveryItem(msgspec.Struct):
+    """A delivery with its event and its attempts, oldest first.
+
+    `status` is pending, delivered, superseded or failed; `next_attempt` is
+    "" if no attempt follows.
+    """
+
+    delivery_id: Annotated[
+        str, Meta(description="The event's id, sent as `webhook-id` at every attempt.")
+    ]
+    event: Annotated[NodeEvent, Meta(description="The body that is sent.")]
+    test: Annotated[bool, Meta(description="Whether you asked for it as a test.")]
+    created: Created
+    status: Annotated[
+        str, Meta(description="`pending`, `delivered`, `superseded` or `failed`.")
+    ]
+    next_attempt: Annotated[
+        str, Meta(description="When the next attempt is due, or empty.")
+    ]
+    attempts: Annotated[
+        list[AttemptItem], Meta(description="The attempts, oldest first.")
+    ]
+
+
+class ReceiverItem(msgspec.Struct):
+    """The webhook's status: active, or paused as `failing` or `gone`."""
+
+    webhook: Webhook
+    status: Annotated[str, Meta(description="`active` or `paused`.")]
+    reason: Annotated[
+        str, Meta(description="Why it is paused: `failing`, `gone`, or empty.")
+    ]
+    failing_since: Annotated[
+        str, Meta(description="Since when every attempt has failed, or empty.")
+    ]
+
+
+class DeliveriesAnswer(msgspec.Struct):
+    """A node's deliveries, newest first; `next_cursor` is 0 at the end."""
+
+    node_id: NodeId
+    receiver: Annotated[
+        ReceiverItem, Meta(description="The status of your webhook endpoint.")
+    ]
+    deliveries: Annotated[
+        list[DeliveryItem], Meta(description="The deliveries, newest first.")
+    ]
+    next_cursor: Annotated[
+        int, Meta(description="`cursor` of the next page; 0 on the last.")
+    ]
+
+
+class SecretAnswer(msgspec.Struct):
+    """The new secret, and the time until which the old one also signs."""
+
+    node_id: NodeId
+    webhook_secret: Annotated[str, Meta(description="The new secret.")]
+    old_secret_signs_until: Annotated[
+        str, Meta(description="Until when events are signed with the old secret, too.")
+    ]

@@ -1,0 +1,1 @@
+"""Channel orders: quoted, paid, ticketed, followed and refunded."""

@@ -1,0 +1,59 @@
+"""A batcher: many callers, one transaction.
+
+Callers who come during a write join the next one. Each caller waits until
+its own part is durable, as if it were alone; should the whole fail, each
+part is tried by itself, so that one that cannot be written stops no other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+# More would keep the event loop for longer than anybody else should wait.
+_MOST = 512
+
+
+class Batcher(Generic[Part, Result]):
+    """A batcher of calls into joint writes."""
+
+    def __init__(
+        self, do: Callable[[Sequence[Part]], Awaitable[Iterable[Result]]]
+    ) -> None:
+        self._do = do
+        self._waiting: list[tuple[Part, asyncio.Future[Result]]] = []
+        self._doing: asyncio.Task[None] | None = None
+
+    async def __call__(self, part: Part) -> Result:
+        """Return this part's result from the batch; raise what it raised alone."""
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((part, done))
+        if self._doing is None:
+            self._doing = asyncio.create_task(self._all())
+        return await done
+
+    async def _all(self) -> None:
+        try:
+            while self._waiting:
+                batch = self._waiting[:_MOST]
+                del self._waiting[:_MOST]
+                await self._some(batch)
+        finally:
+            self._doing = None
+
+    async def _some(self, batch: list[tuple[Part, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._do([part for part, _ in batch])
+        except Exception as error:  # noqa: BLE001  raised to whom it belongs
+            if len(batch) == 1:
+                if not batch[0][1].done():
+                    batch[0][1].set_exception(error)
+                return
+            for each in batch:
+                await self._some([each])
+        else:
+            for (_, done), result in zip(batch, results, strict=True):
+                if not done.done():
+                    done.set_result(result)

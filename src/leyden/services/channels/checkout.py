@@ -1,0 +1,315 @@
+"""The path from a payment to the ticket that its buyer is shown.
+
+1. `record_payments`: the treasury holds an HTLC for us. It is booked as
+   held for its order; once the whole price is there the order is
+   `creating`, and its ticket is due. Coins (outputs.py) and credit
+   (orders.py) come to the same point.
+2. `TicketMaker.make`: the market creates the ticket, or returns the one it
+   created before.
+3. The held HTLC is settled: it is ours now.
+4. In one transaction it is booked as received, the ticket is stored, the
+   order is `created`.
+5. `open_ticket`: the ticket is shown. following.py tracks it from here.
+
+Each step may be repeated, and after a crash the next run of the same step
+completes it. If 2 or 3 is refused, all money goes back and the order is
+`failed` (refunds.py). Two transactions write; between them nothing is
+stored but the task.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Final
+
+from prometheus_client import Histogram
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import ENDED, Event, Order, Status, advance
+from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
+from leyden.domain.tickets import NoTicket, Ticket
+from leyden.errors import Away, MarketAway, NotFound, Stale
+from leyden.services.channels import invoices, outputs
+from leyden.services.channels.batcher import Batcher
+from leyden.services.channels.holding import credit, hold, settle
+from leyden.services.channels.payment_updates import unbooked
+from leyden.services.channels.refunds import finish_without_ticket, refund
+from leyden.services.channels.shop import (
+    CLOSING,
+    TICKET,
+    WITHDRAWAL,
+    Shop,
+    ShopSettings,
+    ticket_purpose,
+)
+from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.shared.steps import ClaimedTask, complete_all
+from leyden.values import Struct
+
+log = logging.getLogger(__name__)
+
+_TICKET: Final = Histogram(
+    "leyden_payment_to_ticket_seconds",
+    "From the commit that found an order paid until the one that kept its ticket.",
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600),
+)
+_FIRST_LOOK_S = 0.002
+_SLOWEST_LOOK_S = 0.05
+
+
+# 1. A payment is held, and its ticket is due.
+
+
+async def record_payments(
+    shop: Shop, updates: Sequence[PaymentUpdate], *, now: datetime
+) -> None:
+    """Book many payments at once, in order of arrival; each only once.
+
+    A payment that cannot be booked delays no other: each is then tried by
+    itself, and failures are logged. The next sweep tries them again.
+    """
+    news = await unbooked(shop, updates)
+    try:
+        await _record(shop, news, now)
+    except Away:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it is, it is one payment's
+        log.warning(
+            "booked one by one", extra={"payments": len(news), "why": str(error)}
+        )
+        for each in news:
+            await _record_alone(shop, each, now)
+
+
+async def record_payment(shop: Shop, update: PaymentUpdate, *, now: datetime) -> None:
+    """Book one payment, or raise; ignore what is not ours."""
+    await _record(shop, await unbooked(shop, [update]), now)
+
+
+async def _record_alone(
+    shop: Shop, news: tuple[str, PaymentUpdate], now: datetime
+) -> None:
+    try:
+        await _record(shop, [news], now)
+    except Away:
+        raise
+    except Exception:
+        order_id, update = news
+        log.exception(
+            "a payment cannot be booked", extra={"order": order_id, "told": str(update)}
+        )
+
+
+async def _record(
+    shop: Shop, news: Sequence[tuple[str, PaymentUpdate]], now: datetime
+) -> None:
+    if not news:
+        return
+
+    async def step() -> None:
+        async with shop.database.transaction() as tx:
+            work = await UnitOfWork.load(
+                tx,
+                {order_id for order_id, _ in news},
+                now=now,
+                with_outputs=any(isinstance(each, Output) for _, each in news),
+            )
+            # Neighbours in the database together, so that few of its pages change at a
+            # time; what is told of one order keeps its order.
+            for order_id, update in sorted(news, key=itemgetter(0)):
+                decide(work, order_id, update, shop.rules)
+            await work.flush(tx)
+
+    await until_not_stale(step)
+
+
+def decide(
+    work: UnitOfWork, order_id: str, update: PaymentUpdate, rules: ShopSettings
+) -> None:
+    """Book a payment update, unless already booked, and advance its order."""
+    order = work.order(order_id)
+    if isinstance(update, Output):
+        outputs.seen(work, order, update, rules)
+    elif update.state is InvoiceState.ACCEPTED:
+        _hold_htlc(work, order, update)
+    else:
+        invoices.seen(work, order, update)
+    start_ticket(work, work.order(order_id))
+
+
+def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
+    if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:
+        return  # seen before
+    if (
+        order.status is not Status.WAITING_PAYMENT
+        or order.invoice is not InvoiceState.OPEN
+        or invoice.sats <= 0
+    ):
+        work.put(CLOSING, order.id)  # hand it back
+        return
+    if invoice.sats < order.to_be_paid:
+        log.error(
+            "the treasury took less than the invoice asks for",
+            extra={"order": order.id, "asked": order.to_be_paid, "taken": invoice.sats},
+        )
+    hold(
+        work,
+        order,
+        invoice.sats,
+        source=ledger.HELD_HTLCS,
+        what=Reason.HTLC_HELD,
+        key=f"lightning:{order.payment_hash}:promise",
+    )
+    work.change(
+        order.with_changes(invoice=InvoiceState.ACCEPTED, htlc_sats=invoice.sats)
+    )
+
+
+def start_ticket(work: UnitOfWork, order: Order) -> Order:
+    """Request the ticket once the whole price is paid; part payments wait."""
+    if order.status is not Status.WAITING_PAYMENT:
+        return order
+    if work.holds(order) < order.total_fee:
+        return order
+    paid = advance(order, Event.PAID, paid_at=work.now, offered=True)
+    work.put(TICKET, order.id)
+    if order.invoice is InvoiceState.OPEN:
+        # Paid another way: nobody shall pay it again over Lightning.
+        work.put(CLOSING, order.id)
+    return work.move(paid)
+
+
+# 2. The ticket is made.
+
+
+class _Made(Struct, frozen=True):
+    """A created ticket, with the order as it was at the request."""
+
+    due: ClaimedTask
+    order: Order
+    ref: str
+    sealed: bytes
+
+
+class TicketMaker:
+    """A maker of tickets; concurrent ones are read and stored together."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+        self._read = Batcher(self._read_all)
+        self._keep = Batcher(self._keep_all)
+
+    async def make(self, due: ClaimedTask) -> None:
+        """Create a paid order's ticket and settle its payment, or refund it all."""
+        shop = self._shop
+        if (order := await self._read(due.key)) is None:
+            raise NotFound
+        if order.status is not Status.CREATING:
+            await finish_without_ticket(shop, due)
+            return
+        ticket = await _offer(shop, order)
+        if isinstance(ticket, NoTicket):
+            log.warning(
+                "no ticket was made", extra={"order": order.id, "why": ticket.why}
+            )
+            await refund(shop, due, order)
+        elif order.held_htlc and not await _settle(shop, order):
+            log.warning("the held payment is gone", extra={"order": order.id})
+            await refund(shop, due, order)
+        else:
+            purpose = ticket_purpose(order.id)
+            sealed = shop.sealer.seal(ticket.text.encode(), purpose=purpose)
+            await self._keep(_Made(due, order, ticket.ref, sealed))
+
+    async def _read_all(self, order_ids: Sequence[str]) -> Iterable[Order | None]:
+        found = await self._shop.database.reader.orders.get_many(order_ids)
+        by_id = {order.id: order for order in found}
+        return [by_id.get(order_id) for order_id in order_ids]
+
+    async def _keep_all(self, made: Sequence[_Made]) -> Iterable[None]:
+        """Do step 4 for all of these; ended tasks prove that all are ours."""
+        ids = [each.order.id for each in made]
+        async with self._shop.database.transaction() as tx:
+            work = await UnitOfWork.load(tx, ids, now=self._shop.clock())
+            for each in sorted(made, key=lambda each: each.order.id):
+                _keep_ticket(work, each)
+            await work.flush(tx)
+            await complete_all(tx, [each.due for each in made])
+        _observe([work.order(order_id) for order_id in ids], self._shop.clock())
+        return [None] * len(made)
+
+
+async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
+    try:
+        return await shop.market.offer(order.id, order.quote)
+    except MarketAway:
+        asked_since = order.paid_at or order.created
+        if shop.clock() - asked_since < shop.rules.ticket_patience:
+            raise
+        return NoTicket("the auction did not answer in time")
+
+
+# 3. The HTLC is settled.
+
+
+async def _settle(shop: Shop, order: Order) -> bool:
+    request = order.payment_request
+    return request is not None and await shop.payments.settle(request)
+
+
+# 4. The payment is booked and the ticket kept.
+
+
+def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
+    order = work.order(made.order.id)
+    if order.status in ENDED:
+        work.put(WITHDRAWAL, order.id)
+    if order.status is not Status.CREATING:
+        return
+    if order.held_htlc != made.order.held_htlc:
+        raise Stale(f"{order.id} was paid another way meanwhile")
+    if order.held_htlc:
+        order = settle(work, order)
+    credit(
+        work,
+        order,
+        work.holds(order) - order.total_fee,
+        source=ledger.held(order.id),
+        what=Reason.SURPLUS,
+        key=f"ticketed:{order.id}:surplus",
+    )
+    work.move(
+        advance(order, Event.TICKETED, sealed_ticket=made.sealed, ticket_ref=made.ref)
+    )
+
+
+def _observe(orders: Iterable[Order], now: datetime) -> None:
+    for order in orders:
+        if order.status is Status.CREATED and order.paid_at is not None:
+            _TICKET.observe((now - order.paid_at).total_seconds())
+
+
+# 5. The ticket is shown.
+
+
+async def ticketed(shop: Shop, order: Order) -> Order:
+    """Wait a while for the ticket of a paid order."""
+    until = time.monotonic() + shop.rules.answer_waits.total_seconds()
+    pause_s = _FIRST_LOOK_S
+    while order.status is Status.CREATING and time.monotonic() < until:
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, _SLOWEST_LOOK_S)
+        order = await shop.database.reader.orders.get(order.id)
+    return order
+
+
+def open_ticket(shop: Shop, order: Order) -> str:
+    """Return the ticket in plaintext for its organization; "" if none yet."""
+    if order.sealed_ticket is None:
+        return ""
+    purpose = ticket_purpose(order.id)
+    return shop.sealer.open(order.sealed_ticket, purpose=purpose).decode()

@@ -1,0 +1,135 @@
+"""Operators' corrections of an organization's money.
+
+Each has a reason, and is applied once per key.
+"""
+
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, Malformed, Violated
+from leyden.services.channels.credit import (
+    Balance,
+    balance,
+    check_note,
+    check_sats,
+    grant,
+)
+from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.shared import rights
+from leyden.storage.database import Database
+from leyden.storage.stores import Stores
+from leyden.values import replace
+
+_USED = "this key was used for another correction"
+
+
+class Correction(StrEnum):
+    """The kinds of corrections."""
+
+    CREDIT = auto()  # give credit
+    DEBIT = auto()  # take credit
+    REFUND = auto()  # credit was paid out, outside the platform
+    SETTLED = auto()  # a debt was paid, outside the platform
+
+
+async def correct(
+    database: Database,
+    organization_id: str,
+    correction: Correction,
+    *,
+    sats: int,
+    reason: str,
+    actor: str,
+    key: str,
+    now: datetime,
+) -> Balance:
+    """Correct an organization's balance, with a reason; once per key.
+
+    A second call with the same key changes nothing; raise Conflict if it asks
+    for anything else. Credit first repays what the chain reversed after it was
+    spent.
+    """
+    check_sats(sats)
+    check_note(reason)
+    if not reason.strip():
+        raise Malformed("reason: is required")
+    credit = ledger.credit(organization_id)
+    debt = ledger.owed(organization_id)
+    what, source, target = {
+        Correction.CREDIT: (Reason.CORRECTION, ledger.CORRECTIONS, credit),
+        Correction.DEBIT: (Reason.CORRECTION, credit, ledger.CORRECTIONS),
+        Correction.REFUND: (Reason.REFUND, credit, ledger.REFUNDED),
+        Correction.SETTLED: (Reason.CORRECTION, ledger.CORRECTIONS, debt),
+    }[correction]
+    entry = Entry(
+        key=f"correction:{key}",
+        what=what,
+        source=source,
+        target=target,
+        sats=Sats(sats),
+        organization_id=organization_id,
+        actor=actor,
+        note=reason,
+    )
+
+    async def step() -> None:
+        async with database.transaction() as tx:
+            await rights.check_operator(tx, actor)
+            await tx.accounts.lock(organization_id)
+            if not await _is_written(tx, entry):
+                await _write(tx, entry, now)
+                await tx.audit.add(
+                    at=now,
+                    actor=actor,
+                    action=f"money corrected: {correction}",
+                    subject=organization_id,
+                    organization_id=organization_id,
+                    sats=sats,
+                    reason=reason,
+                )
+
+    await until_not_stale(step)
+    return await balance(database, organization_id)
+
+
+async def _is_written(tx: Stores, correction: Entry) -> bool:
+    """Return whether it was already made; Conflict if its key had another."""
+    found = [await tx.ledger.find(key) for key in ledger.parts(correction.key)]
+    made = [each.entry for each in found if each is not None]
+    if not made:
+        return False
+    # Of one that gave credit, some part or all may have repaid a receivable.
+    whole = replace(
+        made[0],
+        target=made[-1].target.replace("receivable:", "credit:"),
+        sats=Sats(sum(each.sats for each in made)),
+        actor=correction.actor,
+    )
+    if whole != correction:
+        raise Conflict(_USED)
+    return True
+
+
+async def _write(tx: Stores, correction: Entry, now: datetime) -> None:
+    organization_id = correction.organization_id or ""
+    work = await UnitOfWork.load(tx, organization_ids=[organization_id], now=now)
+    credit = ledger.credit(organization_id)
+    if correction.source == credit and work.balance(credit) < correction.sats:
+        raise Conflict("amount: the organization has less credit than this")
+    if (
+        correction.target == ledger.owed(organization_id)
+        and work.owes(organization_id) < correction.sats
+    ):
+        raise Conflict("amount: the organization owes less than this")
+    if correction.target == credit:
+        grant(work, correction)
+    else:
+        work.post([correction])
+    try:
+        await work.flush(tx)
+    except Violated:
+        # Another organization's, in this very moment: only ours is locked.
+        raise Conflict(_USED) from None

@@ -1,0 +1,208 @@
+"""An organization's money: credit, coupons, ledger, corporate account.
+
+Manual adjustments by operators are in corrections.py.
+"""
+
+from datetime import datetime, timedelta
+
+from leyden.domain import ledger
+from leyden.domain.coupons import Coupon, new_coupon_id
+from leyden.domain.customer_ledger import CustomerEntry
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.sign_in import Right
+from leyden.domain.units import EVERY_SAT, Sats
+from leyden.errors import Malformed, NotFound, TooMany
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.services.shared import rights
+from leyden.storage.database import Database
+from leyden.values import Struct
+
+GUESSES_PER_HOUR = 20
+_GUESSING = timedelta(hours=1)
+_LONGEST_NOTE = 500
+_MOST_COUPONS = 10_000
+
+
+class Balance(Struct, frozen=True, kw_only=True):
+    """An organization's credit and debts."""
+
+    credit: Sats
+    owed: Sats
+
+    @property
+    def balance(self) -> Sats:
+        """Credit less debts; negative if the debts are larger."""
+        return Sats(self.credit - self.owed)
+
+
+async def balance(database: Database, organization_id: str) -> Balance:
+    """Return the organization's credit and debts."""
+    of = database.reader.ledger.balance
+    return Balance(
+        credit=await of(ledger.credit(organization_id)),
+        owed=Sats(
+            -await of(ledger.owed(organization_id))
+            - await of(ledger.receivable(organization_id))
+        ),
+    )
+
+
+async def history(
+    database: Database,
+    organization_id: str,
+    *,
+    before: int | None = None,
+    most: int,
+) -> list[CustomerEntry]:
+    """Return the organization's side of the ledger, newest first."""
+    reader = database.reader.ledger
+    return await reader.customer_page(organization_id, before=before, most=most)
+
+
+async def coupons(database: Database, organization_id: str) -> list[Coupon]:
+    """Return the organization's coupons, used and unused."""
+    return await database.reader.coupons.list_(organization_id)
+
+
+async def redeem(
+    database: Database,
+    organization_id: str,
+    coupon_id: str,
+    *,
+    actor: str,
+    now: datetime,
+    guesses: int = GUESSES_PER_HOUR,
+) -> tuple[Sats, Sats]:
+    """Turn a coupon into credit; return the new credit and its worth.
+
+    An unknown coupon, another organization's and a claimed one all raise
+    NotFound. An organization that guesses too often has to wait, even with a
+    valid coupon. If the organization owes us for money that the chain took
+    back, the coupon repays that first.
+    """
+    async with database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.MONEY)
+        guessed = await tx.coupons.guesses(organization_id, now=now, within=_GUESSING)
+        if guessed and guessed[0] >= guesses:
+            wait = guessed[1] + _GUESSING - now
+            raise TooMany(
+                "too many wrong coupons; wait before you try another",
+                retry_after_s=max(1, int(wait.total_seconds())),
+            )
+        sats = await tx.coupons.claim(coupon_id, organization_id, now=now)
+        if sats is None:
+            await tx.coupons.guessed(organization_id, now=now, within=_GUESSING)
+        else:
+            entry = Entry(
+                key=f"coupon:{coupon_id}",
+                what=Reason.COUPON,
+                source=ledger.PROMO,
+                target=ledger.credit(organization_id),
+                sats=sats,
+                organization_id=organization_id,
+            )
+            work = await UnitOfWork.load(
+                tx, organization_ids=[organization_id], now=now
+            )
+            grant(work, entry)
+            await work.flush(tx)
+            credit = work.balance(ledger.credit(organization_id))
+    if sats is None:
+        raise NotFound
+    return credit, sats
+
+
+async def issue_coupons(
+    database: Database,
+    *,
+    sats: int,
+    count: int,
+    organization_id: str | None,
+    expires: datetime | None,
+    note: str,
+    actor: str,
+    now: datetime,
+) -> list[Coupon]:
+    """Create coupons: for one organization, or for the first to claim each."""
+    check_sats(sats)
+    check_note(note)
+    if not 1 <= count <= _MOST_COUPONS:
+        raise Malformed(f"count: must be from 1 to {_MOST_COUPONS}")
+    if expires is not None and expires <= now:
+        raise Malformed("expires: must be in the future")
+    issued = [
+        Coupon(
+            id=new_coupon_id(),
+            sats=Sats(sats),
+            organization_id=organization_id,
+            created=now,
+            expires=expires,
+            note=note,
+        )
+        for _ in range(count)
+    ]
+    async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
+        if organization_id is not None:
+            await tx.accounts.get(organization_id)
+        await tx.coupons.add(issued)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="coupons issued",
+            subject=organization_id or "anyone",
+            organization_id=organization_id,
+            sats=sats,
+            count=count,
+            note=note,
+        )
+    return issued
+
+
+def grant(work: UnitOfWork, entry: Entry) -> None:
+    """Post an entry to credit; repay first what the chain took back."""
+    outstanding = work.outstanding(entry.organization_id or "")
+    work.post(ledger.grant_entries(entry, outstanding=outstanding))
+
+
+async def open_account(
+    database: Database,
+    organization_id: str,
+    *,
+    most_owed: int | None,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Open a corporate account with a limit; None closes it."""
+    if most_owed is not None and not 0 <= most_owed <= EVERY_SAT:
+        raise Malformed("limit: must be a number of satoshis")
+    async with database.transaction() as tx:
+        await rights.check_operator(tx, actor)
+        await tx.accounts.lock(organization_id)
+        before = await tx.corporate_accounts.limit(organization_id)
+        if most_owed is None:
+            await tx.corporate_accounts.end(organization_id)
+        else:
+            await tx.corporate_accounts.set_limit(
+                organization_id, Sats(most_owed), since=now
+            )
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="corporate account set",
+            subject=organization_id,
+            organization_id=organization_id,
+            changes={"most_owed": (before, most_owed)},
+        )
+
+
+def check_sats(sats: int) -> None:
+    """Raise Malformed if the number is not a valid amount of satoshis."""
+    if not 1 <= sats <= EVERY_SAT:
+        raise Malformed("amount: must be a number of satoshis above 0")
+
+
+def check_note(note: str) -> None:
+    """Raise Malformed if the note is too long."""
+    if len(note) > _LONGEST_NOTE:
+        raise Malformed(f"note: must have at most {_LONGEST_NOTE} characters")

@@ -1,0 +1,71 @@
+"""Filling an order: what the channel cost is spent, and the rest goes back.
+
+Nothing here does I/O.
+"""
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import Event, Order, advance
+from leyden.domain.tickets import Lease
+from leyden.services.channels.holding import entry
+from leyden.services.channels.unit_of_work import UnitOfWork
+
+
+def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
+    """Spend the money held for the order: the auction's part, and our fee.
+
+    What the auction left of its share goes back to the buyer.
+    """
+    held = work.holds(order)
+    unused = order.unused_fee(lease)
+    to_auction = min(lease.cost, held)
+    work.keep_lease(order.id, lease)
+    _give_back(work, order, unused)
+    work.post(
+        entry(
+            order,
+            sats,
+            source=ledger.held(order.id),
+            target=target,
+            what=what,
+            key=f"matched:{order.id}:{target}",
+        )
+        for what, target, sats in (
+            (Reason.AUCTION, ledger.AUCTION, to_auction),
+            (Reason.EARNED, ledger.EARNED, held - to_auction - unused),
+        )
+        if sats
+    )
+    if lease.cost > held:
+        # The auction raised its fees after the price was told: that is our loss.
+        loss = entry(
+            order,
+            lease.cost - held,
+            source=ledger.CORRECTIONS,
+            target=ledger.AUCTION,
+            what=Reason.AUCTION,
+            key=f"matched:{order.id}:loss",
+            note="the auction took more than was charged for it",
+        )
+        work.post([loss])
+    work.move(advance(order, Event.MATCHED))
+
+
+def _give_back(work: UnitOfWork, order: Order, unused: int) -> None:
+    """Return to the buyer what the auction left: debts first, the rest is credit.
+
+    A corporate account's charge for the order is lowered as far as it is still
+    owed; then comes what the chain took back.
+    """
+    work.post(
+        ledger.release(
+            order_id=order.id,
+            organization_id=order.organization_id,
+            holds=unused,
+            held_htlc=0,  # settled before there was a ticket
+            charged=order.charged,
+            owes=work.owes(order.organization_id),
+            outstanding=work.outstanding(order.organization_id),
+            key=f"{ledger.UNUSED_FEE}{order.id}",
+        )
+    )

@@ -1,0 +1,81 @@
+"""Invoice updates other than a held HTLC: settled, cancelled, unknown.
+
+Nothing here does I/O.
+"""
+
+import logging
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import Event, Order, Status
+from leyden.domain.payments import Invoice, InvoiceState
+from leyden.domain.units import Sats
+from leyden.services.channels.holding import credit, end, entry, hold, settle
+from leyden.services.channels.unit_of_work import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+
+def seen(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
+    """Book the state of an order's invoice; no-op if booked already."""
+    match invoice.state:
+        case InvoiceState.SETTLED:
+            _settled(work, order, invoice)
+        case InvoiceState.CANCELLED:
+            _cancelled(work, order)
+        case InvoiceState.MISSING:
+            log.error(
+                "the treasury does not know an invoice of ours: is it another one?",
+                extra={"order": order.id},
+            )
+        case _:
+            pass
+
+
+def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
+    if order.invoice is InvoiceState.SETTLED:
+        return  # seen before
+    if order.held_htlc:
+        if invoice.sats != order.htlc_sats:
+            log.error(
+                "the treasury settled another sum than it held",
+                extra={
+                    "order": order.id,
+                    "held": order.htlc_sats,
+                    "settled": invoice.sats,
+                },
+            )
+        settle(work, order)
+        return
+    key = f"lightning:{order.payment_hash}"
+    if order.status is Status.WAITING_PAYMENT:
+        book, what = hold, Reason.PAYMENT
+    else:
+        book, what = credit, Reason.LATE
+    book(work, order, invoice.sats, source=ledger.RECEIVED, what=what, key=key)
+    work.change(
+        order.with_changes(invoice=InvoiceState.SETTLED, htlc_sats=invoice.sats)
+    )
+
+
+def _cancelled(work: UnitOfWork, order: Order) -> None:
+    if order.invoice is InvoiceState.OPEN:
+        work.change(order.with_changes(invoice=InvoiceState.CANCELLED))
+    if not order.held_htlc:
+        return
+    if order.status is Status.CREATING:
+        end(work, order, Event.BROKE)
+        return
+    work.post(
+        [
+            entry(
+                order,
+                order.held_htlc,
+                source=ledger.held(order.id),
+                target=ledger.HELD_HTLCS,
+                what=Reason.HANDED_BACK,
+                key=f"lightning:{order.payment_hash}:handed_back",
+            )
+        ]
+    )
+    work.change(order.with_changes(invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0)))

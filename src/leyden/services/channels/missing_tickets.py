@@ -1,0 +1,90 @@
+"""Orders with a missing ticket: the market's poold lost its data.
+
+Such an order can be neither filled nor cancelled automatically, because
+nobody knows whether its channel will open. The operator is alerted and may
+end the order.
+"""
+
+import asyncio
+
+from leyden.domain.orders import Event, Order, Status
+from leyden.domain.tickets import TicketState
+from leyden.errors import Conflict, Malformed, MarketAway
+from leyden.services.channels.holding import end
+from leyden.services.channels.shop import Shop
+from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.values import replace
+
+_BATCH = 500
+_LONGEST_REASON = 500
+_HAS_A_TICKET = (Status.CREATED, Status.SUBMITTED)
+
+
+async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
+    """List orders with a missing ticket; raise MarketAway on timeout."""
+    found: list[Order] = []
+    try:
+        async with asyncio.timeout(within_s):
+            for status in _HAS_A_TICKET:
+                after = ""
+                reader = shop.database.reader.orders
+                while orders := await reader.in_status(
+                    status, after=after, most=_BATCH
+                ):
+                    after = orders[-1].id
+                    found += await _missing_of(shop, orders)
+    except TimeoutError:
+        raise MarketAway(why="the market takes too long to answer") from None
+    return found
+
+
+async def _missing_of(shop: Shop, orders: list[Order]) -> list[Order]:
+    told = await shop.market.progress([each.ticket_ref for each in orders])
+    return [
+        each
+        for each in orders
+        if (progress := told.get(each.ticket_ref)) is not None
+        and progress.state is TicketState.MISSING
+    ]
+
+
+async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Order:
+    """End an order with a missing ticket; its payment becomes credit.
+
+    Raise Conflict while the market knows the ticket: then the order can be
+    cancelled. A second call returns the same and moves nothing.
+    """
+    if not reason.strip() or len(reason) > _LONGEST_REASON:
+        raise Malformed(f"reason: say why, in at most {_LONGEST_REASON} characters")
+    order = await shop.database.reader.orders.get(order_id)
+    if order.status is Status.CANCELLED:
+        return order
+    if order.status not in _HAS_A_TICKET:
+        raise Conflict(f"an order that is {order.status} has no ticket to lose")
+    if not await _missing_of(shop, [order]):
+        raise Conflict("the market knows its ticket; the order can be cancelled")
+    abandoned = order
+
+    async def step() -> None:
+        nonlocal abandoned
+        now = shop.clock()
+        async with shop.database.transaction() as tx:
+            work = await UnitOfWork.load(tx, [order_id], now=now, gives_back=True)
+            current = work.order(order_id)
+            if current.status is not order.status:
+                raise Conflict(f"the order is {current.status} meanwhile")
+            # Nothing is left that could be withdrawn.
+            abandoned = end(work, replace(current, offered=False), Event.CANCELLED)
+            await work.flush(tx)
+            await tx.audit.add(
+                at=now,
+                actor=actor,
+                action="order abandoned",
+                subject=order_id,
+                organization_id=order.organization_id,
+                credit_refund=abandoned.credit_refund,
+                reason=reason,
+            )
+
+    await until_not_stale(step)
+    return abandoned

@@ -1,0 +1,278 @@
+"""Ordering a channel: quote, create, get, list, cancel."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from leyden.domain import ledger, pricing
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import Channel, Quote
+from leyden.domain.sign_in import Right
+from leyden.domain.units import Sats
+from leyden.errors import (
+    LeydenError,
+    MarketAway,
+    NotAllowed,
+    NotFound,
+    OverLimit,
+    SoldOut,
+    Stale,
+)
+from leyden.services.channels import order_events
+from leyden.services.channels.checkout import start_ticket
+from leyden.services.channels.holding import end, entry
+from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.services.shared import quotas, rights
+from leyden.storage.stores import Stores
+from leyden.values import Struct, replace
+
+log = logging.getLogger(__name__)
+
+SUFFIX = "FO"
+
+# Asked again within this, the quote on record is as good as a new one.
+_FRESH = timedelta(minutes=1)
+
+
+class Cover(Struct, frozen=True):
+    """How an order is paid: credit, then corporate account, then the buyer."""
+
+    credit_used: Sats
+    charged: Sats
+
+
+class Offer(NamedTuple):
+    """The price of a channel for an organization."""
+
+    quote: Quote
+    credit_used: Sats
+    fresh_until: datetime
+    """Until then the quote on record is as good as a new one."""
+
+
+async def quote(
+    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+) -> Offer:
+    """Price the channel, and compute how much credit it would use.
+
+    The price holds for ten minutes.
+    """
+    priced = await _price(shop, channel)
+    reader = shop.database.reader
+    found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
+    if found is None or found[0] != priced:
+        async with shop.database.transaction() as tx:
+            await tx.quotes.keep(organization_id, priced, quoted=now)
+        found = priced, now
+    credit = await reader.ledger.balance(ledger.credit(organization_id))
+    return Offer(priced, min(credit, priced.total_fee), found[1] + _FRESH)
+
+
+async def _price(shop: Shop, channel: Channel) -> Quote:
+    return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
+
+
+async def create(
+    shop: Shop,
+    organization_id: str,
+    order_id: str,
+    channel: Channel,
+    *,
+    actor: str,
+    now: datetime,
+) -> Order:
+    """Create an order, and a payment request for the amount not covered.
+
+    Credit and the corporate account cover what they can. A second call with
+    the same id returns the order that the first one created. Two orders that
+    spend the same credit at once are serialized by the lock on the
+    organization's row: the later one sees the credit that is left and asks
+    for a larger payment. Before the order, the invoice is created, and before
+    the invoice the order's place among the organization's unpaid orders is
+    reserved. So every order can be paid.
+    """
+    if (made := await shop.database.reader.orders.find(order_id)) is not None:
+        return _own(made, organization_id)
+    # Kept for a minute longer than it holds: it is not written anew each time.
+    since = now - shop.rules.quote_holds - _FRESH
+    found = await shop.database.reader.quotes.find(
+        organization_id, channel, since=since
+    )
+    priced = found[0] if found else await _price(shop, channel)
+    cover = await _cover(shop.database.reader, organization_id, priced)
+    order = Order(
+        id=order_id,
+        organization_id=organization_id,
+        status=Status.WAITING_PAYMENT,
+        created=now,
+        expires=now + shop.rules.order_lives,
+        quote=priced,
+        credit_used=cover.credit_used,
+        charged=cover.charged,
+    )
+    await _check_market(shop, priced)
+    if not order.to_be_paid:
+        return await _add(shop, order, cover, actor=actor)
+    await quotas.keep_place(
+        shop.database,
+        shop.rules.quotas,
+        organization_id,
+        order_id,
+        lives=shop.rules.order_lives,
+        now=now,
+    )
+    try:
+        return await _add(shop, await _with_request(shop, order), cover, actor=actor)
+    except LeydenError:
+        await quotas.leave_place(shop.database, order_id)
+        raise
+
+
+async def _with_request(shop: Shop, order: Order) -> Order:
+    """Return the order with an invoice and an address to pay it."""
+    request = await shop.payments.request(
+        order.id, order.to_be_paid, lives=shop.rules.order_lives
+    )
+    return replace(
+        order,
+        onchain_address=request.onchain_address,
+        lightning_invoice=request.lightning_invoice,
+        payment_hash=request.payment_hash,
+        invoice=InvoiceState.OPEN,
+    )
+
+
+async def _add(shop: Shop, order: Order, cover: Cover, *, actor: str) -> Order:
+    """Store the order if its cover is still available; count it as unpaid."""
+    now, organization_id = order.created, order.organization_id
+    async with shop.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.MONEY)
+        if await _cover(tx, organization_id, order.quote) != cover:
+            raise Stale("credit was spent meanwhile")
+        has_place = await tx.quotas.leave_place(order.id)
+        if not await tx.orders.add(order):
+            return _own(await tx.orders.get(order.id), organization_id)
+        work = await UnitOfWork.load(tx, [order.id], now=now)
+        work.post(_covering(order))
+        tx.events.add(order_events.of_new(order), at=now)
+        if order.to_be_paid:
+            if not has_place:  # making the invoice took too long
+                await quotas.check_unpaid(
+                    tx, shop.rules.quotas, organization_id, now=now
+                )
+            work.put(EXPIRY, order.id, due=order.expires)
+        order = start_ticket(work, order)
+        await work.flush(tx)
+        return order
+
+
+async def _check_market(shop: Shop, priced: Quote) -> None:
+    """Raise SoldOut if nobody sells; accept the order if nobody answers."""
+    try:
+        await shop.market.ready(priced)
+    except SoldOut:
+        raise
+    except MarketAway as error:
+        log.warning(
+            "an order is taken while the auction is away", extra={"why": str(error)}
+        )
+
+
+async def _cover(tx: Stores, organization_id: str, priced: Quote) -> Cover:
+    credit = await tx.ledger.balance(ledger.credit(organization_id))
+    credit_used = min(credit, priced.total_fee)
+    rest = Sats(priced.total_fee - credit_used)
+    limit = await tx.corporate_accounts.limit(organization_id)
+    if limit is None or not rest:
+        return Cover(credit_used, Sats(0))
+    owed = -await tx.ledger.balance(ledger.owed(organization_id))
+    if owed + rest > limit:
+        raise OverLimit
+    return Cover(credit_used, rest)
+
+
+def _covering(order: Order) -> list[Entry]:
+    return [
+        entry(
+            order,
+            sats,
+            source=source,
+            target=ledger.held(order.id),
+            what=what,
+            key=f"order:{order.id}:{what}",
+        )
+        for what, source, sats in (
+            (
+                Reason.CREDIT_USED,
+                ledger.credit(order.organization_id),
+                order.credit_used,
+            ),
+            (Reason.CHARGED, ledger.owed(order.organization_id), order.charged),
+        )
+        if sats
+    ]
+
+
+def _own(order: Order, organization_id: str) -> Order:
+    if order.organization_id != organization_id:
+        raise NotFound
+    return order
+
+
+async def get(shop: Shop, organization_id: str, order_id: str) -> Order:
+    """Return the organization's order; raise NotFound for anybody else's."""
+    return _own(await shop.database.reader.orders.get(order_id), organization_id)
+
+
+async def list_(
+    shop: Shop,
+    organization_id: str,
+    *,
+    before: tuple[datetime, str] | None = None,
+    most: int,
+) -> list[Order]:
+    """Return the organization's orders, newest first."""
+    return await shop.database.reader.orders.page(
+        organization_id, before=before, most=most
+    )
+
+
+async def cancel(
+    shop: Shop, organization_id: str, order_id: str, *, actor: str, now: datetime
+) -> Order:
+    """Give the order up; what was paid for it becomes credit.
+
+    The second call answers the same and moves nothing. A ticket is cancelled in the
+    market first, and only if the market says so the order is cancelled. Whether the
+    actor may is looked up before that: what follows cannot be left half done.
+    """
+    order = await get(shop, organization_id, order_id)
+    if order.status is Status.CANCELLED:
+        return order
+    advance(order, Event.CANCELLED)  # or refuse, before anything is touched
+    has_ticket = order.status in {Status.CREATED, Status.SUBMITTED}
+    if has_ticket:
+        await rights.confirm_before(shop.database, actor, organization_id, Right.MONEY)
+    if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):
+        async with shop.database.transaction() as tx:
+            await tx.tasks.put(TICKETS, EVERYTHING, due=now)
+        raise NotAllowed("the order was filled meanwhile and cannot be cancelled")
+    async with shop.database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [order_id], now=now, gives_back=True)
+        current = work.order(order_id)
+        if current.status is Status.CANCELLED:
+            return current
+        if current.status is not order.status:
+            raise Stale("the order moved while it was cancelled")
+        if not has_ticket:
+            await rights.confirm(tx, actor, organization_id, Right.MONEY)
+        if current.status is Status.FAILED:
+            # Everything was given back when it failed.
+            cancelled = work.move(advance(current, Event.CANCELLED))
+        else:
+            cancelled = end(work, current, Event.CANCELLED)
+        await work.flush(tx)
+        return cancelled

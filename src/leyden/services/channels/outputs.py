@@ -1,0 +1,156 @@
+"""On-chain payments: booked once deep enough, reversed after a reorg.
+
+Outputs to an order's address add up. Money that the order still needs is
+held for it; the rest becomes credit. Nothing here does I/O.
+"""
+
+import logging
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import TICKETED, Order, Status
+from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
+from leyden.domain.units import Sats
+from leyden.services.channels.holding import credit, entry, hold, reopen
+from leyden.services.channels.shop import ShopSettings
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.values import replace
+
+log = logging.getLogger(__name__)
+
+_COUNTS = {OutputState.BOOKED, OutputState.BURIED}
+
+
+def seen(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) -> None:
+    """Book the output, reverse its booking, or leave it unchanged."""
+    known = work.output(output.outpoint)
+    if known is None:
+        if output.confirmations == GONE or output.sats <= 0:
+            return
+        known = work.keep(
+            KnownOutput(
+                outpoint=output.outpoint,
+                order_id=order.id,
+                sats=output.sats,
+                state=OutputState.SEEN,
+                seen=work.now,
+            )
+        )
+    if known.sats != output.sats:
+        log.error(
+            "the treasury tells another story of an output", extra={"order": order.id}
+        )
+        return
+    match next_state(order, known, output, rules):
+        case OutputState.BOOKED if known.state not in _COUNTS:
+            _book(work, order, known)
+        case (OutputState.SEEN | OutputState.GONE) as state if known.state in _COUNTS:
+            _take_back(work, order, known, state)
+        case state if state is not known.state:
+            work.keep(replace(known, state=state))
+
+
+def next_state(
+    order: Order, known: KnownOutput, output: Output, rules: ShopSettings
+) -> OutputState:
+    """Return the state of an output, given its number of confirmations."""
+    depth = output.confirmations
+    needed = rules.confirmations.needed(max(order.to_be_paid, output.sats))
+    if depth == GONE:
+        return OutputState.GONE
+    if known.state in _COUNTS:
+        # Once it counts it does so as long as any block has it.
+        if depth < 1:
+            return OutputState.SEEN
+        buried = depth >= rules.buried or known.state is OutputState.BURIED
+        return OutputState.BURIED if buried else OutputState.BOOKED
+    return OutputState.BOOKED if depth >= needed else OutputState.SEEN
+
+
+def _book(work: UnitOfWork, order: Order, known: KnownOutput) -> None:
+    lacking = 0
+    if order.status is Status.WAITING_PAYMENT:
+        lacking = max(order.total_fee - work.holds(order), 0)
+    to_order = Sats(min(known.sats, lacking))
+    booked = work.keep(
+        replace(
+            known,
+            state=OutputState.BOOKED,
+            bookings=known.bookings + 1,
+            to_order=to_order,
+        )
+    )
+    hold(
+        work,
+        order,
+        to_order,
+        source=ledger.RECEIVED,
+        what=Reason.PAYMENT,
+        key=booked.key,
+    )
+    credit(
+        work,
+        order,
+        known.sats - to_order,
+        source=ledger.RECEIVED,
+        what=Reason.SURPLUS if to_order else Reason.LATE,
+        key=booked.key,
+    )
+
+
+def _take_back(
+    work: UnitOfWork, order: Order, known: KnownOutput, state: OutputState
+) -> None:
+    """Book the reverse; an amount spent meanwhile becomes a receivable."""
+    log.warning(
+        "the chain took a payment back",
+        extra={"order": order.id, "of": str(known.outpoint)},
+    )
+    work.keep(replace(known, state=state))
+    key = f"{known.key}:reversed"
+    from_order = 0
+    if order.status in {Status.WAITING_PAYMENT, Status.CREATING}:
+        from_order = known.to_order
+    if from_order:
+        work.post(
+            [
+                entry(
+                    order,
+                    known.to_order,
+                    source=ledger.held(order.id),
+                    target=ledger.RECEIVED,
+                    what=Reason.REVERSED,
+                    key=key,
+                )
+            ]
+        )
+    # The ticket is the buyer's: what paid for it cannot come out of credit they may
+    # have earned since, it is owed. All else became credit, and is taken from there.
+    owed = known.to_order if order.status in TICKETED else 0
+    available = work.balance(ledger.credit(order.organization_id))
+    for part, sats, of_credit in (
+        ("order", owed, 0),
+        ("rest", known.sats - from_order - owed, available),
+    ):
+        work.post(
+            ledger.reversal_entries(
+                sats,
+                organization_id=order.organization_id,
+                available=of_credit,
+                key=f"{key}:{part}",
+                order_id=order.id,
+            )
+        )
+    if (
+        order.status is Status.CREATING
+        and from_order
+        and work.holds(order) < order.total_fee
+    ):
+        reopen(work, order)
+
+
+def detected(work: UnitOfWork, order: Order) -> Sats:
+    """Add up the payments to the order that are not confirmed yet."""
+    seen_only = OutputState.SEEN
+    known = work.outputs_of(order)
+    return Sats(sum(each.sats for each in known if each.state is seen_only))

@@ -1,0 +1,81 @@
+"""Looking up payments whose updates were missed.
+
+lnd does not replay what happens while the platform or the treasury's stream
+is down. So everything that may still change is looked up.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from leyden.domain.orders import Status
+from leyden.domain.payments import (
+    GONE,
+    Invoice,
+    InvoiceState,
+    Output,
+    OutputState,
+    PaymentRequest,
+)
+from leyden.services.channels.checkout import record_payments
+from leyden.services.channels.shop import Shop
+from leyden.services.channels.treasury_identity import check_treasury
+from leyden.services.shared.steps import ClaimedTask
+
+_BATCH = 100
+_MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
+
+
+async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
+    """Query the treasury about these orders' payments; book what is new.
+
+    A payment that the treasury does not list is gone only if the treasury
+    knows the order: a treasury that was swapped or restored never had the
+    invoice or the coins.
+    """
+    updates = await shop.payments.lookup(requests)
+    told = {each.outpoint for each in updates if isinstance(each, Output)}
+    strange = {
+        each.payment_hash
+        for each in updates
+        if isinstance(each, Invoice) and each.state is InvoiceState.MISSING
+    }
+    addresses = {
+        each.order_id: each.onchain_address
+        for each in requests
+        if each.payment_hash not in strange
+    }
+    known = await shop.database.reader.outputs.of_orders(addresses)
+    updates += [
+        Output(
+            outpoint=each.outpoint,
+            address=addresses[each.order_id],
+            sats=each.sats,
+            confirmations=GONE,
+        )
+        for each in known
+        if each.state in _MAY_VANISH and each.outpoint not in told
+    ]
+    await record_payments(shop, updates, now=shop.clock())
+
+
+async def sweep(shop: Shop, due: ClaimedTask) -> None:
+    """Find payments of all orders that may still gain or lose one."""
+    await check_treasury(shop)
+    async for batch in _may_change(shop):
+        await look_for(shop, batch)
+    async with due.transaction() as tx:
+        await tx.quotes.forget(until=shop.clock() - 2 * shop.rules.quote_holds)
+        await due.reschedule(tx, due=shop.clock() + shop.rules.sweep_every)
+
+
+async def _may_change(shop: Shop) -> AsyncIterator[list[PaymentRequest]]:
+    orders = shop.database.reader.orders
+    for status in (Status.WAITING_PAYMENT, Status.CREATING):
+        after = ""
+        while batch := await orders.payable(status, after=after, most=_BATCH):
+            after = batch[-1].order_id
+            yield batch
+    after = ""
+    while ids := await shop.database.reader.outputs.watched(after=after, most=_BATCH):
+        after = ids[-1]
+        watched = await orders.get_many(ids)
+        yield [each for order in watched if (each := order.payment_request)]

@@ -1,0 +1,98 @@
+"""Maintaining the account at the auction, and alerts on low balance."""
+
+import logging
+from functools import cache
+
+from prometheus_client import Gauge
+
+from leyden.domain.auction import AuctionAccount
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway, MarketRefused
+from leyden.market.base import Account
+from leyden.services.channels.shop import Shop, Upkeep
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.database import Database
+from leyden.values import Struct
+
+log = logging.getLogger(__name__)
+
+METRICS = {
+    "leyden_auction_free_sats": "Satoshis left to buy channels with.",
+    "leyden_auction_account_blocks": "Blocks until the account at the auction ends.",
+    "leyden_auction_alarm": "1 when the operator has to look after the account.",
+}
+
+
+@cache
+def _gauge(name: str) -> Gauge:
+    """Return a gauge that is there once there is something to show."""
+    return Gauge(name, METRICS[name])
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """The state of our account at the auction."""
+
+    account: AuctionAccount
+    outstanding: Sats  # what tickets outside the auction may still take
+    height: int
+
+    @property
+    def free(self) -> Sats:
+        """The amount available for buying channels."""
+        return Sats(max(0, self.account.available - self.outstanding))
+
+    @property
+    def blocks_left(self) -> int:
+        """The blocks until the account expires."""
+        return self.account.expires - self.height
+
+    def alarm(self, *, low: Sats) -> str:
+        """Return what the operator has to do; empty if nothing."""
+        if not self.account.can_buy and self.account.state != "pending_update":
+            return f"the account is {self.account.state}: nothing can be bought"
+        if self.free < low:
+            return f"{self.free} sat are left to buy with: `leyden pool deposit`"
+        return ""
+
+
+async def look(account: Account, database: Database) -> Standing:
+    """Return the state of our account at the auction."""
+    return Standing(
+        account=await account.find(),
+        outstanding=await database.reader.orders.outstanding(),
+        height=await account.height(),
+    )
+
+
+async def keep(shop: Shop, due: ClaimedTask) -> None:
+    """Renew the account before it expires; alert on low balance; never ends."""
+    rules = shop.rules.upkeep
+    try:
+        if shop.account is not None:
+            standing = await look(shop.account, shop.database)
+            await _keep(shop.account, standing, rules)
+    except (MarketAway, MarketRefused) as error:
+        _gauge("leyden_auction_alarm").set(1)
+        log.warning(
+            "the account at the auction is out of reach", extra={"why": str(error)}
+        )
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=shop.clock() + rules.every)
+
+
+async def _keep(account: Account, standing: Standing, rules: Upkeep) -> None:
+    _gauge("leyden_auction_free_sats").set(standing.free)
+    _gauge("leyden_auction_account_blocks").set(standing.blocks_left)
+    alarm = standing.alarm(low=rules.low)
+    _gauge("leyden_auction_alarm").set(1 if alarm else 0)
+    if alarm:
+        log.warning("look after the account at the auction", extra={"why": alarm})
+    if standing.account.renewal_due(
+        standing.height, blocks_before=rules.renew_before_blocks
+    ):
+        renewed = await account.renew(
+            blocks=rules.lives_blocks, fee_sat_per_kw=rules.fee_sat_per_kw
+        )
+        log.info(
+            "the account at the auction is renewed", extra={"until": renewed.expires}
+        )

@@ -1,0 +1,54 @@
+"""Refunds: orders without a ticket, and tickets without an order."""
+
+import logging
+
+from leyden.domain.orders import ENDED, Event, Order, Status
+from leyden.services.channels.holding import end, settle
+from leyden.services.channels.shop import WITHDRAWAL, Shop
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.services.shared.steps import ClaimedTask
+
+log = logging.getLogger(__name__)
+
+
+async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
+    """Fail the order and refund its payments; cancel a held HTLC first.
+
+    If the HTLC cannot be cancelled, it has been settled and is ours: the
+    order's money becomes credit.
+    """
+    request = order.payment_request
+    handed_back = True
+    if order.held_htlc and request is not None:
+        handed_back = await shop.payments.cancel(request)
+    async with due.transaction() as tx:
+        work = await UnitOfWork.load(tx, [due.key], now=shop.clock(), gives_back=True)
+        order = work.order(due.key)
+        if order.status is Status.CREATING:
+            if order.held_htlc and not handed_back:
+                order = settle(work, order)
+            end(work, order, Event.BROKE)
+        await work.flush(tx)
+        await due.done(tx)
+
+
+async def finish_without_ticket(shop: Shop, due: ClaimedTask) -> None:
+    """End work on an order that moved on; cancel its ticket if it ended."""
+    async with due.transaction() as tx:
+        work = await UnitOfWork.load(tx, [due.key], now=shop.clock())
+        order = work.order(due.key)
+        if order.status in ENDED and order.offered:
+            work.put(WITHDRAWAL, order.id)
+        await work.flush(tx)
+        await due.done(tx)
+
+
+async def withdraw(shop: Shop, due: ClaimedTask) -> None:
+    """Cancel the ticket of an order that ended without it."""
+    order = await shop.database.reader.orders.get(due.key)
+    if order.status in ENDED - {Status.FILLED} and not await shop.market.withdraw(
+        order.id, order.ticket_ref
+    ):
+        log.error(
+            "a ticket was filled after its order had ended", extra={"order": order.id}
+        )

@@ -1,0 +1,83 @@
+"""The shop: everything needed to sell channels, wired by app.py."""
+
+from datetime import timedelta
+
+from leyden.domain.payments import Confirmations
+from leyden.domain.pricing import Terms
+from leyden.domain.quotas import Limits
+from leyden.domain.times import Clock
+from leyden.domain.units import Sats
+from leyden.market.base import Account, Market
+from leyden.payments.base import Payments, TreasuryFunds
+from leyden.services.shared.quotas import limits
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.values import Struct, field
+
+
+class Upkeep(Struct, frozen=True, kw_only=True):
+    """Settings for maintaining the account at the auction."""
+
+    low: Sats = Sats(1_000_000)  # what the operator is told of
+    renew_before_blocks: int = 2_016
+    lives_blocks: int = 12_960
+    fee_sat_per_kw: int = 2_500
+    every: timedelta = timedelta(minutes=1)
+
+
+class ShopSettings(Struct, frozen=True, kw_only=True):
+    """Settings of the shop."""
+
+    terms: Terms = field(default_factory=Terms)
+    treasury: str = ""  # the key of its lnd; empty is the first one seen
+    confirmations: Confirmations = field(default_factory=Confirmations)
+    quote_holds: timedelta = timedelta(minutes=10)
+    order_lives: timedelta = timedelta(minutes=60)
+    # A payment that is seen but not confirmed stops an order's clock, not for ever.
+    detected_waits: timedelta = timedelta(days=3)
+    # Confirmations after which the chain takes nothing back.
+    buried: int = 100
+    # How long to go on asking an auction that does not answer, with the buyer's money
+    # held. Far below the time lock of a held payment.
+    ticket_patience: timedelta = timedelta(minutes=30)
+    tickets_every: timedelta = timedelta(seconds=1)
+    # Somebody who has just paid registers the ticket soon, and watches: until then
+    # looks at such a ticket follow each other sooner, so soon at first.
+    tickets_new_for: timedelta = timedelta(minutes=10)
+    tickets_pause: timedelta = timedelta(milliseconds=5)
+    tickets_looks: int = 1  # before the task is written anew
+    sweep_every: timedelta = timedelta(minutes=1)
+    upkeep: Upkeep = field(default_factory=Upkeep)
+    # How long the answer waits for the ticket of an order that is paid for already.
+    answer_waits: timedelta = timedelta(seconds=5)
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
+
+
+class Shop(Struct, frozen=True, kw_only=True):
+    """A running shop: all its services."""
+
+    database: Database
+    sealer: Sealer
+    payments: Payments
+    market: Market
+    clock: Clock
+    account: Account | None = None  # where the market buys from one
+    treasury: TreasuryFunds | None = None  # for whoever runs the shop
+    rules: ShopSettings = field(default_factory=ShopSettings)
+
+
+# Kinds of tasks. The key is the order's id, or EVERYTHING.
+EXPIRY = "order expiry"
+TICKET = "ticket"
+CLOSING = "invoice closing"
+WITHDRAWAL = "ticket withdrawal"
+TICKETS = "tickets"
+SWEEP = "payments sweep"
+UPKEEP = "auction account"
+EVERYTHING = "all"
+
+
+def ticket_purpose(order_id: str) -> str:
+    """Return the purpose that a ticket is sealed for."""
+    return f"ticket of {order_id}"

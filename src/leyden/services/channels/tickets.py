@@ -1,0 +1,175 @@
+"""Following tickets in the market until filled, cancelled or missing.
+
+Each step moves one order as far as its ticket has come; an order that the
+database rejects delays no other.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Sequence
+
+from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.tickets import Progress, TicketState
+from leyden.errors import MarketAway, Stale, Violated
+from leyden.services.channels.filling import fill
+from leyden.services.channels.holding import end
+from leyden.services.channels.shop import Shop
+from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.shared.steps import ClaimedTask
+
+log = logging.getLogger(__name__)
+
+_BATCH = 500
+# Whoever watches for a minute is told in a sixteenth of a second, not in a hundredth.
+_WAITED_FOR_A_LOOK = 1_000
+_GIVES_BACK = frozenset({TicketState.FILLED, TicketState.CANCELLED})
+
+
+async def follow(shop: Shop, due: ClaimedTask) -> None:
+    """Poll the open tickets and move their orders; the task never ends.
+
+    While the market is unavailable the interval stays the same: polling is
+    the only way to see that the market is back, and buyers are waiting.
+    """
+    rules = shop.rules
+    pause = rules.tickets_every
+    try:
+        for look in range(rules.tickets_looks):
+            if look:
+                await _watch_new(shop)
+            await _look_at_all(shop, tell=look == 0)
+            pause = rules.tickets_pause if look else pause
+    except MarketAway as error:
+        pause = rules.tickets_every
+        log.warning("tickets cannot be followed", extra={"why": str(error)})
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=shop.clock() + pause)
+
+
+async def _look_at_all(shop: Shop, *, tell: bool) -> None:
+    reader = shop.database.reader.orders
+    for status in (Status.CREATED, Status.SUBMITTED):
+        after = ""
+        while batch := await reader.in_status(status, after=after, most=_BATCH):
+            after = batch[-1].id
+            await _follow(shop, batch, tell=tell)
+
+
+async def _watch_new(shop: Shop) -> None:
+    """Wait for the next poll of all tickets; poll new tickets more often.
+
+    The interval for each ticket depends only on how long ago its own buyer
+    paid. Other tickets, however many or new, do not affect it.
+    """
+    rules = shop.rules
+    until = time.monotonic() + rules.tickets_every.total_seconds()
+    looked: dict[str, float] = {}  # when, by order
+    while (left := until - time.monotonic()) > 0:
+        since = shop.clock() - rules.tickets_new_for
+        new = await shop.database.reader.orders.ticketed_since(since, most=_BATCH)
+        now, shortest, due = time.monotonic(), left, []
+        for order in new:
+            waited = shop.clock() - (order.paid_at or since)
+            pause = max(rules.tickets_pause, waited / _WAITED_FOR_A_LOOK)
+            shortest = min(shortest, pause.total_seconds())
+            if now - looked.get(order.id, -math.inf) >= pause.total_seconds():
+                looked[order.id] = now
+                due.append(order)
+        await _follow(shop, due, tell=False)
+        await asyncio.sleep(shortest)
+
+
+async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
+    if not orders:
+        return
+    told = await shop.market.progress([order.ticket_ref for order in orders])
+    for order in orders:
+        if (progress := told.get(order.ticket_ref)) is None:
+            continue
+        if progress.state is TicketState.MISSING:
+            if tell:
+                log.error(
+                    "the market does not know a ticket of ours",
+                    extra={"order": order.id},
+                )
+        elif progress.state is TicketState.BROKEN:
+            await _cancel_broken_ticket(shop, order)
+        elif _is_news(order, progress):
+            await _move(shop, order, progress)
+
+
+async def _move(shop: Shop, order: Order, progress: Progress) -> None:
+    """Move one order; log and skip an order that the database rejects."""
+    try:
+        await ticket_moved(shop, order.id, progress)
+    except (Stale, Violated) as error:
+        log.exception(
+            "an order cannot move", extra={"order": order.id, "why": error.message}
+        )
+
+
+async def _cancel_broken_ticket(shop: Shop, order: Order) -> None:
+    """Cancel a registered ticket without a bid; the payment becomes credit.
+
+    The buyer's poold would wait for this ticket forever, and the buyer has
+    to know of any other ticket, so we do not replace the ticket.
+    """
+    log.error(
+        "a ticket was registered, but the auction has no bid", extra={"order": order.id}
+    )
+    try:
+        cancelled = await shop.market.withdraw(order.id, order.ticket_ref)
+    except MarketAway as error:
+        log.warning(
+            "it is not cancelled yet", extra={"order": order.id, "why": str(error)}
+        )
+        return
+    if cancelled:
+        await _move(shop, order, Progress(state=TicketState.CANCELLED))
+
+
+def _is_news(order: Order, progress: Progress) -> bool:
+    known = {
+        Status.CREATED: TicketState.OFFERED,
+        Status.SUBMITTED: TicketState.SUBMITTED,
+    }
+    return known.get(order.status) is not progress.state
+
+
+async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
+    """Move the order as far as its ticket has come."""
+
+    async def step() -> None:
+        async with shop.database.transaction() as tx:
+            work = await UnitOfWork.load(
+                tx,
+                [order_id],
+                now=shop.clock(),
+                gives_back=progress.state in _GIVES_BACK,
+            )
+            order = work.order(order_id)
+            if order.status in {Status.CREATED, Status.SUBMITTED}:
+                _moved(work, order, progress)
+            await work.flush(tx)
+
+    await until_not_stale(step)
+
+
+def _moved(work: UnitOfWork, order: Order, progress: Progress) -> None:
+    if progress.state is TicketState.CANCELLED:
+        log.warning("a ticket was cancelled in the market", extra={"order": order.id})
+        end(work, order, Event.CANCELLED)
+        return
+    if progress.state is TicketState.OFFERED:
+        return
+    if progress.state is TicketState.FILLED and progress.lease is None:
+        # What it cost is not known yet, and so not what comes back: asked again.
+        log.warning("a filled ticket has no lease yet", extra={"order": order.id})
+        return
+    if order.status is Status.CREATED:
+        nonce = progress.order_nonce
+        order = work.move(advance(order, Event.REGISTERED, order_nonce=nonce))
+    if progress.state is TicketState.FILLED and progress.lease is not None:
+        fill(work, order, progress.lease)

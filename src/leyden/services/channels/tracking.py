@@ -1,0 +1,54 @@
+"""Progress of an order, for the people waiting for it."""
+
+from datetime import datetime
+
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import OutputState
+from leyden.domain.units import Sats
+from leyden.services.channels import checkout, leased, orders
+from leyden.services.channels.leased import LeasedChannel
+from leyden.services.channels.shop import Shop
+from leyden.values import Struct, hiding
+
+
+class Tracked(Struct, frozen=True, kw_only=True):
+    """An order with its progress so far."""
+
+    order: Order
+    steps: tuple[tuple[Status, datetime], ...]
+    seen: Sats  # on the chain, and not deep enough yet
+    arrived: Sats  # on the chain, and counted
+    confirmations: int  # what a payment of all that is due needs
+    ticket: str  # a bearer instrument
+    channel: LeasedChannel | None = None  # once the order is filled
+
+    __repr__ = hiding("ticket")
+
+    @property
+    def unused_fee(self) -> Sats:
+        """What the auction left of its share, and the buyer got back."""
+        return self.channel.unused_fee if self.channel else Sats(0)
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """The stamp, which changes whenever anything shown here changes."""
+        return self.order.status, self.order.paid, self.steps, self.seen, self.arrived
+
+
+async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
+    """Return an order with its progress; raise NotFound if not theirs."""
+    order = await orders.get(shop, organization_id, order_id)
+    reader = shop.database.reader
+    outputs = await reader.outputs.of_order(order_id)
+    made = (Status.WAITING_PAYMENT, order.created)
+    channels = await leased.find(reader, [order])
+    counted = {OutputState.BOOKED, OutputState.BURIED}
+    return Tracked(
+        order=order,
+        steps=(made, *await reader.moves.timeline(order_id)),
+        seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
+        arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
+        confirmations=shop.rules.confirmations.needed(order.to_be_paid),
+        ticket=checkout.open_ticket(shop, order),
+        channel=channels.get(order_id),
+    )

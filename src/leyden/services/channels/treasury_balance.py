@@ -1,0 +1,70 @@
+"""The treasury balance, and the account at the auction."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Final, TypeVar
+
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Holdings
+from leyden.domain.units import Sats
+from leyden.errors import Away, MarketRefused
+from leyden.services.channels import pool_account
+from leyden.services.channels.pool_account import Standing
+from leyden.services.channels.shop import Shop
+from leyden.values import Struct
+
+T = TypeVar("T")
+
+_PATIENCE_S: Final = 5.0  # a person waits for this
+_MOST_TICKETS: Final = 200
+
+
+class TreasuryBalance(Struct, frozen=True, kw_only=True):
+    """The shop's funds; an unknown one is None, with the reason."""
+
+    holdings: Holdings | None
+    no_holdings: str
+    standing: Standing | None
+    no_standing: str
+    alarm: str
+    outstanding: Sats  # what tickets may still take
+    tickets: list[Order]  # which nobody has registered, or are to be made
+
+
+async def look(shop: Shop) -> TreasuryBalance:
+    """Query treasury and auction at once; one may fail without the other."""
+    reader = shop.database.reader.orders
+    (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
+        _asked(
+            shop.treasury.holdings() if shop.treasury else None,
+            "No treasury is looked at here.",
+        ),
+        _asked(
+            pool_account.look(shop.account, shop.database) if shop.account else None,
+            "Its channels are simulated: there is no account at an auction.",
+        ),
+    )
+    return TreasuryBalance(
+        holdings=holdings,
+        no_holdings=no_holdings,
+        standing=standing,
+        no_standing=no_standing,
+        alarm=standing.alarm(low=shop.rules.upkeep.low) if standing else "",
+        outstanding=await reader.outstanding(),
+        tickets=[
+            *await reader.in_status(Status.CREATING, most=_MOST_TICKETS),
+            *await reader.in_status(Status.CREATED, most=_MOST_TICKETS),
+        ],
+    )
+
+
+async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | None, str]:
+    if question is None:
+        return None, otherwise
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            return await question, ""
+    except TimeoutError:
+        return None, "It does not answer."
+    except (Away, MarketRefused) as error:
+        return None, str(error)

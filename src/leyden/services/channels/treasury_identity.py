@@ -1,0 +1,74 @@
+"""Recognizing the treasury: each lnd has its own public key.
+
+The first treasury seen is remembered. Another lnd in its place may be meant
+(then the setting `treasury_pubkey` names it) or a mistake. The mistake
+would go unnoticed otherwise, and earlier payments are in the first lnd.
+"""
+
+import logging
+from typing import Final
+
+from prometheus_client import Gauge
+
+from leyden.errors import Stale, TreasuryAway
+from leyden.services.channels.shop import Shop
+from leyden.storage.database import Database
+from leyden.storage.treasury import Remembered
+
+_STRANGE: Final = Gauge(
+    "leyden_treasury_is_another",
+    "1 while another lnd than the one from before answers as the treasury.",
+)
+
+log = logging.getLogger(__name__)
+
+
+async def check_treasury(shop: Shop) -> None:
+    """Check the treasury's public key; warn if it is an unexpected one.
+
+    A second call writes nothing. A treasury that does not answer is not
+    taken for another one.
+    """
+    try:
+        found = await shop.payments.identity()
+    except TreasuryAway:
+        return
+    known = await _remembered(shop, found)
+    stranger = found if found != known.pubkey else ""
+    if stranger != known.stranger:
+        async with shop.database.transaction() as tx:
+            await tx.treasury.set_stranger(stranger)
+    _STRANGE.set(bool(stranger))
+    if stranger:
+        log.warning(
+            "the treasury is another lnd than the one from before",
+            extra={"found": stranger, "before": known.pubkey},
+        )
+
+
+async def _remembered(shop: Shop, found: str) -> Remembered:
+    """Return the expected treasury: configured, or else the first one seen."""
+    named = shop.rules.treasury
+    known = await shop.database.reader.treasury.find()
+    if known is not None and named in {"", known.pubkey}:
+        return known
+    async with shop.database.transaction() as tx:
+        if known is not None:
+            await tx.treasury.replace(named)
+        else:
+            await tx.treasury.add(named or found)
+        kept = await tx.treasury.find()
+    if kept is None:
+        raise Stale
+    return kept
+
+
+async def alarm(database: Database) -> str:
+    """Return the alarm about the treasury; empty if all is well."""
+    known = await database.reader.treasury.find()
+    if known is None or not known.stranger:
+        return ""
+    return (
+        f"the treasury is another lnd ({known.stranger}) than the one that took our "
+        f"payments ({known.pubkey}); where that is meant, set treasury_pubkey"
+    )

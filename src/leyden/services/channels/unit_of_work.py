@@ -1,0 +1,193 @@
+"""A unit of work: load what is needed, decide, write the decisions.
+
+    async with database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [order_id], now=now)
+        holding.end(work, work.order(order_id), Event.CANCELLED)
+        await work.flush(tx)
+
+The decisions between `load` and `flush` are made by plain functions without
+I/O, about one order or hundreds; each sees what the one before it decided.
+Only `flush` writes the ledger and saves orders.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from datetime import datetime
+
+from leyden.domain import ledger
+from leyden.domain.events import Event
+from leyden.domain.ledger import Entry
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import KnownOutput, Outpoint
+from leyden.domain.tickets import Lease
+from leyden.domain.units import Sats
+from leyden.errors import NotFound, Stale
+from leyden.services.channels import order_events
+from leyden.storage.stores import Stores
+from leyden.values import Struct, field
+
+log = logging.getLogger(__name__)
+
+_TRIES = 8
+
+
+class UnitOfWork(Struct, kw_only=True):
+    """Locked orders, and the money around them."""
+
+    now: datetime
+    _orders: dict[str, Order]
+    _balances: dict[str, Sats]
+    _outputs: dict[Outpoint, KnownOutput] = field(default_factory=dict)
+    _orders_before: dict[str, Order] = field(default_factory=dict)
+    _outputs_before: dict[Outpoint, KnownOutput | None] = field(default_factory=dict)
+    _entries: list[Entry] = field(default_factory=list)
+    _moves: list[tuple[str, Status, Status]] = field(default_factory=list)
+    _leases: list[tuple[str, Lease]] = field(default_factory=list)
+    _tasks: dict[tuple[str, datetime], dict[str, None]] = field(default_factory=dict)
+
+    @classmethod
+    async def load(
+        cls,
+        tx: Stores,
+        order_ids: Collection[str] = (),
+        *,
+        now: datetime,
+        organization_ids: Iterable[str] = (),
+        with_outputs: bool = False,
+        gives_back: bool = False,
+    ) -> "UnitOfWork":
+        """Lock and load these orders, with their money and organizations.
+
+        The caller has locked the accounts of the organizations it names. Where an
+        order `gives_back` what it holds, its organization is locked too, after the
+        order: its debts are as they are seen here until what repays them is written.
+        """
+        orders = await tx.orders.lock_many(order_ids) if order_ids else []
+        if gives_back:
+            for team in sorted({order.organization_id for order in orders}):
+                await tx.accounts.lock(team)
+        teams = {*organization_ids, *(order.organization_id for order in orders)}
+        places = [ledger.held(order.id) for order in orders]
+        for team in teams:
+            places += ledger.credit(team), ledger.receivable(team), ledger.owed(team)
+        work = cls(
+            now=now,
+            _orders={order.id: order for order in orders},
+            _balances=await tx.ledger.balances(places),
+        )
+        if with_outputs:
+            outputs = await tx.outputs.of_orders(work._orders)
+            work._outputs = {each.outpoint: each for each in outputs}
+        return work
+
+    # What is known.
+
+    def order(self, order_id: str) -> Order:
+        """Return an order with its changes so far; raise NotFound if unknown."""
+        try:
+            return self._orders[order_id]
+        except KeyError:
+            raise NotFound from None
+
+    def balance(self, place: str) -> Sats:
+        """Return the current balance of an account in the ledger."""
+        return self._balances.get(place, Sats(0))
+
+    def holds(self, order: Order) -> Sats:
+        """Return the money held for an order."""
+        return self.balance(ledger.held(order.id))
+
+    def outstanding(self, organization_id: str) -> Sats:
+        """Return an organization's debt for money that the chain took back."""
+        return Sats(-self.balance(ledger.receivable(organization_id)))
+
+    def owes(self, organization_id: str) -> Sats:
+        """Return the debt of an organization's corporate account."""
+        return Sats(-self.balance(ledger.owed(organization_id)))
+
+    def output(self, outpoint: Outpoint) -> KnownOutput | None:
+        """Return the stored state of an output of these orders, if known."""
+        return self._outputs.get(outpoint)
+
+    def outputs_of(self, order: Order) -> list[KnownOutput]:
+        """List every output ever seen for an order."""
+        return [each for each in self._outputs.values() if each.order_id == order.id]
+
+    # What is decided.
+
+    def post(self, entries: Iterable[Entry]) -> None:
+        """Post entries to the ledger."""
+        for entry in entries:
+            self._entries.append(entry)
+            for place, sats in (
+                (entry.source, -entry.sats),
+                (entry.target, entry.sats),
+            ):
+                self._balances[place] = Sats(self.balance(place) + sats)
+
+    def change(self, order: Order) -> Order:
+        """Record a change of an order that is not a change of its status."""
+        self._orders_before.setdefault(order.id, self._orders[order.id])
+        self._orders[order.id] = order
+        return order
+
+    def move(self, order: Order) -> Order:
+        """Record a change of an order's status."""
+        before = self._orders[order.id].status
+        self._moves.append((order.id, before, order.status))
+        return self.change(order)
+
+    def keep(self, output: KnownOutput) -> KnownOutput:
+        """Record a new or changed output."""
+        before = self._outputs.get(output.outpoint)
+        self._outputs_before.setdefault(output.outpoint, before)
+        self._outputs[output.outpoint] = output
+        return output
+
+    def keep_lease(self, order_id: str, lease: Lease) -> None:
+        """Record the lease that an order's ticket became."""
+        self._leases.append((order_id, lease))
+
+    def put(self, kind: str, order_id: str, *, due: datetime | None = None) -> None:
+        """Queue a task, due now or at the given time."""
+        self._tasks.setdefault((kind, due or self.now), {})[order_id] = None
+
+    # What is written.
+
+    async def flush(self, tx: Stores) -> None:
+        """Write all changes; raise Stale if a row changed that was not locked.
+
+        Call this once: a unit of work ends with its transaction.
+        """
+        outputs = [(was, self._outputs[at]) for at, was in self._outputs_before.items()]
+        await tx.orders.save(
+            [(was, self._orders[id_]) for id_, was in self._orders_before.items()]
+        )
+        await tx.outputs.add([new for was, new in outputs if was is None])
+        await tx.outputs.save([(was, new) for was, new in outputs if was is not None])
+        await tx.moves.add(self._moves, at=self.now)
+        await tx.leases.add(self._leases, at=self.now)
+        await tx.ledger.post(self._entries, at=self.now)
+        tx.events.add(*self._news(), at=self.now)
+        for (kind, due), keys in self._tasks.items():
+            await tx.tasks.put_many(kind, list(keys), due=due)
+        for order_id, before, after in self._moves:
+            log.info(
+                "order moved",
+                extra={"order": order_id, "before": before, "after": after},
+            )
+
+    def _news(self) -> Iterator[Event]:
+        yield from order_events.of_entries(self._entries)
+        for order_id, _, after in self._moves:
+            yield from order_events.of_move(self._orders[order_id], after)
+
+
+async def until_not_stale(step: Callable[[], Awaitable[None]]) -> None:
+    """Retry while the step raises Stale; a few rounds are enough."""
+    for _ in range(_TRIES - 1):
+        try:
+            return await step()
+        except Stale:
+            continue
+    return await step()

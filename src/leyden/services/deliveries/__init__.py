@@ -1,0 +1,1 @@
+"""Webhook deliveries: dispatched, retried and limited."""

@@ -1,0 +1,238 @@
+"""The dispatcher: delivers events to receivers, those of nodes and subscriptions alike.
+
+1. Look up the next event for the receiver (mail.py).
+2. Send it, with no transaction open, over a connection that lasts for the
+   whole run.
+3. Save the result, together with what follows: the next event, a later
+   attempt, a paused receiver, or the end of the run.
+
+If killed between 2 and 3, the event is sent once more under the same id.
+"""
+
+import logging
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from prometheus_client import Histogram
+
+from leyden.domain.deliveries import (
+    PATIENCE,
+    RETRIES,
+    Answer,
+    Message,
+    State,
+    Verdict,
+    judge,
+)
+from leyden.domain.times import Clock
+from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.domain.webhooks import signature_headers
+from leyden.services.deliveries.concurrency import Concurrency
+from leyden.services.deliveries.mail import A, M, Mail
+from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.addressees import Addressee
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.storage.stores import Stores
+from leyden.values import Struct, field, replace
+from leyden.webhooks.base import Connection, Sender
+
+_DELIVERY: Final = Histogram(
+    "leyden_webhook_fact_to_delivery_seconds",
+    "From a fact until its receiver took the event, attempts that failed included.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600, 86400),
+)
+
+log = logging.getLogger(__name__)
+
+FORGETTING = "forget webhooks"  # a kind of task
+_FORGET_EVERY = timedelta(hours=1)
+_FORGOTTEN_AT_ONCE = 500
+# After so many events, or so long, a run makes room: the URL may have changed.
+_MOST_EVENTS = 50
+_LONGEST_RUN = timedelta(seconds=10)
+# Runs under way at a time; an organization may have at most half of them. One
+# that has more nodes than that to tell of is looked at again a moment later.
+AT_ONCE = 2_048
+_PUT_OFF = timedelta(seconds=1)
+
+
+class DispatcherSettings(Struct, frozen=True, kw_only=True):
+    """The rules for sending webhooks."""
+
+    retries: tuple[timedelta, ...] = RETRIES
+    patience: timedelta = PATIENCE
+    # A secret that was replaced signs beside the new one for so long.
+    old_secret_signs: timedelta = timedelta(days=1)
+    kept: timedelta = timedelta(days=30)
+    allowed: Allowed = USUAL
+
+
+class Dispatcher(Struct, frozen=True, kw_only=True):
+    """The dependencies of deliveries, wired by app.py and passed down."""
+
+    database: Database
+    sealer: Sealer
+    sender: Sender
+    clock: Clock
+    luck: Callable[[], float] = random.random
+    rules: DispatcherSettings = field(default_factory=DispatcherSettings)
+    concurrency: Concurrency = field(default_factory=lambda: Concurrency(AT_ONCE))
+    by_hand: ManualLimit = field(default_factory=ManualLimit)
+
+
+async def deliver(dispatcher: Dispatcher, mail: Mail[A, M], due: ClaimedTask) -> None:
+    """Deliver a receiver's pending events, in order, as long as accepted.
+
+    Postponed for a moment if the organization has its fair share in flight.
+    """
+    receiver = await mail.find(dispatcher.database.reader, due.key)
+    if receiver is None or receiver.pause is not None or not receiver.url:
+        return
+    with dispatcher.concurrency.enter(receiver.organization_id) as entered:
+        if entered:
+            await _run_next(dispatcher, mail, due, receiver)
+            return
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=dispatcher.clock() + _PUT_OFF)
+
+
+async def _run_next(
+    dispatcher: Dispatcher, mail: Mail[A, M], due: ClaimedTask, receiver: A
+) -> None:
+    reader = dispatcher.database.reader
+    begun = dispatcher.clock()
+    event, alone = await mail.next(reader, receiver, now=begun)
+    if event is None:
+        return
+    until = begun + _LONGEST_RUN
+    secrets = open_secrets(dispatcher, receiver, now=begun)
+    async with dispatcher.sender.open(receiver.url, receiver.organization_id) as line:
+        for _ in range(_MOST_EVENTS):
+            if event.due > begun or begun > until:
+                break
+            answer = await send(line, receiver, secrets, event, now=begun)
+            now = dispatcher.clock()
+            async with due.transaction() as tx:
+                # The task before its events, as `webhooks.announce` locks them.
+                await tx.tasks.lock(due.claim)
+                receiver = await record(
+                    dispatcher, tx, mail, receiver, event, answer, at=begun
+                )
+                following = None
+                # What was announced meanwhile has made the task due once more.
+                if receiver.pause is None and not (alone and answer.is_success):
+                    following, alone = await mail.next(tx, receiver, now=now)
+                if following is None:
+                    await due.done(tx)
+                elif following.due > now:
+                    await due.reschedule(tx, due=following.due)
+            if following is None or following.due > now:
+                return
+            event, begun = following, now
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=event.due)
+
+
+async def prune(dispatcher: Dispatcher, due: ClaimedTask) -> None:
+    """Delete events and their attempts that are past retention."""
+    now = dispatcher.clock()
+    async with due.transaction() as tx:
+        forgotten = await tx.deliveries.prune(
+            before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
+        )
+        sent = await tx.subscriptions.prune(
+            before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
+        )
+        rest = _FORGOTTEN_AT_ONCE in (forgotten, sent)
+        await due.reschedule(tx, due=now if rest else now + _FORGET_EVERY)
+
+
+async def send(
+    line: Connection,
+    to: Addressee,
+    secrets: list[str],
+    event: Message,
+    *,
+    now: datetime,
+) -> Answer:
+    """Send one event, signed with the current time."""
+    headers = signature_headers(secrets, event_id=event.id, sent=now, body=event.body)
+    if not to.shows_secret:
+        del headers["Service-Secret"]
+    return await line.post(headers, event.body.encode())
+
+
+async def record(
+    dispatcher: Dispatcher,
+    tx: Stores,
+    mail: Mail[A, M],
+    receiver: A,
+    event: M,
+    answer: Answer,
+    *,
+    at: datetime,
+) -> A:
+    """Save an attempt and its effect on the event; return the new receiver.
+
+    A delivered event stays delivered, and a failure does not make an event
+    pending again: both happen when an event is redelivered by hand.
+    """
+    verdict = judge(
+        answer,
+        attempt=event.attempts + 1,
+        now=dispatcher.clock(),
+        failing_since=receiver.failing_since,
+        luck=dispatcher.luck(),
+        retries=dispatcher.rules.retries,
+        patience=dispatcher.rules.patience,
+    )
+    await mail.settle(tx, receiver, event, answer, verdict, at=at)
+    _log_outcome(receiver, event, answer, verdict)
+    is_first = event.state is State.PENDING and not event.test
+    if verdict.state is State.DELIVERED and is_first:
+        _DELIVERY.observe((dispatcher.clock() - event.created).total_seconds())
+    since = None if answer.is_success else receiver.failing_since or at
+    pause = None if answer.is_success else verdict.pause or receiver.pause
+    if (since, pause) == (receiver.failing_since, receiver.pause):
+        return receiver
+    await mail.set_health(tx, receiver, failing_since=since, pause=pause)
+    if receiver.pause is not None and pause is None:
+        patience = dispatcher.rules.patience
+        await mail.resume(tx, receiver, now=at, patience=patience)
+    return replace(receiver, failing_since=since, pause=pause)
+
+
+def open_secrets(
+    dispatcher: Dispatcher, receiver: Addressee, *, now: datetime
+) -> list[str]:
+    """Return the secret, followed by the previous one while it still signs."""
+    purpose = receiver.purpose
+    opened = [dispatcher.sealer.open(receiver.sealed_secret, purpose=purpose)]
+    old, until = receiver.sealed_old_secret, receiver.old_secret_until
+    if old is not None and until is not None and now < until:
+        opened.append(dispatcher.sealer.open(old, purpose=receiver.old_purpose))
+    return [secret.decode() for secret in opened]
+
+
+def _log_outcome(
+    receiver: Addressee, event: Message, answer: Answer, verdict: Verdict
+) -> None:
+    if verdict.state is State.DELIVERED:
+        return  # kept with its attempts; a line each would be most of the log
+    webhook, why = event.id, answer.error or answer.status
+    told = {**receiver.named, "type": event.type, "webhook": webhook, "why": why}
+    match verdict.state:
+        case State.PENDING:
+            again = verdict.due.isoformat(timespec="seconds")
+            log.info("webhook failed", extra={**told, "again": again})
+        case _:
+            log.warning("webhook given up", extra=told)
+    if verdict.pause is not None:
+        log.warning(
+            "receiver of webhooks paused",
+            extra={**receiver.named, "why": verdict.pause},
+        )

@@ -1,0 +1,38 @@
+"""Rate limits on webhooks sent by hand: tests and redeliveries.
+
+Each of them makes us call a host of the caller's choice, at once: without a
+limit we would be a tool to flood others with. The counts are in memory, as
+other limits' are, so each replica of the API counts for itself.
+"""
+
+from urllib.parse import urlsplit
+
+from leyden.errors import TooMany
+from leyden.services.shared.limits import RateLimit
+
+# Many names may lead to one receiver: all of an organization's together get as much.
+_HOSTS = 3
+
+
+class ManualLimit:
+    """A limit per minute for one host, and three times that for all hosts."""
+
+    def __init__(self, per_minute: int = 10) -> None:
+        self._per_minute = per_minute
+        self._to_host = RateLimit(per_minute)
+        self._to_all = RateLimit(_HOSTS * per_minute)
+
+    def take(self, organization_id: str, url: str, *, at_s: float) -> None:
+        """Count one more; raise TooMany, with the time to wait, past the limit."""
+        host = (urlsplit(url).hostname or "").removesuffix(".")
+        try:
+            self._to_all.check(organization_id, at_s=at_s)
+            self._to_host.take(f"{organization_id} {host}", at_s=at_s)
+            self._to_all.take(organization_id, at_s=at_s)
+        except TooMany as error:
+            raise TooMany(
+                f"webhook: at most {self._per_minute} tests and redeliveries a minute "
+                f"go to one host, and {_HOSTS * self._per_minute} of one organization; "
+                f"try again in {error.retry_after_s} s",
+                retry_after_s=error.retry_after_s,
+            ) from None

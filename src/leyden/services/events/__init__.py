@@ -1,0 +1,1 @@
+"""The event log of each organization: read, followed and pruned."""

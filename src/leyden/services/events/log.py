@@ -1,0 +1,143 @@
+"""Reading an organization's event log by cursor, and pruning it."""
+
+import asyncio
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from leyden.domain import cursors
+from leyden.domain.cursors import Cursor
+from leyden.domain.events import KeptEvent
+from leyden.domain.times import Clock, to_iso
+from leyden.errors import Expired, Malformed
+from leyden.schemas.events import LoggedEvent, facts
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.database import Database
+from leyden.storage.events import Page, event_of
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+FORGETTING: Final = "forget events"  # a kind of task
+_FORGET_EVERY: Final = timedelta(hours=1)
+_FORGOTTEN_AT_ONCE: Final = 500
+_LOGS_AT_ONCE: Final = 50
+# So many events are looked at for those of some types: a third of a millisecond.
+_WINDOW: Final = 500
+# Then the caller asks again: others have their turn.
+_WINDOWS: Final = 20
+encode = msgspec.json.Encoder().encode
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """Some events, the cursor after them, and whether there are more at once."""
+
+    events: list[KeptEvent]
+    cursor: Cursor
+    has_more: bool
+
+
+def item(event: KeptEvent) -> LoggedEvent:
+    """Return an event as readers and subscriptions get it."""
+    return LoggedEvent(
+        id=event.id,
+        type=event.type,
+        created=to_iso(event.created),
+        organization_id=event.organization_id,
+        data=facts(event.data),
+    )
+
+
+async def end(reader: Stores, organization_id: str) -> Cursor:
+    """Return the cursor at the end of a log."""
+    found = await reader.events.last([organization_id])
+    return found.get(organization_id, cursors.START)
+
+
+async def read(
+    reader: Stores,
+    organization_id: str,
+    types: Collection[str],
+    *,
+    after: Cursor | None,
+    most: int,
+) -> Part:
+    """Return the next events of these types, oldest first.
+
+    Without a cursor, and after one without a tag of which later events are kept no
+    more, it begins with the oldest that is kept. Else raise Expired there, and
+    Malformed for a cursor that is not in the log. A part may be empty while there is
+    more: it was a long way.
+    """
+    start = after
+    for _ in range(_WINDOWS):
+        begin = start or cursors.START
+        page = await reader.events.page(
+            organization_id,
+            types,
+            after=begin.number,
+            until=begin.number + _WINDOW,
+            most=most + 2,  # both ends, by which cursors are known
+        )
+        if (start is None or not start.tag) and page.first > begin.number + 1:
+            start = Cursor(page.first - 1, "")  # of an event that is gone
+            continue
+        if begin.tag:
+            _check(page, begin)
+        part = _part(page, begin, types, most=most)
+        if part.events or not part.has_more:
+            return part
+        start = part.cursor
+        await asyncio.sleep(0)
+    return Part(events=[], cursor=start or cursors.START, has_more=True)
+
+
+def _part(page: Page, after: Cursor, types: Collection[str], *, most: int) -> Part:
+    found = [event_of(row) for row in page.rows]
+    tags = {row[1]: row[2] for row in page.rows}
+    seen = [each for each in found if each.number > after.number]
+    wanted = [each for each in seen if each.type in types]
+    if len(wanted) > most or (seen and len(page.rows) == most + 2):
+        last = wanted[:most][-1].number
+        return Part(
+            events=wanted[:most], cursor=Cursor(last, tags[last]), has_more=True
+        )
+    if not seen:
+        return Part(events=[], cursor=after, has_more=False)
+    last = seen[-1].number
+    return Part(
+        events=wanted, cursor=Cursor(last, tags[last]), has_more=last < page.last
+    )
+
+
+def _check(page: Page, after: Cursor) -> None:
+    """Raise if the cursor is not a place in the log from which nothing is missing."""
+    if after.number > page.last:
+        raise Malformed("after: no event has this cursor yet; use the last one you got")
+    if after.number < page.first - 1:
+        raise Expired
+    known = {row[1]: row[2] for row in page.rows}.get(after.number)
+    if known is not None and known != after.tag:
+        raise Malformed(
+            "after: this cursor is not in the log, which may have been restored from a "
+            "backup; begin again without it"
+        )
+
+
+async def prune(
+    database: Database, due: ClaimedTask, *, kept: timedelta, clock: Clock
+) -> None:
+    """Delete events that are past retention; the newest of each log stays."""
+    now = clock()
+    before = now - kept
+    aged = await database.reader.events.aged(before=before, most=_LOGS_AT_ONCE)
+    full = len(aged) == _LOGS_AT_ONCE
+    for organization_id in aged:
+        async with due.transaction() as tx:
+            forgotten = await tx.events.forget(
+                organization_id, before=before, most=_FORGOTTEN_AT_ONCE
+            )
+        full = full or forgotten == _FORGOTTEN_AT_ONCE
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=now if full else now + _FORGET_EVERY)

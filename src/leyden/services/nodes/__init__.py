@@ -1,0 +1,1 @@
+"""Hosted nodes: created, run, watched, reached and backed up."""

@@ -1,0 +1,177 @@
+"""Backups for a node's owner: ciphertext, and lnd's channel backup.
+
+Seeds and macaroons are accepted only encrypted, are encrypted once more,
+and are returned byte for byte to the organization that stored them.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from leyden.ciphertext.recognition import (
+    MACAROON_LIMIT,
+    SEED_LIMIT,
+    check_backup,
+    check_size,
+)
+from leyden.domain.nodes import Node
+from leyden.domain.quotas import Quota
+from leyden.domain.sign_in import Right
+from leyden.errors import Malformed, NotFound, Taken
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.views import get
+from leyden.services.shared import quotas, rights
+from leyden.storage.backups import ChannelBackup, MacaroonBackup
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
+
+
+async def keep_seed(
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    seed: str,
+    *,
+    actor: str,
+    now: datetime,
+) -> Node:
+    """Store the node's only seed; raise Taken if there already is one.
+
+    Even the same seed again is Taken.
+    """
+    node = await get(fleet, organization_id, node_id)
+    await check(fleet, organization_id, seed, kind="seed")
+    sealed = fleet.sealer.seal(seed.encode(), purpose=seed_purpose(node_id))
+    async with fleet.database.transaction() as tx:
+        await rights.confirm(tx, actor, organization_id, Right.NODES)
+        if not await tx.backups.add_seed(node_id, sealed, now=now):
+            raise Taken("seed: a seed is already stored, and can't be replaced")
+    return node
+
+
+async def seed(fleet: Fleet, organization_id: str, node_id: str) -> tuple[Node, str]:
+    """Return the node and its seed as it was sent; raise NotFound if none."""
+    node = await get(fleet, organization_id, node_id)
+    sealed = await fleet.database.reader.backups.seed(node_id)
+    opened = fleet.sealer.open(sealed, purpose=seed_purpose(node_id))
+    return node, opened.decode()
+
+
+async def has_seed(fleet: Fleet, organization_id: str, node_id: str) -> bool:
+    """Return whether a seed is stored, without decrypting it."""
+    node = await get(fleet, organization_id, node_id)
+    try:
+        await fleet.database.reader.backups.seed(node.id)
+    except NotFound:
+        return False
+    return True
+
+
+async def check(
+    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
+) -> None:
+    """Raise Malformed unless it is ciphertext, TooMany past the quota."""
+    fleet.uploads.count(organization_id)
+    await recognise(fleet, organization_id, value, kind=kind)
+
+
+async def recognise(
+    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
+) -> None:
+    """Raise Malformed unless it is ciphertext; the caller has counted it."""
+    limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
+    check_size(value, kind=kind, limit=limit)
+    look = partial(check_backup, value, kind=kind, limit=limit)
+    await fleet.uploads.read(organization_id, look)
+
+
+async def keep_macaroon(
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    name: str,
+    macaroon: str,
+    *,
+    actor: str,
+    now: datetime,
+) -> MacaroonBackup:
+    """Store a macaroon under a name; raise Taken if the node has that name."""
+    await get(fleet, organization_id, node_id)
+    if not _NAME.fullmatch(name):
+        raise Malformed(
+            "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"
+        )
+    await check(fleet, organization_id, macaroon, kind="macaroon")
+    purpose = macaroon_purpose(node_id, name)
+    sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
+    async with fleet.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.NODES)
+        if not await tx.backups.add_macaroon(node_id, name, sealed, now=now):
+            raise Taken("name: a macaroon of this name is stored already; use another")
+        await quotas.check(
+            tx,
+            fleet.rules.quotas,
+            organization_id,
+            Quota.MACAROONS_PER_NODE,
+            used=await tx.quotas.macaroons(node_id) - 1,
+        )
+    return MacaroonBackup(name, now)
+
+
+async def macaroons(
+    fleet: Fleet, organization_id: str, node_id: str
+) -> Sequence[MacaroonBackup]:
+    """Return the stored macaroons, oldest first, without their values."""
+    await get(fleet, organization_id, node_id)
+    return await fleet.database.reader.backups.macaroons(node_id)
+
+
+async def macaroon(
+    fleet: Fleet, organization_id: str, node_id: str, name: str
+) -> tuple[MacaroonBackup, str]:
+    """Return a macaroon as it was sent; raise NotFound if it is not stored."""
+    await get(fleet, organization_id, node_id)
+    backups = fleet.database.reader.backups
+    sealed = await backups.macaroon(node_id, name)
+    kept = next(m for m in await backups.macaroons(node_id) if m.name == name)
+    opened = fleet.sealer.open(sealed, purpose=macaroon_purpose(node_id, name))
+    return kept, opened.decode()
+
+
+async def channels(fleet: Fleet, organization_id: str, node_id: str) -> ChannelBackup:
+    """Return the newest channel backup; raise NotFound if there is none."""
+    node = await get(fleet, organization_id, node_id)
+    await copy_channels(fleet, node)
+    return await fleet.database.reader.backups.latest_channels(node_id)
+
+
+async def copy_channels(fleet: Fleet, node: Node) -> None:
+    """Store lnd's channel backup, if it differs from the last."""
+    if content := await fleet.homes.channel_backup(node):
+        await keep_channels(fleet, node, content)
+
+
+async def keep_channels(fleet: Fleet, node: Node, content: bytes) -> None:
+    """Store a channel backup; a second call changes nothing."""
+    digest = hashlib.sha256(content).digest()
+    if await fleet.database.reader.backups.has_channels(node.id, digest):
+        return
+    async with fleet.database.transaction() as tx:
+        await tx.backups.add_channels(node.id, content, digest, now=fleet.clock())
+    log.info("node %s: its backup of channels is kept", node.id)
+
+
+def seed_purpose(node_id: str) -> str:
+    """Return the encryption purpose of a seed, which excludes all others."""
+    return f"seed backup of {node_id}"
+
+
+def macaroon_purpose(node_id: str, name: str) -> str:
+    """Return the encryption purpose of a macaroon."""
+    return f"macaroon backup of {node_id} {name}"

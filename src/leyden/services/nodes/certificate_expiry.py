@@ -1,0 +1,129 @@
+"""Alarms for certificates that expire before they are renewed.
+
+A node's certificate is renewed when the node is started, past half of its
+life, and a start locks the wallet. So a node that is not restarted for
+eleven months raises an alarm, and so does an uploaded certificate. The
+owner restarts the node, or uploads another certificate.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from prometheus_client import Gauge
+
+from leyden.certificates.authority import Authority
+from leyden.certificates.expiry import NOTICE, Alarm, Standing, alarms
+from leyden.domain.nodes import Node
+from leyden.errors import Away
+from leyden.services.nodes import node_events
+from leyden.services.nodes.fleet import Fleet
+from leyden.storage.stores import Stores
+
+_AUTHORITY: Final = "the platform's authority"
+_LOOK_EVERY_S: Final = 3600.0
+_ENDING: Final = Gauge(
+    "leyden_certificates_ending",
+    "Certificates in use that end within 30 days, or have ended.",
+    ["standing"],
+)
+
+log = logging.getLogger(__name__)
+
+
+async def watch(fleet: Fleet) -> None:
+    """Look every hour until cancelled; log each certificate once, count them all."""
+    said: frozenset[Alarm] = frozenset()
+    while True:
+        try:
+            said = await look(fleet, said)
+            await forget_former(fleet)
+        except Away as error:
+            log.info("certificates were not looked at", extra={"why": error.message})
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def look(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[Alarm]:
+    """Count certificates that expire soon; warn of those not warned of yet."""
+    of_nodes = await _of_nodes(fleet)
+    found = _alarms(fleet, of_nodes)
+    await _tell(fleet, of_nodes)
+    for standing in (Standing.EXPIRING, Standing.EXPIRED):
+        number = sum(each.standing is standing for each in found)
+        _ENDING.labels(standing.value).set(number)
+    for each in found:
+        if each not in said:
+            log.warning(
+                "a certificate ends: restart the node, or hand in another",
+                extra={
+                    "of": each.what,
+                    "standing": each.standing,
+                    "until": each.until.isoformat(),
+                },
+            )
+    return frozenset(found)
+
+
+async def forget_former(fleet: Fleet) -> None:
+    """Delete the roots from before a rotation, once no node shows them."""
+    if fleet.authority.has_former:
+        waiting = await still_shown(fleet.authority, fleet.database.reader)
+        if not waiting:
+            fleet.authority.forget_former()
+            log.info("no node shows a former authority any more: it is forgotten")
+
+
+async def still_shown(authority: Authority, reader: Stores) -> list[str]:
+    """List the nodes whose certificate is of a former authority."""
+    found = []
+    if authority.has_former:
+        for node in await reader.nodes.all_():
+            if not node.is_gone:
+                chain = (await reader.launch_specs.get(node.id)).certificate
+                if authority.issued(chain) and not authority.is_current(chain):
+                    found.append(node.id)
+    return found
+
+
+async def ending(fleet: Fleet) -> tuple[Alarm, ...]:
+    """Return those in use that have ended or are about to, the most urgent first.
+
+    A node that does not run gets a new one when it is started.
+    """
+    return _alarms(fleet, await _of_nodes(fleet))
+
+
+async def _of_nodes(fleet: Fleet) -> list[tuple[Node, datetime]]:
+    reader = fleet.database.reader
+    soon = await reader.launch_specs.endings(before=fleet.clock() + NOTICE)
+    found = []
+    for node_id, until in soon.items():
+        node = await reader.nodes.find(node_id)
+        if node is not None and node.has_process:
+            found.append((node, until))
+    return found
+
+
+async def _tell(fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]) -> None:
+    """Tell the nodes' organizations, once of each certificate."""
+    told = fleet.database.reader.events.told
+    for node, until in of_nodes:
+        once = node_events.certificate_once(node.id, until)
+        if await told(node.organization_id, once) is None:
+            async with fleet.database.transaction() as tx:
+                locked = await tx.nodes.lock(node.id)
+                now = fleet.clock()
+                await node_events.tell_certificate(tx, locked, until=until, now=now)
+
+
+def _alarms(
+    fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]
+) -> tuple[Alarm, ...]:
+    endings = {f"node {node.id}": until for node, until in of_nodes}
+    authority = fleet.authority
+    for certificate in (authority.root, authority.intermediate):
+        until = certificate.not_valid_after_utc
+        endings[_AUTHORITY] = min(until, endings.get(_AUTHORITY, until))
+    return alarms(endings, fleet.clock())

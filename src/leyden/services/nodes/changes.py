@@ -1,0 +1,66 @@
+"""The single way to change a node.
+
+The change, its event and the task that follows from it are one commit.
+"""
+
+import logging
+from datetime import datetime
+from typing import Final
+
+from prometheus_client import Histogram
+
+from leyden.domain.node_moves import Step, plan
+from leyden.domain.nodes import DesiredState, Node, Status
+from leyden.domain.webhooks import StatusChanged
+from leyden.services.nodes import node_events, webhooks
+from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
+from leyden.services.nodes.routes import route_to
+from leyden.storage.stores import Stores
+from leyden.values import replace
+
+_ANSWERING: Final = Histogram(
+    "leyden_node_create_to_answering_seconds",
+    "From the creation of a node until its first lnd waits for a wallet.",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900),
+)
+
+# Whichever: they are the same before and after.
+_PORTS: Final = Ports(peer_host="localhost")
+
+log = logging.getLogger(__name__)
+
+
+async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Node:
+    """Save a changed node and return it; add its event and its due task.
+
+    Raise Stale if it changed since it was read; do nothing if it is the same.
+    """
+    if after == before:
+        return before
+    await tx.nodes.save(before, after)
+    tx.events.add(*node_events.of_change(before, after), at=now)
+    if _leads_elsewhere(before, after):
+        await tx.tasks.put(ROUTES, EVERYTHING, due=now)
+    if plan(after, now) is not Step.NOTHING:
+        due = after.due if plan(after, now) is Step.WAIT else now
+        await tx.tasks.put(NODE, after.id, due=due)
+    if after.settings.webhook != before.settings.webhook:
+        await webhooks.url_changed(tx, after, now=now)
+    if after.wanted is DesiredState.DELETED is not before.wanted:
+        await webhooks.node_deleted(tx, after)
+    if after.status is not before.status:
+        await webhooks.announce(tx, after, [StatusChanged(after.status)], now=now)
+        log.info("node %s: %s → %s", after.id, before.status, after.status)
+        if after.status is Status.WAITING_INIT and _is_first_start(after):
+            _ANSWERING.observe((now - after.created).total_seconds())
+    return replace(after, edition=before.edition + 1)
+
+
+def _is_first_start(node: Node) -> bool:
+    # One that is stopped before it gets a wallet, and started again, counts as well:
+    # nothing that we remember of a node tells.
+    return node.revision == 1 and node.crashes == 0
+
+
+def _leads_elsewhere(before: Node, after: Node) -> bool:
+    return route_to(before, _PORTS) != route_to(after, _PORTS)

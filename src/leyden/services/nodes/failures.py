@@ -1,0 +1,65 @@
+"""Why nodes could not be started: for their owners in words, for operators in full.
+
+It is kept in the audit, once for each time that a node begins to fail or fails for
+another reason, however often its start is tried again.
+"""
+
+import errno
+from datetime import UTC, datetime
+from typing import Final
+
+from leyden.domain.nodes import Node, Status
+from leyden.errors import CannotStart
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+FAILED: Final = "node failed"
+PLATFORM: Final = "platform"  # who acts where nobody asked
+_EVER: Final = datetime(2020, 1, 1, tzinfo=UTC)
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL: Final = "The disk of the node's machine is full. The operator must make room."
+_OTHER: Final = "lnd could not be started. The operator can see why."
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """Why a node could not be started."""
+
+    reason: str  # for its owner
+    why: str  # for the operator: with paths, and what the system said
+
+
+async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> None:
+    """Keep why a node could not be started, unless that is what is kept already."""
+    reason, why = _reason(error), str(error)
+    if before.status is Status.FAILED:
+        known = await find(tx, before.organization_id, before.id)
+        if known == Failure(reason=reason, why=why):
+            return
+    await tx.audit.add(
+        at=now,
+        actor=PLATFORM,
+        action=FAILED,
+        subject=before.id,
+        organization_id=before.organization_id,
+        reason=reason,
+        why=why,
+    )
+
+
+async def find(reader: Stores, organization_id: str, node_id: str) -> Failure | None:
+    """Return why a node that is failed could not be started, as far as that is kept."""
+    lines = await reader.audit.of_subject(
+        organization_id, node_id, FAILED, since=_EVER, most=1
+    )
+    if not lines:
+        return None
+    told = lines[0].detail
+    return Failure(reason=str(told["reason"]), why=str(told["why"]))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, CannotStart):
+        return error.reason
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return _FULL
+    return _OTHER

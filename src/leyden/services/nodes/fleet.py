@@ -1,0 +1,84 @@
+"""The fleet: everything needed to run nodes, wired by app.py."""
+
+from datetime import timedelta
+
+from leyden.certificates.authority import Authority
+from leyden.certificates.roots import Roots
+from leyden.domain.node_moves import KEPT
+from leyden.domain.node_settings import PUBLIC, Calls
+from leyden.domain.nodes import Network
+from leyden.domain.peer_ports import PeerPorts, host_port
+from leyden.domain.quotas import Limits
+from leyden.domain.times import Clock
+from leyden.domain.versions import OFFERED, Catalogue
+from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.gateway.base import Gateway
+from leyden.runtimes.base import Homes, Runtime
+from leyden.services.nodes.node_cache import NodeCache
+from leyden.services.nodes.start_limits import StartLimit
+from leyden.services.shared.quotas import limits
+from leyden.services.shared.uploads import Uploads
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.values import Struct, field
+
+
+class Ports(Struct, frozen=True, kw_only=True):
+    """The addresses and ports of the gateway, and of nodes behind it."""
+
+    host: str = "127.0.0.1"  # the gateway's own address, for people's hosts files
+    rest: int = 8080
+    grpc: int = 10_009
+    node_rest: int = 18_080  # what each lnd listens on, at an address of its own
+    node_grpc: int = 18_009
+    node_peer: int = 18_735
+    peer_host: str = ""  # the public host at which peers reach nodes; empty: nowhere
+
+
+class FleetSettings(Struct, frozen=True, kw_only=True):
+    """Settings of the fleet."""
+
+    service_version: str = "0.1.0"
+    domain: str = "nodes.localhost"  # a node's endpoint is a name below it
+    networks: frozenset[Network] = frozenset({Network.TESTNET})
+    slots: int = 65_000
+    ports: Ports = field(default_factory=Ports)
+    catalogue: Catalogue = OFFERED
+    webhooks: Allowed = USUAL
+    calls: Calls = PUBLIC
+    data_kept: timedelta = KEPT
+    look_every: timedelta = timedelta(seconds=10)
+    peer_ports: PeerPorts = PeerPorts()
+    quotas: Limits = field(default_factory=lambda: limits(Settings()))
+    issued: bool = False  # whether an authority of others vouches for nodes
+
+    def peer_address(self, port: int) -> str:
+        """Return HOST:PORT, at which peers reach a node with this port; "" for none."""
+        return host_port(self.ports.peer_host, port) if port else ""
+
+
+class Fleet(Struct, frozen=True, kw_only=True):
+    """All nodes of an installation, and the services that run them."""
+
+    database: Database
+    sealer: Sealer
+    runtime: Runtime
+    homes: Homes
+    gateway: Gateway
+    authority: Authority
+    clock: Clock
+    starts: StartLimit
+    rules: FleetSettings = field(default_factory=FleetSettings)
+    roots: Roots = field(default_factory=Roots)
+    node_cache: NodeCache = field(default_factory=NodeCache)
+    uploads: Uploads = field(default_factory=Uploads)
+
+
+# Kinds of tasks. The key is the node's id, or EVERYTHING.
+NODE = "node"
+WATCH = "watch"  # the key is a shard's number
+ROUTES = "routes"
+HOUSEKEEPING = "housekeeping"
+CERTIFICATES = "certificates"
+EVERYTHING = "all"

@@ -1,0 +1,171 @@
+"""Node housekeeping: lnd's files, logs, and notices of new versions."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain import versions
+from leyden.domain.nodes import DesiredState, Node, Status
+from leyden.domain.times import is_recent
+from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
+from leyden.errors import Stale
+from leyden.lnd.tail import News
+from leyden.services.nodes import backups, node_events, resealing, webhooks
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.log_places import LogPlaces
+from leyden.services.nodes.views import get
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+log = logging.getLogger(__name__)
+
+# Nobody else waits for longer than these few take: 5 µs each.
+_AT_A_TIME: Final = 50
+# A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
+# may leave some is not worth a walk through every folder more often.
+_SWEEP_EVERY: Final = timedelta(minutes=10)
+_REMOVED: Final = "macaroons removed"
+_TOLD_FOR: Final = timedelta(days=30)
+_MOST_TOLD: Final = 10
+
+
+class Housekeeping:
+    """Checks all running nodes, remembering the last state of each."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._swept: dict[str, tuple[Status, str, datetime]] = {}
+        self._places = LogPlaces()
+
+    async def look(self, work: ClaimedTask) -> None:
+        """Check every running node once, and schedule the next check."""
+        nodes = await self._fleet.node_cache.nodes(self._fleet.database.reader.nodes)
+        for node_id in self._swept.keys() - {node.id for node in nodes}:
+            del self._swept[node_id]
+        running = [node for node in nodes if node.has_process]
+        await self._places.load(self._fleet.database.reader, running)
+        for number, node in enumerate(running, start=1):
+            await self._look_at(node)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        async with work.transaction() as tx:
+            now = self._fleet.clock()
+            await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
+            await self._places.flush(tx)
+            due = now + self._fleet.rules.look_every
+            await work.reschedule(tx, due=due)
+
+    async def _look_at(self, node: Node) -> None:
+        found = self._fleet.homes.look(node, self._places.of(node))
+        if found.channel_backup is not None:
+            await backups.keep_channels(self._fleet, node, found.channel_backup)
+        if found.log is not None:
+            await self._announce_log_events(node, found.log)
+        now = self._fleet.clock()
+        last = self._swept.get(node.id)
+        if (
+            last is None
+            or last[:2] != (node.status, node.process)
+            or not is_recent(last[2], now=now, within=_SWEEP_EVERY)
+        ):
+            self._swept[node.id] = (node.status, node.process, now)
+            await _sweep(self._fleet, node, now)
+
+    async def _announce_log_events(self, node: Node, read: News) -> None:
+        """Announce what the node's log reports; store how far it was read."""
+        if read.behind:
+            read = await self._fleet.homes.catch_up(node, read.place)
+        if not read.complete:
+            log.warning("node %s: a part of its log was not read", node.id)
+        if not read.complaints:
+            self._places.note(node, read.place)
+            return
+        log.warning("node %s: its blocks come out of order", node.id)
+        now = self._fleet.clock()
+        try:
+            async with self._fleet.database.transaction() as tx:
+                event = BlocksOutOfOrder(read.complaints[0])
+                await webhooks.announce(tx, node, [event], now=now)
+                await node_events.tell_blocks(tx, node, event.log, now=now)
+                await self._places.keep(tx, node, read.place)
+        except Stale as error:
+            log.info("node %s: told by another", node.id, extra={"why": error.message})
+
+
+class FoundInClear(Struct, frozen=True, kw_only=True):
+    """Plaintext macaroons found on disk, and removed."""
+
+    at: datetime
+    number: int
+
+
+async def found_in_clear(
+    fleet: Fleet, organization_id: str, node_id: str
+) -> list[FoundInClear]:
+    """Return the plaintext macaroons removed in 30 days, newest first."""
+    await get(fleet, organization_id, node_id)
+    lines = await fleet.database.reader.audit.of_subject(
+        organization_id,
+        node_id,
+        _REMOVED,
+        since=fleet.clock() - _TOLD_FOR,
+        most=_MOST_TOLD,
+    )
+    return [
+        FoundInClear(at=line.at, number=int(str(line.detail["number"])))
+        for line in lines
+    ]
+
+
+async def notify_of_updates(fleet: Fleet) -> None:
+    """Notify owners whose nodes can be updated, once for each version."""
+    now, reader = fleet.clock(), fleet.database.reader
+    for node in await reader.nodes.all_():
+        update = update_for(fleet, node)
+        if update is None or node.wanted is DesiredState.DELETED:
+            continue
+        once = node_events.update_once(node, update)
+        is_news = await reader.events.told(node.organization_id, once) is None
+        if is_news or node.settings.webhook:
+            async with fleet.database.transaction() as tx:
+                locked = await tx.nodes.lock(node.id)
+                await announce_update(fleet, tx, locked, now=now)
+
+
+async def announce_update(
+    fleet: Fleet, tx: Stores, node: Node, *, now: datetime
+) -> None:
+    """Announce the version that the node can be updated to, if any."""
+    if (event := update_for(fleet, node)) is not None:
+        await webhooks.announce(tx, node, [event], now=now)
+        await node_events.tell_update(tx, node, event, now=now)
+
+
+def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
+    """Return the version that the node can be updated to, if any."""
+    newer = versions.newest_for(node.version, fleet.rules.catalogue)
+    if newer is None:
+        return None
+    return UpdateAvailable(
+        lnd_version=str(newer), service_version=fleet.rules.service_version
+    )
+
+
+async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
+    swept = await fleet.homes.sweep(node)
+    if not swept:
+        return
+    log.warning(
+        "node %s: macaroons lay there in clear", node.id, extra={"number": len(swept)}
+    )
+    async with fleet.database.transaction() as tx:
+        await tx.audit.add(
+            at=now,
+            actor="platform",
+            action=_REMOVED,
+            subject=node.id,
+            organization_id=node.organization_id,
+            number=len(swept),
+        )

@@ -1,0 +1,232 @@
+"""Certificates from an external authority: issued early, used at starts.
+
+A node starts with a certificate of the platform's own authority and waits
+for nothing. Meanwhile an external certificate is ordered for its name. lnd
+reads its certificate only when it starts, so the node gets the new one at
+its next start.
+
+    1. Place an order; store its URL and the key it is for.
+    2. Advance the order step by step until the chain is there; store it.
+    3. After two thirds of the certificate's life, start over.
+
+After a kill at any point, the next run finds the order at the authority and
+continues. A failed order is followed by another only much later, because
+authorities limit their number.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from leyden.certificates import pem_chain, signing_requests
+from leyden.certificates.base import Issuer
+from leyden.certificates.expiry import Validity, renewal_at, validity
+from leyden.domain.times import Clock
+from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
+from leyden.lnd.home import Tls
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.database import Database
+from leyden.storage.issued import Issued
+from leyden.storage.secrets import Sealer
+from leyden.storage.stores import Stores
+from leyden.values import Struct, field
+
+# A kind of task, one for each name; CERTIFICATES looks for names.
+ISSUANCE: Final = "issuance"
+
+ACCOUNT: Final = "account key of {}"
+_Read = TypeVar("_Read")
+
+log = logging.getLogger(__name__)
+
+
+class RetryIntervals(Struct, frozen=True, kw_only=True):
+    """Intervals at which the authority is called."""
+
+    look_every: timedelta = timedelta(minutes=1)
+    first_retry: timedelta = timedelta(minutes=10)
+    last_retry: timedelta = timedelta(days=1)
+
+    def retry_after(self, refusals: int) -> timedelta:
+        """Return the delay after so many refusals: 10 minutes, doubled, 1 day."""
+        pause = self.first_retry * (1 << min(refusals - 1, 16))
+        return min(pause, self.last_retry)
+
+
+class Issuance(Struct, frozen=True, kw_only=True):
+    """Everything needed to have certificates issued, wired by app.py."""
+
+    database: Database
+    sealer: Sealer
+    clock: Clock
+    issuer: Issuer
+    own_name: str = ""  # the API's
+    fleet: Fleet | None = None
+    rules: RetryIntervals = field(default_factory=RetryIntervals)
+
+
+async def account_key(database: Database, sealer: Sealer, directory: str) -> bytes:
+    """Return the key by which an authority knows us, as PEM; make it the first time."""
+    purpose = ACCOUNT.format(directory)
+    kept = await database.reader.issued.account(directory)
+    if kept is None:
+        sealed = sealer.seal(signing_requests.new_key(), purpose=purpose)
+        async with database.transaction() as tx:
+            await tx.issued.add_account(directory, sealed)
+            kept = await tx.issued.account(directory)
+    return sealer.open(kept or b"", purpose=purpose)
+
+
+async def request_missing(issuance: Issuance, due: ClaimedTask) -> None:
+    """Request a certificate for every name without one; never ends.
+
+    Nodes with a certificate uploaded by their owner are skipped.
+    """
+    now = issuance.clock()
+    names: dict[str, str | None] = {}
+    if issuance.own_name:
+        names[issuance.own_name] = None
+    if issuance.fleet is not None:
+        names |= await _nodes_without(issuance.fleet)
+    async with due.transaction() as tx:
+        for name, node_id in names.items():
+            if await tx.issued.add(name, node_id=node_id):
+                await tx.tasks.put(ISSUANCE, name, due=now)
+        await due.reschedule(tx, due=now + issuance.rules.look_every)
+
+
+async def _nodes_without(fleet: Fleet) -> dict[str, str | None]:
+    """Return the nodes that serve a certificate of ours and wait for no other one."""
+    reader = fleet.database.reader
+    chains = {
+        node_id: (await reader.launch_specs.get(node_id)).certificate
+        for node_id in await reader.issued.nodes_without_request()
+    }
+    ours = await _beside_the_loop(
+        lambda: [i for i, chain in chains.items() if fleet.authority.issued(chain)]
+    )
+    return {(await reader.nodes.get(i)).api_endpoint: i for i in ours}
+
+
+async def obtain(issuance: Issuance, due: ClaimedTask) -> None:
+    """Advance one name's certificate by a step; schedule the next step."""
+    row = await issuance.database.reader.issued.find(due.key)
+    if row is None or await _is_over(issuance, row):
+        async with due.transaction() as tx:
+            await tx.issued.forget(due.key)
+            await due.done(tx)
+        return
+    now = issuance.clock()
+    if not row.order_url and (at := await _renewal(row)) is not None and now < at:
+        async with due.transaction() as tx:
+            await due.reschedule(tx, due=at)
+        return
+    try:
+        await _take_on(issuance, due, row)
+    except (AuthorityRefused, Malformed) as error:
+        await _refused(issuance, due, error)
+    except AuthorityAway as error:
+        if error.retry_after_s is None:
+            raise  # the queue waits longer each time
+        async with due.transaction() as tx:
+            await due.reschedule(tx, due=now + timedelta(seconds=error.retry_after_s))
+
+
+async def _is_over(issuance: Issuance, row: Issued) -> bool:
+    if row.node_id is None:
+        return row.name != issuance.own_name
+    node = await issuance.database.reader.nodes.find(row.node_id)
+    return node is None or node.wanted == "deleted"
+
+
+async def _renewal(row: Issued) -> datetime | None:
+    if (chain := row.chain) is None:
+        return None
+    return renewal_at(await _beside_the_loop(lambda: validity(chain)))
+
+
+async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
+    url, sealed = row.order_url, row.order_key
+    if sealed is None:
+        url = await issuance.issuer.begin(row.name)
+        sealed = issuance.sealer.seal(
+            signing_requests.new_key(), purpose=name_purpose(row.name)
+        )
+        async with due.transaction() as tx:
+            await tx.issued.set_order(row.name, url, key=sealed)
+    key_pem = issuance.sealer.open(sealed, purpose=name_purpose(row.name))
+    got = await issuance.issuer.advance(
+        url, signing_requests.request(key_pem, row.name)
+    )
+    now = issuance.clock()
+    if isinstance(got, timedelta):
+        async with due.transaction() as tx:
+            await due.reschedule(tx, due=now + got)
+        return
+    tls, valid = await _beside_the_loop(lambda: _parsed(got, key_pem, row.name, now))
+    async with due.transaction() as tx:
+        await tx.issued.keep(row.name, url, chain=tls.chain_pem, until=valid.until)
+        await due.reschedule(tx, due=renewal_at(valid))
+    log.info(
+        "a certificate was issued",
+        extra={"host": row.name, "until": valid.until.isoformat()},
+    )
+
+
+def _parsed(chain: bytes, key: bytes, name: str, now: datetime) -> tuple[Tls, Validity]:
+    tls = pem_chain.parse(
+        chain.decode(errors="replace"), key.decode(), name=name, now=now
+    )
+    return tls, validity(tls.chain_pem)
+
+
+async def _beside_the_loop(work: Callable[[], _Read]) -> _Read:
+    """Read certificates in a thread: ten of RSA take up to 0.1 s of processor.
+
+    The authority takes its turn among the organizations that upload some.
+    """
+    return await UPLOADS.run(ISSUANCE, work)
+
+
+async def _refused(
+    issuance: Issuance, due: ClaimedTask, error: AuthorityRefused | Malformed
+) -> None:
+    row = await issuance.database.reader.issued.find(due.key)
+    if row is None:
+        raise Stale
+    async with due.transaction() as tx:
+        refusals = await tx.issued.end_order(row.name, row.order_url)
+        pause = issuance.rules.retry_after(refusals)
+        if error.retry_after_s is not None:
+            pause = max(pause, timedelta(seconds=error.retry_after_s))
+        await due.reschedule(tx, due=issuance.clock() + pause)
+    log.warning(
+        "no certificate was issued",
+        extra={
+            "host": row.name,
+            "why": error.message,
+            "again_in_s": pause.total_seconds(),
+        },
+    )
+
+
+async def newest(
+    sealer: Sealer, stores: Stores, name: str, *, now: datetime
+) -> Tls | None:
+    """Return the certificate that was issued for a name, while it is valid."""
+    row = await stores.issued.find(name)
+    if row is None or row.chain is None or row.key is None or row.until is None:
+        return None
+    if now >= row.until:
+        return None
+    return Tls(
+        chain_pem=row.chain, key_pem=sealer.open(row.key, purpose=name_purpose(name))
+    )
+
+
+def name_purpose(name: str) -> str:
+    """Return what the keys of a name's certificate are sealed for."""
+    return f"certificate key of name {name}"

@@ -1,0 +1,88 @@
+"""How far nodes' logs were read: kept in memory, and in the database.
+
+An event and the position up to which the log was read are stored in one
+transaction. Without events the position is stored now and then: the lines
+that are read again after a kill are known to hold no event.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from leyden.domain.nodes import Node
+from leyden.errors import Stale
+from leyden.lnd.tail import BEGINNING, Place
+from leyden.storage.log_places import KeptPlace
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+# An lnd writes 1 to 3 MB a day: with ten thousand of them, a row or two each second.
+_KEPT_EVERY: Final = 1 << 16
+_KEPT_AT_ONCE: Final = 500  # others wait for the transaction
+_FEW: Final = 50  # of which each is asked for by itself
+_NEW: Final = KeptPlace(BEGINNING, 0)
+
+
+class _Known(Struct):
+    kept: KeptPlace
+    place: Place
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a restart would reread much, or look in other files."""
+        kept, place = self.kept.place, self.place
+        return (
+            kept.inode != place.inode
+            or kept.rotated != place.rotated
+            or abs(place.offset - kept.offset) >= _KEPT_EVERY
+        )
+
+
+class LogPlaces:
+    """The log positions of running nodes."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    async def load(self, stores: Stores, nodes: Iterable[Node]) -> None:
+        """Load the positions of these nodes, and forget those of all others."""
+        wanted = {node.id for node in nodes}
+        for node_id in self._known.keys() - wanted:
+            del self._known[node_id]
+        missing = wanted - self._known.keys()
+        everywhere = await stores.log_places.all_() if len(missing) > _FEW else None
+        for node_id in missing:
+            if everywhere is None:
+                kept = await stores.log_places.find(node_id)
+            else:
+                kept = everywhere.get(node_id)
+            kept = kept or _NEW
+            self._known[node_id] = _Known(kept, kept.place)
+
+    def of(self, node: Node) -> Place:
+        """Return the log position of a node whose position is loaded."""
+        return self._known[node.id].place
+
+    def note(self, node: Node, place: Place) -> None:
+        """Set the position in memory: nothing to announce up to here."""
+        self._known[node.id].place = place
+
+    async def keep(self, tx: Stores, node: Node, place: Place) -> None:
+        """Store the position with the events announced up to here.
+
+        Raise Stale if another process read on from the same position: that
+        process has announced the events.
+        """
+        # Learnt anew unless `kept` is called: a commit may have failed, or not.
+        known = self._known.pop(node.id)
+        if not await tx.log_places.move(node.id, place, was=known.kept.edition):
+            raise Stale(f"node {node.id}: somebody else reads its log")
+
+    async def flush(self, tx: Stores) -> None:
+        """Store the positions that are far from the stored ones."""
+        far = [(id_, known) for id_, known in self._known.items() if known.is_far]
+        for node_id, known in far[:_KEPT_AT_ONCE]:
+            edition = known.kept.edition
+            if await tx.log_places.move(node_id, known.place, was=edition):
+                known.kept = KeptPlace(known.place, edition + 1)
+            else:
+                del self._known[node_id]  # whoever has moved it has told

@@ -1,0 +1,114 @@
+"""What nodes tell their organization: events for its log.
+
+These are beside the three events of a node's own webhook, which stay as the contract
+has them (webhooks.py).
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from leyden.domain.events import Event
+from leyden.domain.nodes import DesiredState, Node, Status
+from leyden.domain.times import is_recent, to_iso
+from leyden.domain.webhooks import UpdateAvailable
+from leyden.lnd.log import QUIET
+from leyden.storage.stores import Stores
+
+_TOLD: Final = frozenset(
+    {
+        Status.WAITING_INIT,
+        Status.WAITING_UNLOCK,
+        Status.RUNNING,
+        Status.STOPPED,
+        Status.FAILED,
+    }
+)
+
+
+def of_new(node: Node) -> Event:
+    """Return the event of a new node."""
+    return _event(
+        node,
+        "created",
+        network=node.network,
+        type=node.type,
+        version=str(node.version),
+    )
+
+
+def of_change(before: Node, after: Node) -> Iterator[Event]:
+    """Return the events of a change, in the order in which they happened."""
+    if after.version != before.version:
+        yield _event(
+            after,
+            "updated",
+            from_version=str(before.version),
+            version=str(after.version),
+        )
+    if after.process not in ("", before.process):
+        yield _event(after, "started", status=after.status)
+    if after.wanted is DesiredState.DELETED is not before.wanted:
+        yield _event(after, "deleted", status=after.status)
+    elif after.status is not before.status and after.status in _TOLD:
+        yield _event(after, after.status, status=after.status)
+
+
+def of_settings(node: Node, names: Iterable[str]) -> Event:
+    """Return the event of changed settings: their names, as values may be secrets."""
+    return _event(node, "settings_changed", settings=sorted(names))
+
+
+async def tell_update(
+    tx: Stores, node: Node, update: UpdateAvailable, *, now: datetime
+) -> None:
+    """Tell of a newer version, once for each; the node is locked, or new."""
+    once = update_once(node, update)
+    if await tx.events.told(node.organization_id, once) is None:
+        event = _event(
+            node,
+            "update_available",
+            once=once,
+            version=update.lnd_version,
+            service_version=update.service_version,
+        )
+        tx.events.add(event, at=now)
+
+
+def update_once(node: Node, update: UpdateAvailable) -> str:
+    """Return under what an available version is told only once."""
+    return f"{node.id} update {update.lnd_version}"
+
+
+async def tell_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> None:
+    """Tell of blocks out of order, unless it was told a moment ago."""
+    once = f"{node.id} blocks"
+    last = await tx.events.told(node.organization_id, once)
+    if last is None or not is_recent(last, now=now, within=QUIET):
+        tx.events.add(_event(node, "out_of_order_block", once=once, log=log), at=now)
+
+
+async def tell_certificate(
+    tx: Stores, node: Node, *, until: datetime, now: datetime
+) -> None:
+    """Tell once that a certificate ends; the node is locked."""
+    once = certificate_once(node.id, until)
+    if await tx.events.told(node.organization_id, once) is None:
+        ends = to_iso(until)
+        tx.events.add(
+            _event(node, "certificate_expiring", once=once, expires=ends), at=now
+        )
+
+
+def certificate_once(node_id: str, until: datetime) -> str:
+    """Return under what the end of a certificate is told only once."""
+    return f"{node_id} certificate {to_iso(until)}"
+
+
+def _event(node: Node, kind: str, *, once: str = "", **data: str | list[str]) -> Event:
+    return Event(
+        organization_id=node.organization_id,
+        type=f"node.{kind}",
+        data={"node_id": node.id, "name": node.name, **data},
+        once=once,
+    )

@@ -1,0 +1,102 @@
+"""Peer addresses: the public port of each node, at which its peers reach it."""
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Final
+
+from leyden.domain.node_settings import NodeSettings
+from leyden.domain.nodes import Node
+from leyden.domain.peer_ports import KEPT_FROM_OTHERS, PeerPorts
+from leyden.errors import Conflict, Malformed
+from leyden.services.nodes.fleet import FleetSettings
+from leyden.storage.stores import Stores
+from leyden.values import replace
+
+# Of a small range each port, of a large one enough: with nine tenths taken, one time in
+# 37,000 none of so many is free, and all are looked at.
+_GUESSES: Final = 100
+_STRIDE: Final = 7_919  # neighbours do not queue up behind each other
+_FEW: Final = 10  # fewer than a tenth are few
+
+log = logging.getLogger(__name__)
+
+
+def check(rules: FleetSettings, settings: NodeSettings) -> None:
+    """Raise if a node is to have a peer address where there are none."""
+    if settings.listen and not rules.peer_ports:
+        raise Malformed("listen: this platform gives nodes no peer addresses")
+
+
+async def left(rows: Stores, rules: FleetSettings, *, now: datetime) -> int:
+    """Return how many ports no node has had for as long as they are kept."""
+    taken = await rows.nodes.count_peer_ports(since=now - KEPT_FROM_OTHERS)
+    return max(0, len(rules.peer_ports) - taken)
+
+
+async def alarm(rows: Stores, rules: FleetSettings, *, now: datetime) -> str:
+    """Return what to do where few ports are left; "" where there are enough."""
+    every = len(rules.peer_ports)
+    free = await left(rows, rules, now=now) if every else 0
+    if free * _FEW >= every:
+        return ""
+    return (
+        f"{free:,} of {every:,} peer ports are left: add some to peer_ports; without "
+        "any, new nodes are refused"
+    )
+
+
+async def adjust(
+    tx: Stores, rules: FleetSettings, node: Node, *, now: datetime
+) -> Node:
+    """Return the node with the peer port that its settings ask for, or without."""
+    if not node.settings.listen:
+        return node.without_peers(now)
+    if node.open_peer_port:
+        return node
+    if node.peer_port in rules.peer_ports:  # its own from before
+        return replace(node, peer_port_released=None)
+    return replace(
+        node,
+        peer_port=await _free(tx, rules.peer_ports, node, now=now),
+        peer_port_released=None,
+    )
+
+
+async def _free(tx: Stores, ports: PeerPorts, node: Node, *, now: datetime) -> int:
+    """Return a port that no node has, taken over from one that is gone if need be.
+
+    The organization's own come first: so it never occupies more ports than it had
+    nodes at a time, however many it creates and deletes.
+    """
+    until = now - KEPT_FROM_OTHERS
+    async for port in _used_before(tx, ports, node):
+        await tx.nodes.give_up_peer_port(port, node.organization_id, until=until)
+        return port
+    for port in _guesses(ports, node):
+        if await tx.nodes.is_peer_port_free(port):
+            return port
+    taken = await tx.nodes.peer_ports()
+    for port in ports:
+        if port not in taken:
+            return port
+    for port in await tx.nodes.released_peer_ports(until=until):
+        if port in ports:
+            await tx.nodes.give_up_peer_port(port, node.organization_id, until=until)
+            return port
+    log.warning("all peer ports are in use", extra={"peer_ports": len(ports)})
+    raise Conflict(
+        f"listen: all {len(ports):,} peer ports of this platform are in use; set it to "
+        "false, or ask the operator for more (peer_ports)"
+    )
+
+
+async def _used_before(tx: Stores, ports: PeerPorts, node: Node) -> AsyncIterator[int]:
+    for port in await tx.nodes.peer_ports_of_deleted(node.organization_id):
+        if port in ports:
+            yield port
+
+
+def _guesses(ports: PeerPorts, node: Node) -> Iterator[int]:
+    for guess in range(min(_GUESSES, len(ports))):
+        yield ports.at((node.slot + guess * _STRIDE) % len(ports))

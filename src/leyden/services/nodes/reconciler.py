@@ -1,0 +1,172 @@
+"""Reconciling nodes: one step at a time, each saved before the next.
+
+    1. Read the node, and compute its plan.
+    2. Do the one thing that is due; save every step of it.
+    3. Store what is observed afterwards.
+    4. Complete the task, or reschedule it for the next due time. This happens
+       in the transaction that read the node last, so that a command given
+       meanwhile is not lost.
+
+After a kill at any point, the next run finds what is there and continues.
+"""
+
+import asyncio
+import logging
+from datetime import datetime
+
+from leyden.domain.node_moves import Step, give_up, plan
+from leyden.domain.nodes import Node
+from leyden.domain.observations import (
+    Observation,
+    observe,
+    record_failure,
+    record_host,
+    record_launch,
+)
+from leyden.errors import NodeAway, Refused, SetupError
+from leyden.runtimes.base import Checkpoint, LaunchSpec
+from leyden.services.nodes import failures, launch_specs, webhooks
+from leyden.services.nodes.changes import change
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.shared.steps import ClaimedTask
+
+log = logging.getLogger(__name__)
+
+
+async def step(fleet: Fleet, work: ClaimedTask) -> None:
+    """Advance one node by one step; called until nothing is left to do."""
+    node = await fleet.database.reader.nodes.find(work.key)
+    if node is None:
+        return
+    match plan(node, fleet.clock()):
+        case Step.START:
+            await _start(fleet, work, node)
+        case Step.STOP:
+            await fleet.runtime.stop(node)
+            seen = await fleet.runtime.observe(node)
+            if not seen.known:
+                raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
+            await store_observation(fleet, work, node.id, seen)
+        case Step.REMOVE:
+            if await _remove(fleet, work, node):
+                return
+        case Step.NOTHING if node.has_process:
+            # Whoever has this task watches the node: let it be heard from now on.
+            await store_observation(
+                fleet, work, node.id, await fleet.runtime.observe(node)
+            )
+        case Step.WAIT | Step.NOTHING:
+            pass
+    await _end(fleet, work)
+
+
+async def store_observation(
+    fleet: Fleet, work: ClaimedTask, node_id: str, seen: Observation
+) -> None:
+    """Store an observation of a node's lnd; no-op if it is stored already.
+
+    `work` authorizes the write: the node's own task, or its shard's.
+    """
+    fleet.starts.update(node_id, seen)
+    now = fleet.clock()
+    node = await fleet.database.reader.nodes.find(node_id)
+    if node is None or observe(node, seen, now) == node:
+        return  # nothing new: no transaction for that
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node_id)
+        await change(tx, before, observe(before, seen, now), now=now)
+
+
+async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
+    await fleet.starts.acquire(node.id, node.organization_id)
+    try:
+        # Whoever wished for it has his answer first: what follows holds the loop for
+        # some milliseconds, and what was written in this turn leaves after it.
+        await asyncio.sleep(0)
+        # The wait may have been long, and something else be wanted by now.
+        node = await fleet.database.reader.nodes.get(node.id)
+        if plan(node, fleet.clock()) is not Step.START:
+            fleet.starts.release(node.id)
+            return
+        launch_spec = await _launch_spec(fleet, work, node)
+        async for checkpoint in fleet.runtime.start(node, launch_spec):
+            node = await _save(fleet, work, node.id, checkpoint)
+    except (OSError, SetupError, Refused) as error:
+        fleet.starts.release(node.id)
+        log.warning("node %s: could not be started", node.id, extra={"why": str(error)})
+        # It may have come to a process, which nobody else would see the end of.
+        seen = await fleet.runtime.observe(node) if node.has_process else None
+        now = fleet.clock()
+        async with work.transaction() as tx:
+            before = await tx.nodes.lock(node.id)
+            await failures.note(tx, before, error, now=now)
+            after = record_failure(before, now=now, seen=seen)
+            await change(tx, before, after, now=now)
+        return
+    except BaseException:
+        fleet.starts.release(node.id)
+        raise
+    await store_observation(fleet, work, node.id, await fleet.runtime.observe(node))
+
+
+async def _launch_spec(fleet: Fleet, work: ClaimedTask, node: Node) -> LaunchSpec:
+    """Open the node's launch spec; renew its certificate if due."""
+    now, reader = fleet.clock(), fleet.database.reader
+    sealed = await reader.launch_specs.get(node.id)
+    tls = await launch_specs.next_certificate(fleet, reader, node, sealed, now=now)
+    if tls is not None:
+        async with work.transaction() as tx:
+            await launch_specs.keep_certificate(fleet, tx, node, tls)
+        sealed = await reader.launch_specs.get(node.id)
+    return launch_specs.unseal(fleet, node, sealed)
+
+
+async def _save(
+    fleet: Fleet, work: ClaimedTask, node_id: str, checkpoint: Checkpoint
+) -> Node:
+    now = fleet.clock()
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node_id)
+        after = record_host(before, host=checkpoint.host)
+        if checkpoint.process:
+            after = record_launch(
+                after,
+                process=checkpoint.process,
+                revision=checkpoint.revision,
+                now=now,
+            )
+        return await change(tx, before, after, now=now)
+
+
+async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
+    """Destroy what is left of a node; return False if it was restored meanwhile."""
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node.id)
+        if plan(before, fleet.clock()) is not Step.REMOVE:
+            return False
+        if not before.is_destroyed:
+            await tx.nodes.save(before, give_up(before))
+    await fleet.runtime.remove(node)
+    async with work.transaction() as tx:
+        await tx.backups.forget(node.id)
+        await tx.replaced_backups.forget(node.id)
+        await tx.issued.forget(node.api_endpoint)
+        await tx.log_places.forget(node.id)
+        await webhooks.forget(tx, node.id)
+        await tx.nodes.vacate(node.id)
+        await work.done(tx)
+    log.info("node %s: its data is removed", node.id)
+    return True
+
+
+async def _end(fleet: Fleet, work: ClaimedTask) -> None:
+    now: datetime = fleet.clock()
+    async with work.transaction() as tx:
+        node = await tx.nodes.lock(work.key)
+        match plan(node, now):
+            case Step.NOTHING:
+                await work.done(tx)
+            case Step.WAIT:
+                await work.reschedule(tx, due=node.due)
+            case Step.START | Step.STOP | Step.REMOVE:
+                await work.reschedule(tx, due=now)

@@ -1,0 +1,121 @@
+"""Resealing: replacing backups after their owner changed the password.
+
+A seed is stored once, and resealing is the one exception: a request
+replaces a backup only if it names the stored one by its digest. So two
+windows that reseal at once cannot undo each other: the second is refused
+and has to read the backups again.
+
+Replaced backups are kept for thirty days, as they were sealed: if the new
+password was a mistake, the old one still opens them.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from leyden.domain.sign_in import Right
+from leyden.errors import Conflict, Malformed, NotFound
+from leyden.services.nodes import backups
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.views import get
+from leyden.services.shared import quotas, rights
+from leyden.values import Struct
+
+MOST = 100
+KEPT_FOR: Final = timedelta(days=30)
+
+
+class Resealed(Struct, frozen=True, kw_only=True):
+    """A backup encrypted under a new password."""
+
+    name: str | None  # a macaroon's; the seed has none
+    replaces: str  # SHA-256, in hex, of the ciphertext whose place it takes
+    value: str
+
+
+async def reseal(
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    anew: Sequence[Resealed],
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Replace backups by the ones made from them: all of them, or none."""
+    await get(fleet, organization_id, node_id)
+    if not 0 < len(anew) <= MOST:
+        raise Malformed(f"backups: must have 1 to {MOST} entries")
+    if len({each.name for each in anew}) != len(anew):
+        raise Malformed("backups: has a duplicate entry")
+    fleet.uploads.count(organization_id, len(anew))
+    for each in anew:
+        kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
+        await backups.recognise(fleet, organization_id, each.value, kind=kind)
+    found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
+    async with fleet.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.NODES)
+        for each, was, sealed in found:
+            if each.name is None:
+                await tx.backups.replace_seed(node_id, was, sealed)
+            else:
+                await tx.backups.replace_macaroon(node_id, each.name, was, sealed)
+            await tx.replaced_backups.add(node_id, each.name or "", was, now=now)
+        await quotas.check_replaced(tx, fleet.rules.quotas, organization_id)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            organization_id=organization_id,
+            action="backups resealed",
+            subject=node_id,
+            number=len(anew),
+        )
+
+
+class Replaced(Struct, frozen=True, kw_only=True):
+    """A replaced backup as its owner sent it, and when it was replaced."""
+
+    name: str  # a macaroon's; the seed's is empty
+    until: datetime
+    value: str
+
+
+async def replaced(
+    fleet: Fleet, organization_id: str, node_id: str, *, now: datetime
+) -> list[Replaced]:
+    """Return backups replaced in the last thirty days, newest first."""
+    await get(fleet, organization_id, node_id)
+    return [
+        Replaced(
+            name=each.name,
+            until=each.at,
+            value=fleet.sealer.open(
+                each.sealed,
+                purpose=backups.macaroon_purpose(node_id, each.name)
+                if each.name
+                else backups.seed_purpose(node_id),
+            ).decode(),
+        )
+        for each in await fleet.database.reader.replaced_backups.list_(node_id)
+        if now - each.at < KEPT_FOR
+    ]
+
+
+async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
+    """Return the stored backup, as sealed, and its sealed replacement."""
+    reader = fleet.database.reader.backups
+    kind = "seed" if anew.name is None else "macaroon"
+    try:
+        if anew.name is None:
+            purpose = backups.seed_purpose(node_id)
+            was = await reader.seed(node_id)
+        else:
+            purpose = backups.macaroon_purpose(node_id, anew.name)
+            was = await reader.macaroon(node_id, anew.name)
+    except NotFound:
+        raise Conflict(f"{kind}: there is no stored backup to replace") from None
+    kept = fleet.sealer.open(was, purpose=purpose)
+    if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
+        raise Conflict(f"{kind}: has changed since you read it; read it again")
+    return was, fleet.sealer.seal(anew.value.encode(), purpose=purpose)

@@ -1,0 +1,92 @@
+"""Updating the gateway's routes from the nodes."""
+
+import asyncio
+import logging
+from typing import Final
+
+from leyden.domain.nodes import DesiredState, Node
+from leyden.errors import Away, Lost
+from leyden.gateway.base import Router
+from leyden.gateway.routes import Address, PeerPort, Route
+from leyden.services.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
+from leyden.services.shared.steps import ClaimedTask
+
+# A change is to be in force within a second: this, and what the gateway takes.
+_LOOK_EVERY_S: Final = 0.2
+
+log = logging.getLogger(__name__)
+
+
+class Routes:
+    """The routes of all nodes; cached for unchanged nodes."""
+
+    def __init__(self, fleet: Fleet, gateway: Router | None = None) -> None:
+        self._fleet = fleet
+        self._gateway: Router = gateway or fleet.gateway
+        self._known: dict[str, tuple[int, Route | None]] = {}
+
+    async def update(self, work: ClaimedTask) -> None:
+        """Update the gateway; the task is retried until the gateway accepts."""
+        await self.apply()
+        try:
+            async with work.transaction() as tx:
+                await work.done(tx)
+        except Lost:
+            # Whoever has the task now may have brought newer ones before ours came.
+            async with self._fleet.database.transaction() as tx:
+                await tx.tasks.put(ROUTES, EVERYTHING, due=self._fleet.clock())
+            raise
+
+    async def apply(self) -> None:
+        """Send the current routes to the gateway."""
+        nodes = self._fleet.database.reader.nodes
+        editions = await nodes.editions()
+        for node_id in self._known.keys() - editions.keys():
+            del self._known[node_id]
+        for node_id, edition in editions.items():
+            known = self._known.get(node_id)
+            if known is None or known[0] != edition:
+                node = await nodes.get(node_id)
+                route = route_to(node, self._fleet.rules.ports)
+                self._known[node_id] = (node.edition, route)
+        routes = [route for _, route in self._known.values() if route is not None]
+        await self._gateway.apply(routes)
+
+    async def follow(self) -> None:
+        """Update the gateway until cancelled, whoever changes the nodes.
+
+        Each replica that serves gateways polls for itself; no task triggers
+        the updates.
+        """
+        told: dict[str, int] | None = None
+        while True:
+            try:
+                editions = await self._fleet.database.reader.nodes.editions()
+                if editions != told:
+                    await self.apply()
+                    told = editions
+            except Away as error:
+                log.info("routes are not known", extra={"why": error.message})
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def route_to(node: Node, ports: Ports) -> Route | None:
+    """Return the route to a node; None if the node must not be reachable."""
+    if node.wanted is DesiredState.DELETED or not node.host:
+        return None
+    rest = Address(node.host, ports.node_rest)
+    grpc = Address(node.host, ports.node_grpc)
+    return Route(
+        node_id=node.id,
+        name=node.api_endpoint,
+        whitelist=node.settings.whitelist,
+        rest=rest if node.settings.rest else None,
+        grpc=grpc if node.settings.grpc else None,
+        peers=_peers(node, ports),
+    )
+
+
+def _peers(node: Node, ports: Ports) -> PeerPort | None:
+    if not node.open_peer_port or not ports.peer_host:
+        return None
+    return PeerPort(port=node.open_peer_port, to=Address(node.host, ports.node_peer))

@@ -1,0 +1,130 @@
+"""Listing nodes, and reading one's own."""
+
+import json
+from collections.abc import Sequence
+
+from leyden.domain import node_settings
+from leyden.domain.nodes import Listed, Node, Stamp, Status
+from leyden.errors import NotFound
+from leyden.services.nodes import failures, launch_specs
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.records import Records
+from leyden.storage.commands import Command
+from leyden.storage.receivers import webhook_secret_purpose
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """A node as shown to its owner."""
+
+    node: Node
+    settings: dict[str, object]
+    history: Sequence[Command]
+    failure: str = ""  # why a node that is failed could not be started
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """What the API shows of a node."""
+
+    listed: Listed
+    settings: dict[str, object]
+    history: Sequence[Command]
+    failure: str = ""  # why a node that is failed could not be started
+
+
+async def list_(records: Records, organization_id: str) -> list[Listed]:
+    """List an organization's nodes, oldest first."""
+    return await records.rows.nodes.list_(organization_id)
+
+
+async def show(records: Records, organization_id: str, node_id: str) -> Shown:
+    """Return a node with its settings, as they are shown, and what was asked of it."""
+    found = await records.rows.nodes.show(organization_id, node_id)
+    opened = records.sealer.open
+    kept = opened(found.sealed_settings, purpose=launch_specs.settings_purpose(node_id))
+    secret = opened(found.webhook_secret, purpose=webhook_secret_purpose(node_id))
+    return Shown(
+        listed=found.listed,
+        settings=node_settings.show(
+            node_settings.with_secrets(found.settings, json.loads(kept)),
+            webhook_secret=secret.decode(),
+        ),
+        history=await records.rows.commands.list_(node_id),
+        failure=await _failure(records.rows, organization_id, found.listed),
+    )
+
+
+async def stamp(fleet: Fleet, organization_id: str, node_id: str) -> Stamp:
+    """Return the stamp of a node's `view`; raise NotFound as `view` does."""
+    return await fleet.database.reader.nodes.stamp(organization_id, node_id)
+
+
+async def view(fleet: Fleet, organization_id: str, node_id: str) -> View:
+    """Return a node with its settings, as shown, and its activity."""
+    shown = await show(Records.of(fleet), organization_id, node_id)
+    node = await get(fleet, organization_id, node_id)
+    return View(
+        node=node,
+        settings=shown.settings,
+        history=shown.history,
+        failure=shown.failure,
+    )
+
+
+async def _failure(rows: Stores, organization_id: str, node: Listed) -> str:
+    if node.status != Status.FAILED:
+        return ""
+    found = await failures.find(rows, organization_id, node.id)
+    return found.reason if found is not None else ""
+
+
+async def get(fleet: Fleet, organization_id: str, node_id: str) -> Node:
+    """Return the organization's node; raise NotFound if not theirs or gone."""
+    found = await fleet.database.reader.nodes.find(node_id)
+    return owned_or_not_found(found, organization_id)
+
+
+def owned_or_not_found(node: Node | None, organization_id: str) -> Node:
+    """Return the node; raise the same NotFound if missing or another's."""
+    if node is None or node.organization_id != organization_id or node.is_gone:
+        raise NotFound
+    return node
+
+
+async def certificate(fleet: Fleet, organization_id: str, node_id: str) -> bytes:
+    """Return the chain that clients of a node must trust, as PEM."""
+    node = await get(fleet, organization_id, node_id)
+    served = (await fleet.database.reader.launch_specs.get(node_id)).certificate
+    return await trusted_by_clients(fleet, node, served)
+
+
+async def trusted_by_clients(fleet: Fleet, node: Node, served: bytes) -> bytes:
+    """Return what clients must trust of a node that serves this chain, as PEM.
+
+    It goes up to the root. With an external authority, a start may change
+    which authority signs the certificate. Both roots are included then, so
+    that a file saved earlier keeps working. So is the root of an authority
+    from before a rotation, until no node shows it.
+    """
+    told = up_to_root(fleet, served)
+    if fleet.authority.issued(served):
+        told += fleet.authority.others(served)
+    if not fleet.rules.issued:
+        return told
+    if not fleet.authority.issued(served):
+        return told + fleet.authority.anchors_pem
+    other = await fleet.database.reader.issued.find(node.api_endpoint)
+    return told + (fleet.roots.root_of(other.chain) if other and other.chain else b"")
+
+
+async def anchor(fleet: Fleet, node: Node) -> bytes:
+    """Return the last certificate of the node's chain: the root if known."""
+    launch_spec = await fleet.database.reader.launch_specs.get(node.id)
+    return up_to_root(fleet, launch_spec.certificate)
+
+
+def up_to_root(fleet: Fleet, chain: bytes) -> bytes:
+    """Return the chain, with its root appended if we know the root."""
+    told = fleet.authority.trusted(chain)
+    return told + fleet.roots.root_of(told)

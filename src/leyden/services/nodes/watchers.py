@@ -1,0 +1,251 @@
+"""Watching nodes: receiving observations, one process for each node.
+
+Nodes are divided into shards by placement number, and each shard is a task
+that runs as long as it is claimed. The process that claims a shard finds
+its nodes again, listens to them, and is the only one to take their tasks.
+If that process dies, another takes the shard over when the claim ends. A
+process that slept past its claim can write nothing, because all its writes
+are fenced by the claim.
+
+On SQLite there is one process, and one shard.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from datetime import timedelta
+from typing import Final
+
+from leyden.domain.node_moves import Step, plan
+from leyden.domain.observations import Observation
+from leyden.errors import Away, Lost, NotFound, Stale
+from leyden.services.nodes import reconciler
+from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH, Fleet
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.tasks import Shards
+from leyden.values import Struct, field
+
+log = logging.getLogger(__name__)
+
+# Half of what "taken over within 30 s" allows: the rest is for finding nodes again.
+LEASE: Final = timedelta(seconds=15)
+# Where nobody else could take over there is nothing to write every few seconds.
+LEASE_ALONE: Final = timedelta(days=1)
+SHARDS: Final = 64
+_AGAIN_S: Final = 1.0
+_STALE_S: Final = 0.01
+# Nobody else waits for longer than these few take: half a millisecond each.
+_AT_A_TIME: Final = 8
+
+
+class _Held(Struct, eq=False):
+    """A claimed shard, and the processes listened to for it, by node."""
+
+    work: ClaimedTask
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    nodes: dict[str, str] = field(default_factory=dict)
+
+
+class Watching:
+    """Watches the shards claimed by this process.
+
+    Observations are stored in order for each node, and for all nodes at once.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        alone = fleet.database.is_alone
+        self.shards = Shards(kind=WATCH, number=1 if alone else SHARDS)
+        self.lease = LEASE_ALONE if alone else LEASE
+        self.found = asyncio.Event()  # the nodes of the first shards are
+        self.adopted = 0
+        self._share = self.shards.number
+        self._held: dict[int, _Held] = {}
+        self._adopting = 0
+        self._heard: dict[str, deque[Observation]] = {}
+        self._hands: set[asyncio.Task[None]] = set()
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the shards' tasks, in locking order."""
+        return sorted(map(str, range(self.shards.number)))
+
+    def share(self) -> int:
+        """Return how many shards this process takes."""
+        return self._share
+
+    def share_with(self, watchers: int) -> None:
+        """Set this process's fair share of the shards; release the surplus."""
+        self._share = -(-self.shards.number // max(1, watchers))
+        for held in list(self._held.values())[self._share :]:
+            held.release.set()
+
+    async def watch(self, work: ClaimedTask) -> None:
+        """Watch the nodes of a shard for as long as it is claimed."""
+        shard = int(work.key)
+        held = self._held[shard] = _Held(work)
+        try:
+            await self._begin(shard, held)
+            await held.release.wait()
+            async with work.transaction() as tx:
+                await work.reschedule(tx, due=self._fleet.clock())
+        finally:
+            if self._held.get(shard) is held:
+                del self._held[shard]
+                for node_id in held.nodes:
+                    self._fleet.runtime.forget(node_id)
+
+    async def _begin(self, shard: int, held: _Held) -> None:
+        self._adopting += 1
+        try:
+            self.adopted += await self.adopt(shard, held.work)
+        finally:
+            self._adopting -= 1
+        async with held.work.transaction() as tx:
+            until = self._fleet.clock() + self.lease
+            await tx.tasks.extend_continuous(held.work.claim, until=until)
+        if not self._adopting:
+            self.found.set()
+
+    async def adopt(self, shard: int, work: ClaimedTask) -> int:
+        """Find all lnds of a shard again; return how many are running.
+
+        Running lnds are listened to from now on and not touched. Those that
+        ended meanwhile are recorded as ended. Nodes whose state is unknown are
+        not changed. Everything due is queued.
+        """
+        fleet, adopted = self._fleet, 0
+        held = self._held.setdefault(shard, _Held(work))
+        nodes = await fleet.database.reader.nodes.of_shard(
+            shard, shards=self.shards.number
+        )
+        for number, node in enumerate(nodes, start=1):
+            if node.has_process:
+                seen = await fleet.runtime.observe(node)
+                adopted += seen.known and seen.alive
+                held.nodes[node.id] = node.process
+                await self._write_down(held, node.id, seen)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+        now = fleet.clock()
+        async with work.transaction() as tx:
+            for node in nodes:
+                if plan(node, now) is not Step.NOTHING:
+                    due = max(node.due, now) if plan(node, now) is Step.WAIT else now
+                    await tx.tasks.put(NODE, node.id, due=due)
+            await tx.tasks.put(ROUTES, EVERYTHING, due=now)
+        return adopted
+
+    def enqueue(self, node_id: str, seen: Observation) -> None:
+        """Queue an observation, to be stored after the node's earlier ones."""
+        self._fleet.starts.update(node_id, seen)
+        waiting = self._heard.get(node_id)
+        if waiting is not None:
+            waiting.append(seen)
+            return
+        self._heard[node_id] = deque([seen])
+        hand = asyncio.create_task(self._take_in(node_id), name=f"seen of {node_id}")
+        self._hands.add(hand)
+        hand.add_done_callback(self._hands.discard)
+
+    async def poll_unwatched(self) -> None:
+        """Check now and then for own nodes not listened to, until cancelled.
+
+        Such a node was started by a process that lost the shard meanwhile.
+        """
+        while True:
+            await asyncio.sleep(self._fleet.rules.look_every.total_seconds())
+            try:
+                await self.look()
+            except Away as error:
+                log.info("nodes were not looked at", extra={"why": error.message})
+
+    async def look(self) -> None:
+        """Listen to our own nodes that are not listened to yet."""
+        if not self._held:
+            return
+        fleet = self._fleet
+        for node in await fleet.node_cache.nodes(fleet.database.reader.nodes):
+            held = self._held.get(node.slot % self.shards.number)
+            if (
+                held is not None
+                and node.has_process
+                and held.nodes.get(node.id) != node.process
+            ):
+                seen = await fleet.runtime.observe(node)
+                if seen.known:
+                    held.nodes[node.id] = node.process
+                    self.enqueue(node.id, seen)
+
+    async def settled(self) -> None:
+        """Wait until all observations so far are stored."""
+        while self._hands:
+            await asyncio.gather(*self._hands)
+
+    async def close(self) -> None:
+        """Stop listening; the next start observes again what was not stored."""
+        for hand in list(self._hands):
+            hand.cancel()
+        await asyncio.gather(*self._hands, return_exceptions=True)
+
+    async def _take_in(self, node_id: str) -> None:
+        waiting = self._heard[node_id]
+        try:
+            while waiting:
+                held = await self._held_of(node_id)
+                if held is None:
+                    await self._leave_to_others(node_id)
+                    return
+                if waiting[0].alive:
+                    held.nodes[node_id] = waiting[0].process
+                await self._write_down(held, node_id, waiting[0])
+                waiting.popleft()
+        except Lost:
+            await self._leave_to_others(node_id)
+        except NotFound:
+            pass  # a process of a node that this database does not know
+        finally:
+            del self._heard[node_id]
+
+    async def _held_of(self, node_id: str) -> _Held | None:
+        """Return the shard of a node, if this process has claimed it."""
+        if self.shards.number == 1:
+            return self._held.get(0)
+        while True:
+            try:
+                node = await self._fleet.database.reader.nodes.get(node_id)
+            except Away:
+                await asyncio.sleep(_AGAIN_S)
+                continue
+            return self._held.get(node.slot % self.shards.number)
+
+    async def _write_down(self, held: _Held, node_id: str, seen: Observation) -> None:
+        """Store an observation, retrying; raise Lost if the node is not ours."""
+        while True:
+            try:
+                await reconciler.store_observation(
+                    self._fleet, held.work, node_id, seen
+                )
+            except Lost:
+                raise
+            except (Stale, Away) as error:
+                log.info(
+                    "node %s: not noted yet", node_id, extra={"why": error.message}
+                )
+                away = isinstance(error, Away)
+                await asyncio.sleep(_AGAIN_S if away else _STALE_S)
+            else:
+                return
+
+    async def _leave_to_others(self, node_id: str) -> None:
+        """Stop listening to a node that is not ours; queue its task."""
+        self._fleet.runtime.forget(node_id)
+        try:
+            async with self._fleet.database.transaction() as tx:
+                await tx.tasks.put(NODE, node_id, due=self._fleet.clock())
+        except (Stale, Away) as error:
+            log.info(
+                "node %s: nobody was told to look",
+                node_id,
+                extra={"why": error.message},
+            )

@@ -1,0 +1,1 @@
+"""What operators look at and look after: oversight, books, sealing keys."""

@@ -1,0 +1,142 @@
+"""What an operator has to look after, each with what to do about it."""
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.units import BLOCKS_PER_DAY, size
+from leyden.errors import MarketAway, MarketRefused, TreasuryAway
+from leyden.services.channels import pool_account, treasury_identity
+from leyden.services.channels.shop import Shop
+from leyden.services.nodes import certificate_expiry, peer_addresses
+from leyden.services.operators.attention import LATE, needing_attention
+from leyden.services.operators.backups import results
+from leyden.services.platform import Platform
+from leyden.storage.counts import Queue
+from leyden.values import Struct
+
+_OFTEN: Final = 10  # a task tried so often fails
+_ANSWERS_WITHIN_S: Final = 5.0
+_LEAST_FREE: Final = 2 << 30
+
+
+class Kind(StrEnum):
+    """What an alarm is about."""
+
+    BACKUP_STALE = "backup.stale"
+    CERTIFICATE_EXPIRING = "certificate.expiring"
+    DISK_LOW = "disk.low"
+    LEDGER_BROKEN = "ledger.broken"
+    MARKET_AWAY = "market.away"
+    NODE_FAILED = "node.failed"
+    ORDER_STUCK = "order.stuck"
+    PEER_PORTS_LOW = "peer_ports.low"
+    POOL_EXPIRING = "pool.expiring"
+    POOL_LOW = "pool.low"
+    QUEUE_LAGGING = "queue.lagging"
+    TREASURY_AWAY = "treasury.away"
+    TREASURY_REPLACED = "treasury.replaced"
+
+
+class Alarm(Struct, frozen=True):
+    """Something that an operator has to look after."""
+
+    kind: Kind
+    what: str
+
+    def __str__(self) -> str:
+        """Return the alarm as one line."""
+        return self.what
+
+
+async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
+    """List the alarms, except of the ledger: `verify` reads all of it."""
+    counts = platform.database.reader.counts
+    found = _queues(await counts.tasks(), now)
+    if failed := (await counts.nodes()).get("failed", 0):
+        nodes = "1 node" if failed == 1 else f"{failed} nodes"
+        what = f"{nodes} could not be started: `leyden fleet` says why"
+        found.append(Alarm(Kind.NODE_FAILED, what))
+    stuck = Counter(each.why for each in await needing_attention(platform, now=now))
+    for why, number in stuck.items():
+        orders = "1 order needs" if number == 1 else f"{number} orders need"
+        found.append(Alarm(Kind.ORDER_STUCK, f"{orders} attention: {why}"))
+    if platform.shop is not None:
+        found += await _treasury(platform.shop)
+        found += await _auction(platform.shop)
+    if platform.fleet is not None:
+        for each in await certificate_expiry.ending(platform.fleet):
+            what = f"the certificate of {each.what} ends {each.until:%Y-%m-%d}"
+            found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what))
+        rows, rules = platform.database.reader, platform.fleet.rules
+        if what := await peer_addresses.alarm(rows, rules, now=now):
+            found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+    for what in await results.alarms(platform, now=now):
+        found.append(Alarm(Kind.BACKUP_STALE, what))
+    found += await asyncio.to_thread(disk, platform.settings.home_path)
+    return found
+
+
+def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
+    """Return the alarm of a disk with less space than that; none without the folder."""
+    if not folder.exists():
+        return []
+    free = shutil.disk_usage(folder).free
+    if free >= least:
+        return []
+    what = f"{size(free)} are free on the disk of {folder}: nodes stop when it is full"
+    return [Alarm(Kind.DISK_LOW, what)]
+
+
+def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
+    found = []
+    for queue in queues:
+        if now - queue.next_due > LATE:
+            what = f"{queue.kind}: nothing has been done for a while"
+        elif queue.most_attempts >= _OFTEN:
+            what = f"{queue.kind}: tried {queue.most_attempts} times in vain"
+        else:
+            continue
+        found.append(Alarm(Kind.QUEUE_LAGGING, what))
+    return found
+
+
+async def _treasury(shop: Shop) -> list[Alarm]:
+    found = []
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            await shop.payments.identity()
+    except (TreasuryAway, TimeoutError):
+        what = "the treasury does not answer: nothing can be ordered or paid"
+        found.append(Alarm(Kind.TREASURY_AWAY, what))
+    if what := await treasury_identity.alarm(shop.database):
+        found.append(Alarm(Kind.TREASURY_REPLACED, what))
+    return found
+
+
+async def _auction(shop: Shop) -> list[Alarm]:
+    if shop.account is None:
+        return []
+    rules = shop.rules.upkeep
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            standing = await pool_account.look(shop.account, shop.database)
+    except (MarketAway, MarketRefused, TimeoutError):
+        what = "the auction does not answer: nothing can be ordered"
+        return [Alarm(Kind.MARKET_AWAY, what)]
+    found = []
+    if what := standing.alarm(low=rules.low):
+        found.append(Alarm(Kind.POOL_LOW, what))
+    # It is renewed by itself a little before: an alarm says that this fails.
+    if standing.blocks_left < rules.renew_before_blocks - BLOCKS_PER_DAY:
+        what = (
+            f"the account at the auction ends in {standing.blocks_left} blocks and "
+            "was not renewed: `leyden pool renew`"
+        )
+        found.append(Alarm(Kind.POOL_EXPIRING, what))
+    return found

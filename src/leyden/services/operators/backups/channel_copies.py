@@ -1,0 +1,112 @@
+"""Channel backups leave this machine within seconds, between two backups.
+
+A channel that was opened since the last backup of the whole comes home only by a
+channel backup that knows of it. They are small, and lnd has encrypted them: when one
+changes, the newest of all nodes become a snapshot of their own, which a restore adds.
+"""
+
+import asyncio
+import hashlib
+import os
+import socket
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import Gauge
+
+from leyden.backups.store import CHANNELS, Store
+from leyden.services.operators.backups import places
+from leyden.services.operators.backups.installation import installation_id
+from leyden.services.operators.backups.places import Programs
+from leyden.services.operators.backups.results import noted
+from leyden.services.platform import Platform
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.database import open_database
+
+CHANNEL_COPIES: Final = "channel backups"
+_LOOK_EVERY_S: Final = 1.0
+_INSTALLATION: Final = "installation"
+_LAG: Final = Gauge(
+    "leyden_channel_backups_lag_seconds",
+    "For how long a channel backup has been on this machine alone; 0 is none.",
+)
+
+
+class ChannelCopies:
+    """Copies channel backups into the store whenever one has changed."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._copied = 0
+
+    async def follow(self, _: ClaimedTask) -> None:
+        """Copy what changes, for as long as the task is ours."""
+        programs = None
+        while True:
+            if places.is_ready(self._platform.settings):
+                programs = programs or await places.programs(os.environ)
+                await self.look(programs)
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def look(self, programs: Programs) -> bool:
+        """Copy all channel backups if one is new; return whether one was."""
+        newest = await self._platform.database.reader.backups.newest_channels()
+        if newest is None or newest[0] <= self._copied:
+            _LAG.set(0)
+            return False
+        _LAG.set((self._platform.clock() - newest[1]).total_seconds())
+        async with noted(self._platform, "channels") as found:
+            found.snapshot = await self._copy(programs)
+        self._copied = newest[0]
+        _LAG.set(0)
+        return True
+
+    async def _copy(self, programs: Programs) -> str:
+        given = self._platform.settings
+        content = await self._platform.database.reader.backups.latest_of_all()
+        ours = installation_id(self._platform.sealer)
+        with tempfile.TemporaryDirectory(dir=places.folder(given)) as name:
+            folder = Path(name)
+            await asyncio.to_thread(_write, folder, content, ours)
+            store = places.store(given, programs)
+            added = await store.add(folder, host=socket.gethostname(), kind=CHANNELS)
+        return added.id
+
+
+async def add_newest(
+    store: Store, url: str, folder: Path, *, since: datetime, installation: str
+) -> int:
+    """Add channel backups that left since a backup to what was restored of it."""
+    snapshots = await store.snapshots(kind=CHANNELS)
+    if not snapshots or (newest := snapshots[-1]).made <= since:
+        return 0
+    await store.fetch(newest, folder)
+    found = await asyncio.to_thread(_read, folder)
+    if found.pop(_INSTALLATION, b"").decode() != installation:
+        return 0
+    database = await open_database(url)
+    added = 0
+    try:
+        for node in await database.reader.nodes.all_():
+            if (content := found.get(node.id)) is None:
+                continue
+            digest = hashlib.sha256(content).digest()
+            async with database.transaction() as tx:
+                added += await tx.backups.add_channels(
+                    node.id, content, digest, now=newest.made
+                )
+    finally:
+        await database.close()
+    return added
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _write(folder: Path, content: dict[str, bytes], installation: str) -> None:
+    (folder / _INSTALLATION).write_text(installation)
+    for node_id, each in content.items():
+        (folder / node_id).write_bytes(each)

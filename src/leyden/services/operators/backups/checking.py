@@ -1,0 +1,72 @@
+"""Checking the store: every byte of it, and the newest backup against its manifest."""
+
+from leyden.backups.recovery import RecoveryKey
+from leyden.errors import SetupError
+from leyden.services.operators.backups import places
+from leyden.services.operators.backups.fetching import facts_differ, fetch, open_keys
+from leyden.services.operators.backups.installation import installation_id
+from leyden.services.operators.backups.places import Programs
+from leyden.services.operators.backups.results import noted
+from leyden.services.platform import Platform
+from leyden.values import Struct
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What was checked."""
+
+    backup: str
+    made: str
+    leyden: str
+    schema: str
+    rows: int
+    keys_opened: bool
+    problems: list[str]
+
+
+async def check(
+    platform: Platform, programs: Programs, *, key: RecoveryKey | None = None
+) -> Checked:
+    """Read everything in the store; raise SetupError if any of it is damaged.
+
+    With the recovery key the keys in the backup are opened as well.
+    """
+    async with noted(platform, "check") as found:
+        given = platform.settings
+        store = places.store(given, programs, password=key.password if key else "")
+        await store.check()
+        await refuse_lost(platform, {each.id for each in await store.snapshots()})
+        with places.working(given) as work:
+            places.check_room(given, work)
+            fetched = await fetch(store, "latest", work)
+            found.snapshot = fetched.snapshot.id
+            told = fetched.manifest
+            if told.installation != installation_id(platform.sealer):
+                raise SetupError(
+                    f"backup {fetched.snapshot.id[:8]} is of installation "
+                    f"{told.installation}, not of this one: each needs a store of its "
+                    "own"
+                )
+            if fetched.is_sqlite:
+                url = f"sqlite:///{fetched.database}"
+                found.problems = await facts_differ(fetched, url)
+            if key is not None:
+                await open_keys(fetched, programs, key.identity)
+        return Checked(
+            backup=fetched.snapshot.id[:8],
+            made=told.made,
+            leyden=told.leyden,
+            schema=told.schema,
+            rows=sum(told.facts.rows.values()),
+            keys_opened=key is not None,
+            problems=list(found.problems),
+        )
+
+
+async def refuse_lost(platform: Platform, there: set[str]) -> None:
+    """Raise SetupError if the last backup that was made is not in the store."""
+    for each in await platform.database.reader.backup_results.all_():
+        if each.kind == "run" and each.ok and each.snapshot not in there:
+            raise SetupError(
+                f"backup_store: the last backup, {each.snapshot[:8]}, is missing: "
+                "it was deleted, or the store was put back; run `leyden backup run`"
+            )

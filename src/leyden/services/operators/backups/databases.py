@@ -1,0 +1,38 @@
+"""Databases by URL, read by programs that do not run on them."""
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from leyden.services.operators.backups import facts
+from leyden.services.operators.backups.facts import Facts
+from leyden.storage.engines import engine, unreachable
+
+
+class Reading:
+    """A connection for reading alone, within one transaction."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = engine(url)
+
+    def __enter__(self) -> Connection:
+        """Connect, and see the database as it is now until the end."""
+        try:
+            self._connection = self._engine.connect()
+            if self._engine.dialect.name == "postgresql":
+                self._connection.execute(
+                    text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                )
+        except SQLAlchemyError as error:
+            raise unreachable(error) from None
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        """Disconnect."""
+        self._connection.close()
+        self._engine.dispose()
+
+
+def describe(url: str) -> tuple[str, Facts]:
+    """Return a database's schema, and what is in it."""
+    with Reading(url) as connection:
+        return facts.schema(connection), facts.of(connection)

@@ -1,0 +1,145 @@
+"""A drill: the newest backup restored into an empty place, and proven there.
+
+Nothing is started there, no loop, node or listener, and nobody is called: a database
+and the keys are opened, and read.
+
+1. Fetch the backup, and compare it with its manifest.
+2. Migrate the copy to this version's schema, as a restore does.
+3. Open every sealed value with the keys.
+4. Verify the books, and compare them with those of the running installation.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from leyden.backups.recovery import RecoveryKey
+from leyden.services.operators.backups import facts, places, postgres
+from leyden.services.operators.backups.databases import Reading
+from leyden.services.operators.backups.fetching import (
+    Fetched,
+    facts_differ,
+    fetch,
+    open_keys,
+)
+from leyden.services.operators.backups.installation import installation_id
+from leyden.services.operators.backups.places import Programs
+from leyden.services.operators.backups.results import Kind, noted
+from leyden.services.operators.backups.sealed_values import Opened, open_all
+from leyden.services.operators.verify import verify
+from leyden.services.platform import Platform
+from leyden.storage import schema
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Keyring, Sealer, load_keyring
+from leyden.values import Struct
+
+
+class Drilled(Struct, frozen=True, kw_only=True):
+    """What a drill came to."""
+
+    backup: str
+    made: str
+    took_s: float
+    keys_from: str
+    rows: int
+    values_opened: int
+    problems: list[str]
+
+
+async def drill(
+    platform: Platform, programs: Programs, *, key: RecoveryKey | None = None
+) -> Drilled:
+    """Restore the newest backup into an empty place, and return what is wrong there.
+
+    Without the recovery key the running installation's sealing keys are used.
+    """
+    given, began = platform.settings, time.monotonic()
+    kinds: tuple[Kind, ...] = ("drill", "attended") if key else ("drill",)
+    async with noted(platform, *kinds) as found:
+        store = places.store(given, programs, password=key.password if key else "")
+        with places.working(given) as work:
+            places.check_room(given, work)
+            fetched = await fetch(store, "latest", work)
+            found.snapshot = fetched.snapshot.id
+            ring = await _keyring(platform, programs, fetched, key)
+            problems = []
+            if fetched.manifest.installation != installation_id(Sealer(ring)):
+                problems.append("the backup is of another installation than the keys")
+            async with _restored(platform, fetched) as url:
+                problems += await facts_differ(fetched, url)
+                await asyncio.to_thread(schema.migrate, url)
+                opened = await asyncio.to_thread(_open_all, url, ring)
+                problems += [*opened.shut, *await _broken(url)]
+                problems += await asyncio.to_thread(
+                    _unlike, given.database, url, fetched
+                )
+        found.problems = problems
+        return Drilled(
+            backup=fetched.snapshot.id[:8],
+            made=fetched.manifest.made,
+            took_s=round(time.monotonic() - began, 1),
+            keys_from="recovery key" if key else "secrets_file",
+            rows=sum(fetched.manifest.facts.rows.values()),
+            values_opened=opened.values,
+            problems=problems,
+        )
+
+
+async def _keyring(
+    platform: Platform, programs: Programs, fetched: Fetched, key: RecoveryKey | None
+) -> Keyring:
+    if key is None:
+        return load_keyring(platform.settings.secrets_path)
+    _, ring = await open_keys(fetched, programs, key.identity)
+    return ring
+
+
+@asynccontextmanager
+async def _restored(platform: Platform, fetched: Fetched) -> AsyncIterator[str]:
+    """Yield the URL of the restored copy, which is gone at the end."""
+    given = platform.settings
+    if fetched.is_sqlite:
+        yield f"sqlite:///{fetched.database}"
+        return
+    async with postgres.scratch(given.database) as url:
+        await postgres.restore(
+            fetched.database, url, deadline_s=given.backup_deadline_s
+        )
+        yield url
+
+
+def _open_all(url: str, ring: Keyring) -> Opened:
+    with Reading(url) as connection:
+        return open_all(connection, Sealer(ring))
+
+
+async def _broken(url: str) -> list[str]:
+    """Return the rules that do not hold in the copy."""
+    database = await open_database(url)
+    try:
+        return [f"verify: {each}" for each in await verify(database)]
+    finally:
+        await database.close()
+
+
+def _unlike(running: str, copy: str, fetched: Fetched) -> list[str]:
+    """Return where the running ledger is not what it was at the backup.
+
+    Entries are only ever added: up to the last one of the copy both are the same. On
+    PostgreSQL a transaction that was open at the backup may have committed a lower
+    number since.
+    """
+    until = fetched.manifest.facts.last_entry
+    with Reading(copy) as connection:
+        then = facts.books(connection, until=until)
+        numbers = facts.recent_entries(connection, until=until)
+    with Reading(running) as connection:
+        later = facts.recent_entries(connection, until=until) - numbers
+        now = facts.books(connection, until=until, besides=later)
+    return [
+        f"the running ledger's {name} up to the backup is {now.get(name, 0)} sat, and "
+        f"the copy's is {then.get(name, 0)}"
+        for name in sorted(now.keys() | then.keys())
+        if now.get(name, 0) != then.get(name, 0)
+    ]

@@ -1,0 +1,83 @@
+"""Fetching a backup from the store, and comparing it with what it says."""
+
+import asyncio
+from pathlib import Path
+
+from leyden.backups.store import Snapshot, Store
+from leyden.errors import SetupError
+from leyden.services.operators.backups import copies, keys, manifest
+from leyden.services.operators.backups.databases import describe
+from leyden.services.operators.backups.installation import installation_id
+from leyden.services.operators.backups.keys import Bundle
+from leyden.services.operators.backups.manifest import Manifest
+from leyden.services.operators.backups.places import Programs
+from leyden.storage.secrets import Keyring, Sealer, parse_keyring
+from leyden.values import Struct
+
+
+class Fetched(Struct, frozen=True, kw_only=True):
+    """A backup in a folder, complete and unharmed."""
+
+    snapshot: Snapshot
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def database(self) -> Path:
+        """The copy of the database."""
+        return self.folder / self.manifest.database
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Return whether the backup is of SQLite."""
+        return self.manifest.database == copies.SQLITE
+
+    @property
+    def keys(self) -> Path:
+        """The encrypted keys."""
+        return self.folder / keys.NAME
+
+
+async def fetch(store: Store, wanted: str, folder: Path) -> Fetched:
+    """Fetch a backup into a folder; raise SetupError if anything of it is damaged."""
+    snapshot = await store.find(wanted)
+    await store.fetch(snapshot, folder)
+    told = await asyncio.to_thread(manifest.read, folder)
+    found = Fetched(snapshot=snapshot, folder=folder, manifest=told)
+    if told.database not in {copies.SQLITE, copies.POSTGRES}:
+        raise SetupError(f'the backup\'s database is "{told.database}", not known here')
+    wrong = await asyncio.to_thread(lambda: list(manifest.differences(folder, told)))
+    if not wrong and found.is_sqlite and (harm := copies.damage(found.database)):
+        wrong = [f"{told.database}: {harm}"]
+    if wrong:
+        raise SetupError(
+            f"backup {snapshot.id[:8]} is damaged: {'; '.join(wrong)}; restore another "
+            "one, see `leyden backup list`"
+        )
+    return found
+
+
+async def open_keys(
+    fetched: Fetched, programs: Programs, identity: str
+) -> tuple[Bundle, Keyring]:
+    """Decrypt the keys of a backup."""
+    content = await programs.age.decrypt(fetched.keys, identity)
+    bundle = keys.unpack(content)
+    ring = parse_keyring(bundle.files[keys.SECRETS], Path(keys.SECRETS))
+    told, found = fetched.manifest.installation, installation_id(Sealer(ring))
+    if found != told:
+        raise SetupError(
+            f"the keys in the backup are of installation {found}, its database is of "
+            f"{told}: restore another backup"
+        )
+    return bundle, ring
+
+
+async def facts_differ(fetched: Fetched, url: str) -> list[str]:
+    """Return what differs between a restored database and the manifest."""
+    told = fetched.manifest
+    schema, found = await asyncio.to_thread(describe, url)
+    wrong = list(manifest.compare(found, told.facts, what="the copy"))
+    if schema != told.schema:
+        wrong.append(f"the copy has schema {schema}, and had {told.schema}")
+    return wrong

@@ -1,0 +1,123 @@
+"""What a backup holds under the recovery key: sealing keys, authority, settings.
+
+The content is a tar that exists in memory alone:
+
+    secrets.json        the sealing keys
+    settings.toml       all settings that are not the default
+    files/SETTING       the small files that settings name: macaroons, certificates
+    home/...            of the home folder: authority, tickets of a simulated market,
+                        and what the next backup needs
+"""
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from leyden import settings
+from leyden.errors import SetupError
+from leyden.settings import Settings
+from leyden.values import Struct, hiding
+
+NAME: Final = "keys.age"
+SECRETS: Final = "secrets.json"
+SETTINGS: Final = "settings.toml"
+IN_HOME: Final = ("authority", "tickets.json", "backup/password", "backup/recipients")
+# Settings that name a file without which the installation does not run.
+NAMING_FILES: Final = (
+    *("api_tls_certificate", "api_tls_key", "gateway_control_ca", "kubeconfig"),
+    *("acme_authorities", "testnet_rpc_certificate", "mainnet_rpc_certificate"),
+    *("treasury_certificate", "treasury_macaroon", "pool_certificate"),
+    *("pool_macaroon", "webhook_authorities"),
+)
+# Said anew by whoever restores: where things are on that machine.
+_OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})
+_MOST: Final = 16 << 20
+
+
+class Bundle(Struct, frozen=True):
+    """The files of a bundle by name."""
+
+    files: dict[str, bytes]
+
+    __repr__ = hiding("files")
+
+
+def gather(given: Settings) -> Bundle:
+    """Read everything that belongs into the bundle."""
+    files = {
+        SECRETS: _content(given.secrets_path),
+        SETTINGS: _toml(given).encode(),
+    }
+    for name in NAMING_FILES:
+        if path := getattr(given, name):
+            files[f"files/{name}"] = _content(Path(path), setting=name)
+    for name in IN_HOME:
+        for path in _below(given.home_path / name):
+            files[f"home/{path.relative_to(given.home_path)}"] = _content(path)
+    return Bundle(files)
+
+
+def pack(bundle: Bundle) -> bytes:
+    """Return the bundle as one tar."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in sorted(bundle.files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o600
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def unpack(content: bytes) -> Bundle:
+    """Return the files of a tar; raise SetupError if something is missing in it."""
+    files = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+            for entry in tar:
+                path = PurePosixPath(entry.name)
+                if not entry.isfile() or path.is_absolute() or ".." in path.parts:
+                    raise SetupError(f"the backup's {NAME} has a bad name in it")
+                file = tar.extractfile(entry)
+                files[entry.name] = file.read() if file is not None else b""
+    except tarfile.TarError as error:
+        raise SetupError(f"the backup's {NAME} cannot be read: {error}") from None
+    if missing := {SECRETS, SETTINGS} - files.keys():
+        raise SetupError(f"the backup's {NAME} lacks {', '.join(sorted(missing))}")
+    return Bundle(files)
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from (each for each in sorted(path.rglob("*")) if each.is_file())
+
+
+def _content(path: Path, *, setting: str = "") -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST + 1)
+    except OSError as error:
+        where = f"{setting}: {path}" if setting else str(path)
+        raise SetupError(f"{where}: cannot be backed up: {error.strerror}") from None
+    if len(content) > _MOST:
+        raise SetupError(f"{path}: is too large to be a key or a certificate")
+    return content
+
+
+def _toml(given: Settings) -> str:
+    lines = ["# The settings of this installation when it was backed up."]
+    lines += [
+        line(name, value)
+        for name, default, _ in settings.every_setting()
+        if name not in _OF_THE_MACHINE and (value := getattr(given, name)) != default
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def line(name: str, value: Any) -> str:
+    """Return a setting as a line of TOML, which writes these values as JSON does."""
+    return f"{name} = {json.dumps(value)}"

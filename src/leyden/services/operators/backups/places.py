@@ -1,0 +1,144 @@
+"""What backups have in the home folder, and the programs that they call.
+
+HOME/backup/              0700
+├── password              the store's password; opens no sealed value
+├── recipients            who can open the keys in a backup: age1..., a line each
+├── lock                  held by the one run, check or drill at a time
+└── work-*                copies, while one is under way
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from leyden import processes
+from leyden.backups import store as stores
+from leyden.backups.age import Age
+from leyden.backups.store import Access, Store
+from leyden.daemons import build as builds
+from leyden.daemons.progress import Progress, quiet
+from leyden.errors import SetupError
+from leyden.files import write_private
+from leyden.settings import Settings
+from leyden.storage.urls import is_sqlite, sqlite_path
+from leyden.values import Struct
+
+_WORK: Final = "work-"
+_PASSWORD_BYTES: Final = 24
+_ROOM: Final = 1.1  # of the database
+
+
+class Programs(Struct, frozen=True, kw_only=True):
+    """The programs of backups."""
+
+    restic: Path
+    age: Age
+
+
+async def programs(
+    environment: Mapping[str, str], *, progress: Progress = quiet
+) -> Programs:
+    """Return the programs; they are built at their first use."""
+    cache = builds.default_cache(environment)
+
+    async def path(name: str) -> Path:
+        return await builds.binary(
+            name, cache=cache, environment=environment, progress=progress
+        )
+
+    return Programs(
+        restic=await path("restic"),
+        age=Age(age=await path("age"), keygen=await path("age-keygen")),
+    )
+
+
+def folder(given: Settings) -> Path:
+    """Return the folder of backups in the home."""
+    return given.home_path / "backup"
+
+
+def is_ready(given: Settings) -> bool:
+    """Return whether backups are set up in this home."""
+    return bool(given.backup_store) and (folder(given) / "password").exists()
+
+
+def create(given: Settings, recipients: list[str]) -> str:
+    """Create the store's password and keep the recipients; return the password."""
+    place = folder(given)
+    place.mkdir(mode=0o700, exist_ok=True)
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    write_private(place / "recipients", "".join(f"{each}\n" for each in recipients))
+    write_private(place / "password", f"{password}\n")
+    return password
+
+
+def forget(given: Settings) -> None:
+    """Delete what `create` made, where the store could not be created."""
+    for name in ("password", "recipients"):
+        (folder(given) / name).unlink(missing_ok=True)
+
+
+def recipients(given: Settings) -> list[str]:
+    """Return who can open the keys in a backup."""
+    return _read(folder(given) / "recipients").split()
+
+
+def store(given: Settings, programs: Programs, *, password: str = "") -> Store:
+    """Return the store that the settings name."""
+    if not given.backup_store:
+        raise SetupError(
+            "backup_store: is not set; set it to a folder on another disk or machine, "
+            "or to s3:https://HOST/BUCKET/PATH, then run `leyden backup init`"
+        )
+    if bool(given.backup_s3_key_id) != bool(given.backup_s3_secret):
+        raise SetupError("backup_s3_key_id, backup_s3_secret: set both or neither")
+    access = Access(
+        place=stores.check_place(given.backup_store),
+        password=password or _read(folder(given) / "password").strip(),
+        s3_key_id=given.backup_s3_key_id,
+        s3_secret=given.backup_s3_secret,
+        deadline_s=given.backup_deadline_s,
+    )
+    return Store(restic=programs.restic, access=access)
+
+
+@contextlib.contextmanager
+def working(given: Settings) -> Iterator[Path]:
+    """Yield a private folder for copies; one run, check or drill at a time has it."""
+    place = folder(given)
+    with processes.locked(place / "lock"):
+        for left in place.glob(f"{_WORK}*"):  # by one that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_WORK, dir=place) as found:
+            yield Path(found)
+
+
+def check_room(given: Settings, path: Path) -> None:
+    """Raise SetupError if a folder has no room for a copy of the database.
+
+    How large a dump of PostgreSQL will be is not known.
+    """
+    if not is_sqlite(given.database):
+        return
+    needed = int(sqlite_path(given.database).stat().st_size * _ROOM)
+    usage = os.statvfs(path)
+    free = usage.f_bavail * usage.f_frsize
+    if free < needed:
+        raise SetupError(
+            f"{path}: a copy of the database needs {needed >> 20:,} MiB, and "
+            f"{free >> 20:,} MiB are free"
+        )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        raise SetupError(
+            f"{path} does not exist; `leyden backup init` makes it with the store"
+        ) from None

@@ -1,0 +1,130 @@
+"""PostgreSQL: dumped and restored by its own tools, pg_dump and pg_restore.
+
+The password of database_url is in no argument: libpq reads it from a file in memory.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import conninfo, sql
+from sqlalchemy import text
+
+from leyden.backups.calls import Secret, call, secret
+from leyden.errors import SetupError
+from leyden.services.operators.backups import facts
+from leyden.services.operators.backups.databases import Reading
+from leyden.services.operators.backups.facts import Facts
+
+_CONNECT_S: Final = 10
+_PRIVATE: Final = ("password", "sslpassword")
+
+
+async def dump(url: str, target: Path, *, deadline_s: float) -> tuple[str, Facts]:
+    """Dump the database, and count in the same snapshot; return schema and counts."""
+    program = _program("pg_dump")
+
+    with Reading(url) as connection:
+        snapshot = connection.execute(text("SELECT pg_export_snapshot()")).scalar()
+        with _connecting(url) as (words, file, env):
+            await call(
+                [
+                    *(program, "--format=custom", "--compress=0", "--no-owner"),
+                    *("--no-privileges", f"--snapshot={snapshot}"),
+                    *(f"--file={target}", f"--dbname={words}"),
+                ],
+                doing="database_url: pg_dump",
+                deadline_s=deadline_s,
+                secrets=file,
+                env=env,
+            )
+        return facts.schema(connection), facts.of(connection)
+
+
+async def restore(path: Path, url: str, *, deadline_s: float) -> None:
+    """Restore a dump into an empty database, all of it or nothing."""
+    program = _program("pg_restore")
+    with _connecting(url) as (words, file, env):
+        await call(
+            [
+                *(program, "--no-owner", "--no-privileges", "--exit-on-error"),
+                *("--single-transaction", f"--dbname={words}", path),
+            ],
+            doing="pg_restore",
+            deadline_s=deadline_s,
+            secrets=file,
+            env=env,
+        )
+
+
+def is_empty(url: str) -> bool:
+    """Return whether there is no table in a database yet."""
+    with _connected(url) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
+        ).fetchone()
+        return row is not None and row[0] == 0
+
+
+@contextlib.asynccontextmanager
+async def scratch(url: str) -> AsyncIterator[str]:
+    """Create a database beside this one for the block; yield its URL."""
+    name = f"leyden_drill_{secrets.token_hex(6)}"
+    await asyncio.to_thread(
+        _execute, url, "CREATE DATABASE {} TEMPLATE template0", name
+    )
+    try:
+        yield urlsplit(url)._replace(path=f"/{name}").geturl()
+    finally:
+        await asyncio.to_thread(_execute, url, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _execute(url: str, statement: str, name: str) -> None:
+    try:
+        with _connected(url) as connection:
+            connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+    except psycopg.errors.InsufficientPrivilege:
+        raise SetupError(
+            "database_url: a drill needs a database of its own, and the user of this "
+            "one may not create it; allow it with ALTER ROLE ... CREATEDB"
+        ) from None
+
+
+def _connected(url: str) -> "psycopg.Connection[Any]":
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S)
+    except psycopg.Error as error:
+        reason = str(error).strip().splitlines()[0]
+        raise SetupError(f"database_url: cannot be opened: {reason}") from None
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise SetupError(
+            f"database_url: there is no {name} on the PATH; install the client of "
+            "PostgreSQL, of the server's version or newer"
+        )
+    return found
+
+
+@contextlib.contextmanager
+def _connecting(url: str) -> Iterator[tuple[str, list[Secret], dict[str, str]]]:
+    """Yield how to connect: in words without a password, and a file with it."""
+    known = conninfo.conninfo_to_dict(url)
+    password = known.pop("password", None)
+    for name in _PRIVATE:
+        known.pop(name, None)
+    words = conninfo.make_conninfo("", **known)
+    if not password:
+        yield words, [], {}
+        return
+    escaped = str(password).replace("\\", "\\\\").replace(":", "\\:")
+    with secret(f"*:*:*:*:{escaped}\n") as file:
+        yield words, [file], {"PGPASSFILE": file.path}

@@ -1,0 +1,184 @@
+"""What backups came to: kept in the database, and shown where operators look.
+
+A result is a fact of the installation: whether a command or the platform itself made
+the backup, all processes know it, and its age is at `/metrics`.
+"""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Final, Literal, cast
+
+from prometheus_client import Gauge
+
+from leyden.errors import LeydenError
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.backup_results import BackupResult
+from leyden.values import Struct
+
+Kind = Literal["run", "check", "drill", "attended", "channels"]
+WORDS: Final[dict[str, str]] = {
+    "run": "backup",
+    "check": "check of the backups",
+    "drill": "restore drill",
+    "attended": "restore drill with the recovery key",
+    "channels": "copy of channel backups",
+}
+# How long after a drill was due the operator is told: 26 h for a nightly one.
+_LATE: Final = timedelta(hours=2)
+_LAGS: Final = timedelta(minutes=2)
+_SUCCESS: Final = Gauge(
+    "leyden_backup_success_timestamp_seconds",
+    "When the last backup, check of backups or drill succeeded; 0 is never.",
+    ["kind"],
+)
+_FAILURE: Final = Gauge(
+    "leyden_backup_failure_timestamp_seconds",
+    "When the last backup, check of backups or drill failed; 0 is never.",
+    ["kind"],
+)
+_TOOK: Final = Gauge(
+    "leyden_backup_duration_seconds",
+    "How long the last successful backup, check or drill took.",
+    ["kind"],
+)
+
+
+class Noted(Struct):
+    """What is noted of a run while it is under way."""
+
+    snapshot: str = ""
+    problems: Sequence[str] = ()
+
+
+@asynccontextmanager
+async def noted(platform: Platform, *kinds: Kind) -> AsyncIterator[Noted]:
+    """Keep in the database what the block comes to, its error included.
+
+    Nothing is kept of what is broken off.
+    """
+    began, found = time.monotonic(), Noted()
+    try:
+        yield found
+    except (LeydenError, OSError) as error:
+        found.problems = [str(error)]
+        await _keep(platform, kinds, found, began)
+        raise
+    await _keep(platform, kinds, found, began)
+
+
+async def _keep(
+    platform: Platform, kinds: Sequence[Kind], found: Noted, began: float
+) -> None:
+    took_ms = round((time.monotonic() - began) * 1_000)
+    async with platform.database.transaction() as tx:
+        for kind in kinds:
+            await tx.backup_results.keep(
+                BackupResult(
+                    kind=kind,
+                    ok=not found.problems,
+                    at=platform.clock(),
+                    took_ms=took_ms,
+                    snapshot=found.snapshot,
+                    detail="; ".join(found.problems),
+                )
+            )
+
+
+def show(results: Sequence[BackupResult]) -> None:
+    """Show the results at `/metrics`."""
+    for kind in WORDS:
+        good, bad = last(results, kind), last(results, kind, ok=False)
+        _SUCCESS.labels(kind).set(good.at.timestamp() if good else 0)
+        _FAILURE.labels(kind).set(bad.at.timestamp() if bad else 0)
+        if good is not None:
+            _TOOK.labels(kind).set(good.took_ms / 1_000)
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A kind of result as operators see it."""
+
+    what: str
+    last_good: datetime | None
+    took_s: float | None
+    last_failed: datetime | None
+
+
+async def listed(platform: Platform) -> list[Shown]:
+    """List when each was good last, and when it failed; none without a store."""
+    if not platform.settings.backup_store:
+        return []
+    found = await platform.database.reader.backup_results.all_()
+    lines = []
+    for kind, what in WORDS.items():
+        good, bad = last(found, kind), last(found, kind, ok=False)
+        lines.append(
+            Shown(
+                what=what,
+                last_good=good.at if good else None,
+                took_s=good.took_ms / 1_000 if good else None,
+                last_failed=bad.at if bad else None,
+            )
+        )
+    return lines
+
+
+def intervals(given: Settings) -> dict[Kind, timedelta]:
+    """Return what is made by itself, and how often."""
+    return {
+        "run": timedelta(seconds=given.backup_every_s),
+        "drill": timedelta(seconds=given.backup_drill_every_s),
+    }
+
+
+async def alarms(platform: Platform, *, now: datetime) -> list[str]:
+    """Return what an operator has to know about backups; mostly nothing."""
+    if not platform.settings.backup_store:
+        return []
+    results = await platform.database.reader.backup_results.all_()
+    every = intervals(platform.settings)
+    found = await _lagging(platform, last(results, "channels"), now=now)
+    for kind in WORDS:
+        good, bad = last(results, kind), last(results, kind, ok=False)
+        if bad is not None and (good is None or bad.at > good.at):
+            found.append(f"the last {WORDS[kind]} failed: {bad.detail}")
+        elif (within := every.get(cast("Kind", kind))) is None:
+            continue
+        elif good is None:
+            found.append(f"there was no {WORDS[kind]} yet: `leyden backup {kind}`")
+        elif now - good.at > within + _LATE:
+            hours = (now - good.at) // timedelta(hours=1)
+            found.append(
+                f"the last good {WORDS[kind]} was {hours} h ago: `leyden backup {kind}`"
+            )
+    return found
+
+
+async def _lagging(
+    platform: Platform, copied: BackupResult | None, *, now: datetime
+) -> list[str]:
+    newest = await platform.database.reader.backups.newest_channels()
+    if newest is None or (copied is not None and copied.at >= newest[1]):
+        return []
+    if (late := now - newest[1]) < _LAGS:
+        return []
+    minutes = late // timedelta(minutes=1)
+    return [f"the newest channel backup is on this machine alone, for {minutes} min"]
+
+
+def is_due(
+    results: Sequence[BackupResult], kind: Kind, *, now: datetime, every: timedelta
+) -> bool:
+    """Return whether the last success, or the last try of a tenth ago, is too old."""
+    good, bad = last(results, kind), last(results, kind, ok=False)
+    tried = bad is not None and now - bad.at < every / 10
+    return not tried and (good is None or now - good.at >= every)
+
+
+def last(
+    results: Sequence[BackupResult], kind: str, *, ok: bool = True
+) -> BackupResult | None:
+    """Return the last success of a kind, or its last failure."""
+    return next((each for each in results if (each.kind, each.ok) == (kind, ok)), None)

@@ -1,0 +1,101 @@
+"""What a restored database needs before it runs, and what a person has to look at.
+
+Whatever was revoked, spent or claimed since the backup is in force again. Sessions are
+ended; everything else stays as it is, and is listed for the operator.
+"""
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+from leyden.domain import ledger
+from leyden.domain.accounts import Organization
+from leyden.domain.orders import ENDED
+from leyden.domain.times import to_iso
+from leyden.storage.database import Database, open_database
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+_AT_ONCE = 500
+
+
+class Review(Struct, frozen=True, kw_only=True):
+    """What was ended, and what there is to look at, by what it is."""
+
+    sessions_ended: int
+    lists: dict[str, list[str]]
+
+
+async def prepare(url: str, *, now: datetime) -> Review:
+    """End all sessions of a restored database; list what may be out of date."""
+    database = await open_database(url)
+    try:
+        async with database.transaction() as tx:
+            ended = await tx.sessions.end_all()
+        return Review(sessions_ended=ended, lists=await _lists(database, now))
+    finally:
+        await database.close()
+
+
+async def _lists(database: Database, now: datetime) -> dict[str, list[str]]:
+    reader = database.reader
+    found: dict[str, list[str]] = {
+        "api keys in force": [],
+        "members": [],
+        "open invitations": [],
+        "credit and debts": [],
+        "coupons not claimed": await _coupons(reader),
+        "orders under way": await _orders(reader),
+        "nodes": [
+            f"{node.name} ({node.id}), {node.status}"
+            for node in await reader.nodes.all_()
+            if not node.is_gone
+        ],
+    }
+    for team in await reader.accounts.list_():
+        found["api keys in force"] += [
+            f"{team.name}: {key.name} ({key.hint}..., {key.id})"
+            for key in await reader.keys.list_(team.id)
+            if not key.revoked and (key.expires is None or key.expires > now)
+        ]
+        found["members"] += [
+            f"{team.name}: {each.person.email}, {each.role}"
+            for each in await reader.people.members(team.id)
+        ]
+        found["open invitations"] += [
+            f"{team.name}: {each.email}, {each.role}"
+            for each in await reader.invitations.list_(team.id, now=now)
+        ]
+        found["credit and debts"] += [each async for each in _balances(reader, team)]
+    return found
+
+
+async def _balances(reader: Stores, team: Organization) -> AsyncIterator[str]:
+    credit, owed = ledger.credit(team.id), ledger.owed(team.id)
+    found = await reader.ledger.balances([credit, owed])
+    if found.get(credit) or found.get(owed):
+        yield (
+            f"{team.name}: credit {found.get(credit, 0):,} sat, owed "
+            f"{-found.get(owed, 0):,} sat"
+        )
+
+
+async def _coupons(reader: Stores) -> list[str]:
+    found, after = [], ""
+    while batch := await reader.coupons.all_(after=after, most=_AT_ONCE):
+        after = batch[-1].id
+        found += [
+            f"{each.id[:8]}..., {each.sats:,} sat, of {to_iso(each.created)}"
+            for each in batch
+            if not each.claimed
+        ]
+    return found
+
+
+async def _orders(reader: Stores) -> list[str]:
+    found, after = [], ""
+    while batch := await reader.orders.all_(after=after, most=_AT_ONCE):
+        after = batch[-1].id
+        found += [
+            f"{each.id}, {each.status}" for each in batch if each.status not in ENDED
+        ]
+    return found

@@ -1,0 +1,121 @@
+"""Making a backup.
+
+1. Copy the database, and count in the copy what a restore must find.
+2. Encrypt the keys that were in force before and after the copy.
+3. Put both with their manifest into the store, and delete old backups there.
+"""
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final
+
+from leyden import __version__
+from leyden.backups.store import CHANNELS
+from leyden.domain.times import to_iso
+from leyden.errors import SetupError
+from leyden.services.operators.backups import copies, keys, manifest, places
+from leyden.services.operators.backups.copies import Copied
+from leyden.services.operators.backups.installation import installation_id
+from leyden.services.operators.backups.keys import Bundle
+from leyden.services.operators.backups.manifest import Manifest
+from leyden.services.operators.backups.places import Programs
+from leyden.services.operators.backups.results import noted
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.secrets import Sealer, parse_keyring
+from leyden.values import Struct
+
+_TRIES: Final = 3
+_OF_CHANNELS: Final = ("--keep-last", "5")
+_KEPT: Final = re.compile(r"([1-9][0-9]{0,4}) (hourly|daily|weekly|monthly|yearly)")
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """The backup that was made."""
+
+    backup: str
+    total_bytes: int
+    added_bytes: int
+    rows: int
+
+
+async def run(platform: Platform, programs: Programs) -> Made:
+    """Make a backup; raise SetupError, leaving the last one as it is, if it fails."""
+    given = platform.settings
+    async with noted(platform, "run") as found:
+        keep = list(kept(given.backup_keep))
+        store = places.store(given, programs)
+        with places.working(given) as work:
+            places.check_room(given, work)
+            copied, bundle = await with_keys(
+                given,
+                lambda: copies.copy(
+                    given.database, work, deadline_s=given.backup_deadline_s
+                ),
+            )
+            _refuse_other_keys(platform, bundle)
+            sealed = await programs.age.encrypt(
+                keys.pack(bundle), places.recipients(given)
+            )
+            await asyncio.to_thread((work / keys.NAME).write_bytes, sealed)
+            marks = {
+                name: await asyncio.to_thread(manifest.file, work / name)
+                for name in (copied.name, keys.NAME)
+            }
+            told = Manifest(
+                leyden=__version__,
+                schema=copied.schema,
+                installation=installation_id(platform.sealer),
+                made=to_iso(platform.clock()),
+                database=copied.name,
+                files=marks,
+                facts=copied.facts,
+            )
+            manifest.write(work, told)
+            added = await store.add(
+                work, host=socket.gethostname(), tags=[f"version={__version__}"]
+            )
+        found.snapshot = added.id
+        if keep:
+            await store.forget(_OF_CHANNELS, kind=CHANNELS)
+            await store.forget([*keep, "--prune"])
+        return Made(
+            backup=added.id[:8],
+            total_bytes=added.total_bytes,
+            added_bytes=added.added_bytes,
+            rows=sum(copied.facts.rows.values()),
+        )
+
+
+async def with_keys(
+    given: Settings, copy: Callable[[], Awaitable[Copied]]
+) -> tuple[Copied, Bundle]:
+    """Copy the database and the keys that open it, between two rotations of them."""
+    for _ in range(_TRIES):
+        before = keys.gather(given)
+        copied = await copy()
+        bundle = keys.gather(given)
+        if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:
+            return copied, bundle
+    raise SetupError("the sealing keys are being rotated; run this again afterwards")
+
+
+def _refuse_other_keys(platform: Platform, bundle: Bundle) -> None:
+    path = platform.settings.secrets_path
+    found = Sealer(parse_keyring(bundle.files[keys.SECRETS], path))
+    ours = installation_id(platform.sealer)
+    if installation_id(found) != ours:
+        raise SetupError(f"secrets_file: {path} was replaced; restart the platform")
+
+
+def kept(words: str) -> Iterator[str]:
+    """Yield restic's options for which backups are kept; SetupError for others."""
+    for each in filter(None, (word.strip() for word in words.split(","))):
+        if (found := _KEPT.fullmatch(each)) is None:
+            raise SetupError(
+                f'backup_keep: "{each}" is not a number and one of hourly, daily, '
+                "weekly, monthly, yearly"
+            )
+        yield from (f"--keep-{found[2]}", found[1])

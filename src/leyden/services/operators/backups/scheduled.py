@@ -1,0 +1,95 @@
+"""Backups and drills that the running platform makes by itself.
+
+Each is a command in a process of its own, which takes a while, memory and a processor:
+no request waits for that. Its result is in the database, whoever made it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from datetime import timedelta
+from typing import Final
+
+from leyden.services.operators.backups import results
+from leyden.services.operators.backups.results import Kind
+from leyden.services.platform import Platform
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.backup_results import BackupResult
+
+BACKUPS: Final = "backups"
+_LOOK_EVERY: Final = timedelta(minutes=1)
+_OURSELVES: Final = "from leyden.cli.main import main; main()"
+_STOPS_WITHIN_S: Final = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class Scheduled:
+    """Makes a backup and a drill whenever one is due."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def look(self, work: ClaimedTask) -> None:
+        """Make what is due, and show the results at `/metrics`."""
+        reader = self._platform.database.reader.backup_results
+        for kind, every in results.intervals(self._platform.settings).items():
+            found = await reader.all_()
+            if results.is_due(found, kind, now=self._platform.clock(), every=every):
+                await self._make(kind)
+        results.show(await reader.all_())
+        async with work.transaction() as tx:
+            await work.reschedule(tx, due=self._platform.clock() + _LOOK_EVERY)
+
+    async def _make(self, kind: Kind) -> None:
+        began = self._platform.clock()
+        code, said = await _run(
+            "backup", kind, home=str(self._platform.settings.home_path)
+        )
+        if code == 0:
+            log.info("%s made", results.WORDS[kind])
+            return
+        log.error("%s failed", results.WORDS[kind], extra={"why": said})
+        kept = await self._platform.database.reader.backup_results.all_()
+        if not any(each.kind == kind and each.at >= began for each in kept):
+            # It ended before it could say so itself.
+            failed = BackupResult(
+                kind=kind, ok=False, at=self._platform.clock(), took_ms=0, detail=said
+            )
+            async with self._platform.database.transaction() as tx:
+                await tx.backup_results.keep(failed)
+
+
+async def _run(*words: str, home: str) -> tuple[int, str]:
+    """Run a command of ours to its end; return its code and the last that it said."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _OURSELVES, *words),
+        env={**os.environ, "LEYDEN_HOME": home},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            await _stop(process)
+    lines = said.decode(errors="replace").strip().splitlines()
+    last = lines[-1].removeprefix("leyden: ") if lines else "it did not say why"
+    return process.returncode or 0, last
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    """End the command as ctrl-C does, so that it ends what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+        try:
+            async with asyncio.timeout(_STOPS_WITHIN_S):
+                await process.communicate()
+        except TimeoutError:
+            process.kill()
+            await process.communicate()

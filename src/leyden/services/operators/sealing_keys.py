@@ -1,0 +1,58 @@
+"""Sealing keys: whether they belong to the database, checked at every start.
+
+The database keeps a value that only its own keys open. SQLAlchemy takes longer to
+import than the rest of a start, and is imported only where the value is not there.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from leyden.errors import SetupError
+from leyden.storage import first_look
+from leyden.storage.secrets import Keyring, Sealer
+
+PURPOSE: Final = "check of the keys"
+_CHECKED: Final = b"these are the keys"
+
+
+def check(url: str, keyring: Keyring) -> None:
+    """Raise SetupError for keys of another database; keep the value the first time."""
+    sealer = Sealer(keyring)
+    sealed = first_look.sealed_check(url)
+    if sealed is None:
+        sealed = _find_or_keep(url, sealer)
+    sealer.open(sealed, purpose=PURPOSE)
+
+
+def refuse_lost(url: str, secrets_path: Path) -> None:
+    """Raise SetupError where a database was sealed with keys that are gone."""
+    if _find(url) is not None:
+        raise SetupError(
+            f"secrets_file: {secrets_path} does not exist, and this database was "
+            "sealed with it; restore it from your backup"
+        )
+
+
+def _find(url: str) -> bytes | None:
+    from sqlalchemy import select  # noqa: PLC0415  once in a database's life
+
+    from leyden.storage.schema import connected  # noqa: PLC0415  the same
+    from leyden.storage.tables import secrets  # noqa: PLC0415  the same
+
+    with connected(url) as connection:
+        return connection.execute(select(secrets.c.sealed)).scalar()
+
+
+def _find_or_keep(url: str, sealer: Sealer) -> bytes:
+    """Return the value that is kept; keep one in the same transaction if none is."""
+    from sqlalchemy import insert, select  # noqa: PLC0415  once in a database's life
+
+    from leyden.storage.schema import connected  # noqa: PLC0415  the same
+    from leyden.storage.tables import secrets  # noqa: PLC0415  the same
+
+    with connected(url) as connection:
+        kept = connection.execute(select(secrets.c.sealed)).scalar()
+        if kept is None:
+            kept = sealer.seal(_CHECKED, purpose=PURPOSE)
+            connection.execute(insert(secrets).values(id=1, sealed=kept))
+        return bytes(kept)

@@ -1,0 +1,222 @@
+"""Passkeys: created and used by a person's device, for one domain.
+
+A challenge is not stored until it is answered: it is random, with a keyed
+digest over the random part, the browser's cookie and the time. Once
+answered it is stored until it expires, so that it works once.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from webauthn import verify_authentication_response, verify_registration_response
+from webauthn.helpers import base64url_to_bytes
+
+from leyden.domain.accounts import check_name
+from leyden.domain.sign_in import Session, SignedIn
+from leyden.domain.times import to_us
+from leyden.errors import Conflict, Malformed, Unauthorized
+from leyden.services.people import profile, sign_in
+from leyden.services.platform import Platform
+from leyden.storage.second_factors import Passkey
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+_Verified = TypeVar("_Verified")
+
+_PURPOSE = "passkey challenge"
+_LIVES = timedelta(minutes=5)
+_RANDOM_BYTES = 16
+_MOST = 20
+WRONG = "This passkey is unknown, or took too long. Try again, or use a password."
+_NOT_TAKEN = "this passkey could not be added; try again"
+_NOT_WELL_FORMED = (ValueError, KeyError, TypeError, RecursionError)
+_LONGEST = 16 * 1024  # what devices show has 1 to 4 KiB
+
+
+class RelyingParty(Struct, frozen=True, kw_only=True):
+    """The dashboard's configured address, to which passkeys are bound."""
+
+    origin: str
+
+    @property
+    def name(self) -> str:
+        """The domain that passkeys are bound to."""
+        return urlsplit(self.origin).hostname or ""
+
+
+def challenge(platform: Platform, word: str, *, now: datetime) -> bytes:
+    """Return a new challenge for this browser, valid for some minutes."""
+    return _marked(platform, word, secrets.token_bytes(_RANDOM_BYTES), span=_span(now))
+
+
+def _marked(platform: Platform, word: str, random: bytes, *, span: int) -> bytes:
+    made_of = f"{span} {word} ".encode() + random
+    return random + platform.sealer.digest(made_of, purpose=_PURPOSE)
+
+
+def _span(now: datetime) -> int:
+    return to_us(now) // (_LIVES // timedelta(microseconds=1))
+
+
+def _answered(
+    platform: Platform, shown: dict[str, object], word: str, now: datetime
+) -> bytes:
+    """Return the challenge that was answered; raise ValueError if not ours."""
+    response = shown["response"]
+    if not isinstance(response, dict):
+        raise ValueError("response")  # noqa: TRY004  not well formed, like the rest
+    client = _read(base64url_to_bytes(str(response["clientDataJSON"])))
+    found = base64url_to_bytes(str(client["challenge"]))
+    for ago in (0, 1):
+        random, span = found[:_RANDOM_BYTES], _span(now) - ago
+        if hmac.compare_digest(found, _marked(platform, word, random, span=span)):
+            return found
+    raise ValueError("challenge")
+
+
+async def _use_up(tx: Stores, answered: bytes, *, now: datetime) -> bool:
+    """Invalidate a challenge; return False if it was used already."""
+    return await tx.second_factors.use_challenge(answered, until=now + 2 * _LIVES)
+
+
+async def list_(platform: Platform, who: SignedIn) -> list[Passkey]:
+    """Return a person's passkeys, oldest first."""
+    return await platform.database.reader.second_factors.passkeys(who.person.id)
+
+
+async def add(
+    platform: Platform,
+    who: SignedIn,
+    credential: str,
+    *,
+    name: str,
+    present: str,
+    word: str,
+    place: RelyingParty,
+    now: datetime,
+) -> Passkey:
+    """Store a new passkey, given the password; raise Taken if known."""
+    await profile.check_password(platform, who, present, now=now)
+    try:
+        shown = _read(credential)
+        answered = _answered(platform, shown, word, now)
+        made = _verify(
+            lambda: verify_registration_response(
+                credential=shown,
+                expected_challenge=answered,
+                expected_rp_id=place.name,
+                expected_origin=place.origin,
+                require_user_verification=True,
+            )
+        )
+    except _NOT_WELL_FORMED:
+        raise Malformed(_NOT_TAKEN) from None
+    passkey = Passkey(
+        id=made.credential_id,
+        user_id=who.person.id,
+        name=check_name(name, what="name"),
+        public_key=made.credential_public_key,
+        sign_count=made.sign_count,
+        created=now,
+        last_used=None,
+    )
+    async with platform.database.transaction() as tx:
+        await profile.check_signed_in(platform, tx, who)
+        if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
+            raise Conflict(f"there are {_MOST} passkeys already; remove one first")
+        if not await _use_up(tx, answered, now=now):
+            raise Malformed(_NOT_TAKEN)
+        await tx.second_factors.add_passkey(passkey)
+        await tx.audit.add(
+            at=now, actor=who.actor, action="passkey added", subject=who.person.id
+        )
+    return passkey
+
+
+async def remove(
+    platform: Platform, who: SignedIn, passkey_id: str, *, now: datetime
+) -> None:
+    """Delete a passkey, and end all other sessions: it may be stolen."""
+    try:
+        id_ = bytes.fromhex(passkey_id)
+    except ValueError:
+        id_ = b""
+    async with platform.database.transaction() as tx:
+        await profile.check_signed_in(platform, tx, who)
+        await tx.second_factors.remove_passkey(who.person.id, id_)
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
+        await tx.audit.add(
+            at=now, actor=who.actor, action="passkey removed", subject=who.person.id
+        )
+
+
+async def enter(
+    platform: Platform,
+    credential: str,
+    *,
+    word: str,
+    place: RelyingParty,
+    address: str,
+    browser: str,
+    now: datetime,
+) -> tuple[Session, str]:
+    """Start a session for the passkey's owner; no second factor needed."""
+    try:
+        shown = _read(credential)
+        answered = _answered(platform, shown, word, now)
+        found = await platform.database.reader.second_factors.find_passkey(
+            base64url_to_bytes(str(shown["rawId"]))
+        )
+        if found is None:
+            raise Unauthorized(WRONG)
+        count = _verify(
+            lambda: verify_authentication_response(
+                credential=shown,
+                expected_challenge=answered,
+                expected_rp_id=place.name,
+                expected_origin=place.origin,
+                credential_public_key=found.public_key,
+                credential_current_sign_count=found.sign_count,
+                require_user_verification=True,
+            )
+        ).new_sign_count
+    except _NOT_WELL_FORMED:
+        raise Unauthorized(WRONG) from None
+    whose = await platform.database.reader.people.get(found.user_id)
+    async with platform.database.transaction() as tx:
+        await tx.people.lock(whose.id)
+        if not await _use_up(tx, answered, now=now):
+            raise Unauthorized(WRONG)
+        if not await tx.second_factors.used(found.id, sign_count=count, now=now):
+            raise Unauthorized(WRONG)
+        return await sign_in.begin(
+            platform,
+            tx,
+            whose,
+            whole=True,
+            address=address,
+            browser=browser,
+            now=now,
+        )
+
+
+def _verify(verified: Callable[[], _Verified]) -> _Verified:
+    """Return the verified result; raise ValueError for any library error."""
+    try:
+        return verified()
+    except Exception as error:  # a stranger's bytes may trip it in any way
+        raise ValueError("not verified") from error
+
+
+def _read(credential: str | bytes) -> dict[str, object]:
+    if len(credential) > _LONGEST:
+        raise ValueError("too long")
+    found = json.loads(credential)
+    if not isinstance(found, dict):
+        raise ValueError("not an object")  # noqa: TRY004  not well formed, like the rest
+    return found

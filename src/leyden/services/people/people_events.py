@@ -1,0 +1,58 @@
+"""What keys and members tell their organization: events for its log."""
+
+from leyden.domain.accounts import ApiKey, Role
+from leyden.domain.events import Event
+from leyden.domain.times import to_iso
+from leyden.storage.people import Member
+
+
+def of_new_key(key: ApiKey) -> Event:
+    """Return the event of a new API key."""
+    return Event(
+        organization_id=key.organization_id,
+        type="key.created",
+        data={
+            "key_id": key.id,
+            "name": key.name,
+            "scopes": sorted(key.scopes),
+            "expires": to_iso(key.expires) if key.expires is not None else "",
+        },
+    )
+
+
+def of_revoked_key(organization_id: str, key_id: str) -> Event:
+    """Return the event of a revoked API key."""
+    return Event(
+        organization_id=organization_id, type="key.revoked", data={"key_id": key_id}
+    )
+
+
+def of_new_member(organization_id: str, user_id: str, role: Role) -> Event:
+    """Return the event of somebody who joined."""
+    return Event(
+        organization_id=organization_id,
+        type="member.joined",
+        data={"user_id": user_id, "role": role},
+    )
+
+
+def of_new_role(organization_id: str, member: Member, role: Role) -> Event:
+    """Return the event of a member's new role."""
+    return Event(
+        organization_id=organization_id,
+        type="member.role_changed",
+        data={
+            "user_id": member.person.id,
+            "role": role,
+            "from_role": member.role,
+        },
+    )
+
+
+def of_former_member(organization_id: str, member: Member) -> Event:
+    """Return the event of a member who was removed, or left."""
+    return Event(
+        organization_id=organization_id,
+        type="member.removed",
+        data={"user_id": member.person.id, "role": member.role},
+    )

@@ -1,0 +1,298 @@
+"""Signing in: password, second factor if set up, then a session.
+
+A session is identified by a random token in a cookie; we store its digest.
+The token changes whenever the session gains rights, so that planting one in
+a browser gains nothing.
+"""
+
+import hmac
+import secrets
+from datetime import datetime, timedelta
+
+from leyden.domain.accounts import Person, check_email, new_id
+from leyden.domain.addresses import rate_limit_key
+from leyden.domain.sign_in import Session, SignedIn, totp_step
+from leyden.errors import Malformed, TooMany, Unauthorized
+from leyden.services.people import passwords, recovery_codes
+from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
+
+WRONG = "Wrong email or password."
+ENDED = "This sign-in has ended. Sign in again."
+WRONG_CODE = "This code is wrong or was used before. Enter the next code."
+
+_COOKIE = "session"
+_FAILURES = "sign-in failures"
+_BROWSER = "known browser"
+TOTP = "authenticator of {}"
+_TOGETHER = timedelta(minutes=15)  # failures within it add up
+# One address may hide many people, and one person be tried from many addresses.
+_PER_ADDRESS = 3
+_PER_PERSON = 10
+_SEEN_EVERY = timedelta(minutes=1)
+_HALF_LIVES = timedelta(minutes=10)  # a sign-in that waits for its second factor
+_LONGEST_BROWSER = 200
+
+
+async def sign_in(
+    platform: Platform,
+    email: str,
+    password: str,
+    *,
+    address: str,
+    browser: str,
+    known: str = "",
+    now: datetime,
+) -> tuple[Session, str]:
+    """Return a new session and its cookie, or raise Unauthorized.
+
+    The error does not reveal whether the person exists. If the person has an
+    authenticator, the session is not whole yet. `known` is the token of a
+    browser in which the person signed in before.
+    """
+    try:
+        email = check_email(email)
+    except Malformed:
+        raise Unauthorized(WRONG) from None
+    passwords.check_room()  # before it is counted: it is no fault of theirs
+    here = _browser_key(platform, email, known)
+    await count(platform, email, address, here=here, now=now)
+    found = await platform.database.reader.people.password(email)
+    person, kept = found if found is not None else (None, None)
+    right = await passwords.is_right(password, kept)
+    if person is None or not right:
+        raise Unauthorized(WRONG)
+    async with platform.database.transaction() as tx:
+        # A password may have been changed while this one was looked at, which is slow.
+        await tx.people.lock(person.id)
+        if await tx.people.password(email) != found:
+            raise Unauthorized(WRONG)
+        totp = await tx.second_factors.totp(person.id)
+        whole = totp is None or totp.confirmed is None
+        if whole:
+            await forgive(platform, tx, email, address, here=here, attempts=1)
+        return await begin(
+            platform,
+            tx,
+            person,
+            whole=whole,
+            address=address,
+            browser=browser,
+            now=now,
+        )
+
+
+async def begin(
+    platform: Platform,
+    tx: Stores,
+    person: Person,
+    *,
+    whole: bool,
+    address: str,
+    browser: str,
+    now: datetime,
+) -> tuple[Session, str]:
+    """Start a session; the caller has authenticated the person."""
+    cookie = secrets.token_urlsafe(32)
+    lives = timedelta(seconds=platform.settings.session_lives_s)
+    session = Session(
+        id=new_id(),
+        user_id=person.id,
+        created=now,
+        seen=now,
+        expires=now + (lives if whole else _HALF_LIVES),
+        whole=whole,
+        address=address,
+        browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
+    )
+    await tx.sessions.forget(now=now, start=now - _TOGETHER)
+    await tx.second_factors.forget_challenges(now=now)
+    await tx.sessions.add(session, digest=_digest(platform, cookie))
+    await tx.sessions.limit_sessions(person.id)
+    if whole:
+        await tx.audit.add(
+            at=now, actor=f"user:{person.id}", action="signed in", subject=session.id
+        )
+    return session, cookie
+
+
+async def second_factor(
+    platform: Platform, session: Session, code: str, *, known: str = "", now: datetime
+) -> tuple[Session, str]:
+    """Complete a session with an authenticator or recovery code; each works once."""
+    reader = platform.database.reader
+    person = await reader.people.get(session.user_id)
+    here = _browser_key(platform, person.email, known)
+    await count(platform, person.email, session.address, here=here, now=now)
+    step = await verify_code(platform, person.id, code, now=now)
+    async with platform.database.transaction() as tx:
+        # What began with a password may have ended with it while the code was typed.
+        await tx.people.lock(person.id)
+        if not await tx.sessions.end(person.id, session.id):
+            raise Unauthorized(ENDED)
+        if not (
+            await use_step(tx, person.id, step)
+            or await recovery_codes.use(platform, tx, person.id, code, now=now)
+        ):
+            raise Unauthorized(WRONG_CODE)
+        await forgive(
+            platform, tx, person.email, session.address, here=here, attempts=2
+        )
+        return await begin(
+            platform,
+            tx,
+            person,
+            whole=True,
+            address=session.address,
+            browser=session.browser,
+            now=now,
+        )
+
+
+async def verify_code(
+    platform: Platform, user_id: str, code: str, *, now: datetime
+) -> int | None:
+    """Return the time step of a person's code; None if the code is wrong."""
+    totp = await platform.database.reader.second_factors.totp(user_id)
+    if totp is None:
+        return None
+    secret = platform.sealer.open(totp.sealed, purpose=TOTP.format(user_id))
+    digits = "".join(code.split())
+    return totp_step(secret, digits, now=now, last_step=totp.last_step)
+
+
+async def use_step(tx: Stores, user_id: str, step: int | None) -> bool:
+    """Use up a code by its step; return False if it is wrong or was used before."""
+    return step is not None and await tx.second_factors.use_step(user_id, step)
+
+
+async def find(platform: Platform, cookie: str, *, now: datetime) -> SignedIn | None:
+    """Return the person signed in with this cookie; None if not valid."""
+    reader = platform.database.reader
+    session = await reader.sessions.find(_digest(platform, cookie))
+    if session is None or not _is_live(platform, session, now=now):
+        return None
+    if now - session.seen >= _SEEN_EVERY:
+        async with platform.database.transaction() as tx:
+            await tx.sessions.seen(session.id, now=now)
+    return SignedIn(
+        person=await reader.people.get(session.user_id),
+        session=session,
+        belongs_to=await reader.people.belongs_to(session.user_id),
+        is_operator=await reader.people.is_operator(session.user_id),
+    )
+
+
+def goes_on(platform: Platform, session: Session, *, now: datetime) -> bool:
+    """Return whether a session is live, and need not be noted as used again."""
+    return _is_live(platform, session, now=now) and now - session.seen < _SEEN_EVERY
+
+
+def _is_live(platform: Platform, session: Session, *, now: datetime) -> bool:
+    idle = timedelta(seconds=platform.settings.session_idle_s)
+    return session.is_live(now, idle=idle)
+
+
+async def sign_out(platform: Platform, session: Session) -> None:
+    """End a session; its cookie is no longer valid."""
+    async with platform.database.transaction() as tx:
+        await tx.sessions.end(session.user_id, session.id)
+
+
+def form_token(platform: Platform, cookie: str) -> str:
+    """Return the CSRF token for forms, which no other site can know."""
+    return platform.sealer.digest(cookie.encode(), purpose="form token").hex()[:32]
+
+
+def known_browser(platform: Platform, email: str) -> str:
+    """Return a token that marks a browser in which this person signed in.
+
+    The token grants no access. But a browser that sends it is not delayed by
+    other people's failures: from the same address, or with the same person's
+    email from anywhere.
+    """
+    random = secrets.token_hex(16)
+    return f"{random}.{_mark(platform, email, random)}"
+
+
+def _mark(platform: Platform, email: str, random: str) -> str:
+    made_of = f"{random} {email}".encode()
+    return platform.sealer.digest(made_of, purpose=_BROWSER).hex()[:32]
+
+
+def _browser_key(platform: Platform, email: str, known: str) -> str:
+    """Return the key for a known browser's failures; empty if unknown."""
+    random, _, mark = known.partition(".")
+    right = hmac.compare_digest(mark.encode(), _mark(platform, email, random).encode())
+    return f"in browser {random}" if right else ""
+
+
+def session_key(session: Session) -> str:
+    """Return the key that a signed-in person's failures are counted under."""
+    return f"in session {session.id}"
+
+
+async def count(
+    platform: Platform, email: str, address: str, *, here: str = "", now: datetime
+) -> None:
+    """Count an attempt before it is made, so that parallel ones all count.
+
+    Raise TooMany over the limit. `here` is a known browser or a session: its
+    attempts are counted there alone, so that other people's failures do not
+    lock its owner out.
+    """
+    waits = []
+    async with platform.database.transaction() as tx:
+        for who, limit in _counted(platform, email, address, here):
+            count, since = await tx.sessions.failed(who, now=now, within=_TOGETHER)
+            if count > limit:
+                waits.append(since + _TOGETHER - now)
+    if waits:
+        wait_s = max(1, int(max(waits).total_seconds()))
+        raise TooMany(
+            f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
+            retry_after_s=wait_s,
+        )
+
+
+async def forgive(
+    platform: Platform,
+    tx: Stores,
+    email: str,
+    address: str,
+    *,
+    here: str = "",
+    attempts: int,
+) -> None:
+    """Reset this person's failures here; uncount these attempts elsewhere.
+
+    Shared counters are not reset. Otherwise anybody with an account could
+    guess forever, by signing in between.
+    """
+    (first, _), *wider = _counted(platform, email, address, here)
+    await tx.sessions.forgive(first)
+    for who, _ in wider:
+        await tx.sessions.uncount(who, attempts=attempts)
+
+
+def _counted(
+    platform: Platform, email: str, address: str, here: str
+) -> list[tuple[bytes, int]]:
+    """Return the keys that an attempt is counted under, with their limits."""
+    most = platform.settings.sign_in_failures
+    address = rate_limit_key(address)
+    counted = {f"{email} {here}": most}
+    if not here:
+        counted = {
+            f"{email} from {address}": most,
+            f"from {address}": most * _PER_ADDRESS,
+            email: most * _PER_PERSON,
+        }
+    return [
+        (platform.sealer.digest(who.encode(), purpose=_FAILURES), limit)
+        for who, limit in counted.items()
+    ]
+
+
+def _digest(platform: Platform, cookie: str) -> bytes:
+    return platform.sealer.digest(cookie.encode(), purpose=_COOKIE)

@@ -1,0 +1,270 @@
+"""Members of an organization: roles and invitations; an owner remains."""
+
+import secrets
+from datetime import datetime, timedelta
+
+from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
+from leyden.domain.quotas import Quota
+from leyden.domain.sign_in import Right
+from leyden.errors import Conflict, Forbidden, Malformed, NotFound
+from leyden.services.people import passwords, people_events
+from leyden.services.platform import Platform
+from leyden.services.shared import quotas, rights
+from leyden.storage.invitations import Invitation
+from leyden.storage.people import Member
+from leyden.storage.stores import Stores
+
+_LINK = "invitation"
+
+
+async def members(platform: Platform, organization_id: str) -> list[Member]:
+    """Return the organization's members, in the order of joining."""
+    return await platform.database.reader.people.members(organization_id)
+
+
+async def invitations(
+    platform: Platform, organization_id: str, *, now: datetime
+) -> list[Invitation]:
+    """Return the organization's open invitations."""
+    reader = platform.database.reader
+    return await reader.invitations.list_(organization_id, now=now)
+
+
+async def invite(
+    platform: Platform,
+    organization_id: str,
+    *,
+    email: str,
+    role: Role,
+    actor: str,
+    now: datetime,
+) -> tuple[Invitation, str]:
+    """Create an invitation; return it with its link's token, shown once."""
+    word = secrets.token_urlsafe(32)
+    invitation = Invitation(
+        id=new_id(),
+        organization_id=organization_id,
+        email=check_email(email),
+        role=role,
+        created=now,
+        expires=now + timedelta(seconds=platform.settings.invitation_lives_s),
+    )
+    async with platform.database.transaction() as tx:
+        _check_may_make(
+            await rights.check(tx, actor, organization_id, Right.TEAM), role
+        )
+        if any(
+            each.person.email == invitation.email
+            for each in await tx.people.members(organization_id)
+        ):
+            raise Conflict(f"{invitation.email} is in this organization already")
+        limits = quotas.limits(platform.settings)
+        used = len(await tx.invitations.list_(organization_id, now=now))
+        await quotas.check(tx, limits, organization_id, Quota.INVITATIONS, used=used)
+        await tx.invitations.forget_ended(organization_id, now=now)
+        await tx.invitations.add(invitation, digest=_digest(platform, word))
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="member invited",
+            subject=invitation.id,
+            organization_id=organization_id,
+            email=invitation.email,
+            role=role,
+        )
+    return invitation, word
+
+
+async def withdraw(
+    platform: Platform,
+    organization_id: str,
+    invitation_id: str,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Revoke an invitation; raise NotFound if it was used or revoked."""
+    async with platform.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.TEAM)
+        await tx.invitations.end(organization_id, invitation_id, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="invitation withdrawn",
+            subject=invitation_id,
+            organization_id=organization_id,
+        )
+
+
+async def invited(platform: Platform, word: str, *, now: datetime) -> Invitation:
+    """Return a link's invitation; raise NotFound if used, old or unknown."""
+    digest = _digest(platform, word)
+    found = await platform.database.reader.invitations.find(digest, now=now)
+    if found is None:
+        raise NotFound
+    return found
+
+
+async def accept(
+    platform: Platform, invitation: Invitation, person: Person, *, now: datetime
+) -> None:
+    """Accept an invitation; raise Forbidden unless it is for this person."""
+    if person.email != invitation.email:
+        raise Forbidden(
+            f"This invitation is for {invitation.email}; you are {person.email}."
+        )
+    async with platform.database.transaction() as tx:
+        await _join(platform, tx, invitation, person, now=now)
+
+
+async def enrol(
+    platform: Platform, invitation: Invitation, password: str, *, now: datetime
+) -> Person:
+    """Create the invited person, and add the person to the organization.
+
+    Raise Taken if the email is in use already: its owner signs in instead.
+    """
+    digest = await passwords.digest(password)
+    person = Person(id=new_id(), email=invitation.email, created=now)
+    async with platform.database.transaction() as tx:
+        await tx.accounts.add_person(person, password=digest)
+        await _join(platform, tx, invitation, person, now=now)
+    return person
+
+
+async def set_role(
+    platform: Platform,
+    organization_id: str,
+    user_id: str,
+    role: Role,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Change a member's role; an owner remains, and only owners make owners."""
+    async with platform.database.transaction() as tx:
+        own, member = await _changeable(tx, actor, organization_id, user_id)
+        _check_may_make(own, role)
+        if member.role is Role.OWNER and role is not Role.OWNER:
+            await _check_owner_remains(tx, organization_id)
+        await tx.accounts.join(
+            Membership(
+                organization_id=organization_id,
+                user_id=user_id,
+                role=role,
+                created=member.since,
+            )
+        )
+        if role is not member.role:
+            tx.events.add(
+                people_events.of_new_role(organization_id, member, role), at=now
+            )
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="role changed",
+            subject=user_id,
+            organization_id=organization_id,
+            changes={"role": (member.role, role)},
+        )
+
+
+async def remove(
+    platform: Platform,
+    organization_id: str,
+    user_id: str,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Remove a member from the organization, at once; an owner remains."""
+    async with platform.database.transaction() as tx:
+        _, member = await _changeable(tx, actor, organization_id, user_id)
+        if member.role is Role.OWNER:
+            await _check_owner_remains(tx, organization_id)
+        await tx.people.leave(organization_id, user_id)
+        tx.events.add(people_events.of_former_member(organization_id, member), at=now)
+        await tx.invitations.end_for(organization_id, member.person.email, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="member removed",
+            subject=user_id,
+            organization_id=organization_id,
+            role=member.role,
+        )
+
+
+async def _changeable(
+    tx: Stores, actor: str, organization_id: str, user_id: str
+) -> tuple[Role, Member]:
+    """Return the actor's role, and the member; raise if not changeable.
+
+    The organization is locked: changes are made one after the other.
+    """
+    own = await rights.check(tx, actor, organization_id, Right.TEAM)
+    for member in await tx.people.members(organization_id):
+        if member.person.id == user_id:
+            _check_may_make(own, member.role)
+            return own, member
+    raise NotFound
+
+
+def _check_may_make(own: Role, role: Role) -> None:
+    if role is Role.OWNER and own is not Role.OWNER:
+        raise Forbidden("Only an owner can add, change or remove owners.")
+
+
+async def _check_owner_remains(tx: Stores, organization_id: str) -> None:
+    if await tx.people.count_owners(organization_id) <= 1:
+        raise Conflict(
+            "role: this is the last owner; make another member an owner first"
+        )
+
+
+async def _join(
+    platform: Platform,
+    tx: Stores,
+    invitation: Invitation,
+    person: Person,
+    *,
+    now: datetime,
+) -> None:
+    of = invitation.organization_id
+    await tx.accounts.lock(of)
+    await tx.invitations.end(of, invitation.id, now=now)
+    if any(each.person.id == person.id for each in await tx.people.members(of)):
+        # An older link must not bring a role back that was taken away.
+        raise Conflict("you are in this organization already")
+    limits, used = quotas.limits(platform.settings), await tx.quotas.members(of)
+    await quotas.check(tx, limits, of, Quota.MEMBERS, used=used)
+    await tx.invitations.end_for(of, invitation.email, now=now)
+    await tx.accounts.join(
+        Membership(
+            organization_id=invitation.organization_id,
+            user_id=person.id,
+            role=invitation.role,
+            created=now,
+        )
+    )
+    tx.events.add(people_events.of_new_member(of, person.id, invitation.role), at=now)
+    await tx.audit.add(
+        at=now,
+        actor=f"user:{person.id}",
+        action="member joined",
+        subject=person.id,
+        organization_id=invitation.organization_id,
+        role=invitation.role,
+    )
+
+
+def parse_role(word: str) -> Role:
+    """Parse a role; raise Malformed if it is unknown."""
+    try:
+        return Role(word)
+    except ValueError:
+        raise Malformed(f"role: must be one of {', '.join(Role)}") from None
+
+
+def _digest(platform: Platform, word: str) -> bytes:
+    return platform.sealer.digest(word.encode(), purpose=_LINK)

@@ -1,0 +1,1 @@
+"""What every subject uses: limits, quotas, rights, steps of tasks."""

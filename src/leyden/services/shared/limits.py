@@ -1,0 +1,72 @@
+"""Rate limits: a token bucket for each client, refilled evenly.
+
+The buckets are in memory, so each replica counts for itself. A limit that
+must hold across replicas (coupon guesses) is stored in the database by the
+code that enforces it.
+"""
+
+from math import ceil
+
+from leyden.errors import TooMany
+
+_MOST_BUCKETS = 50_000
+# Many people may be behind one address, each with a program that has a wrong key.
+_PER_ADDRESS = 10
+
+
+class RateLimit:
+    """Limit requests per minute; a burst is at most a minute's worth."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = float(per_minute)
+        self._per_second = per_minute / 60
+        self._buckets: dict[str, tuple[float, float]] = {}  # (tokens, at)
+
+    def take(self, who: str, *, at_s: float, number: int = 1) -> None:
+        """Count a request; raise TooMany, with the time to wait, over the limit.
+
+        Several requests may be counted together, at most a minute's worth: a
+        full bucket allows them.
+        """
+        cost = max(1.0, min(number, self._most))
+        tokens = self._left(who, at_s)
+        if tokens < cost:
+            raise TooMany(retry_after_s=self._wait_s(tokens - cost + 1))
+        self._keep(who, tokens - cost, at_s)
+
+    def check(self, who: str, *, at_s: float) -> None:
+        """Raise TooMany as `take` would, without counting."""
+        if self._buckets and (tokens := self._left(who, at_s)) < 1:
+            raise TooMany(retry_after_s=self._wait_s(tokens))
+
+    def _left(self, who: str, at_s: float) -> float:
+        tokens, before = self._buckets.get(who, (self._most, at_s))
+        # A clock that was set back by an hour would take an hour's worth of tokens.
+        passed_s = max(0.0, at_s - before)
+        return min(self._most, tokens + passed_s * self._per_second)
+
+    def _keep(self, who: str, tokens: float, at_s: float) -> None:
+        if len(self._buckets) >= _MOST_BUCKETS and who not in self._buckets:
+            # The oldest entry is the likeliest to be full again.
+            del self._buckets[next(iter(self._buckets))]
+        self._buckets[who] = tokens, at_s
+
+    def _wait_s(self, tokens: float) -> int:
+        return max(1, ceil((1 - tokens) / self._per_second)) if self._per_second else 60
+
+
+class Failures:
+    """Failed attempts, by address and value tried, and by address alone.
+
+    Callers check the value first and count only failures, so that a correct
+    value is never delayed by others at the same address.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._of_one = RateLimit(per_minute)
+        self._of_all = RateLimit(per_minute * _PER_ADDRESS)
+
+    def take(self, address: str, tried: str, *, at_s: float) -> None:
+        """Count a failure; raise TooMany, with the time to wait, over the limit."""
+        self._of_all.take(address, at_s=at_s)  # first: it bounds how many are kept
+        self._of_one.take(f"{address} {tried}", at_s=at_s)

@@ -1,0 +1,73 @@
+"""Whoever acts still may: looked up again in the transaction that acts.
+
+A request reads who asks before it waits: for its body, for a slow password, for a lock.
+What they were allowed to do then may have been taken away meanwhile, and whoever took
+it away was told that it is done. So the last look is under the lock that takes it away.
+
+Only people lose rights in this way: an operator at the machine itself may do what an
+owner may, and a key is looked up again with its request.
+
+Whoever lost one is recognised anew, and then told what anybody is told who asks without
+it: no page is shown to them because a form of it was refused.
+"""
+
+from typing import Final
+
+from leyden.domain.accounts import Role
+from leyden.domain.sign_in import RIGHTS, Right
+from leyden.errors import Forbidden, RightsChanged
+from leyden.storage.database import Database
+from leyden.storage.stores import Stores
+
+_PERSON: Final = "user:"
+
+
+async def check(tx: Stores, actor: str, organization_id: str, right: Right) -> Role:
+    """Lock the organization, and return what the actor is there now.
+
+    RightsChanged when they are not in it any more, or lack the right.
+    """
+    await tx.accounts.lock(organization_id)
+    if not actor.startswith(_PERSON):
+        return Role.OWNER
+    role = await tx.people.role(organization_id, actor.removeprefix(_PERSON))
+    if role is None or right not in RIGHTS[role]:
+        raise RightsChanged
+    return role
+
+
+async def confirm(tx: Stores, actor: str, organization_id: str, right: Right) -> None:
+    """Check as `check` does, and lock the organization, where a person acts.
+
+    For what needs no lock of its own: keys of one organization do not wait for each
+    other here.
+    """
+    if actor.startswith(_PERSON):
+        await check(tx, actor, organization_id, right)
+
+
+async def confirm_before(
+    database: Database, actor: str, organization_id: str, right: Right
+) -> None:
+    """Confirm before something that is no transaction, and cannot be taken back."""
+    if actor.startswith(_PERSON):
+        async with database.transaction() as tx:
+            await check(tx, actor, organization_id, right)
+
+
+def check_has(role: Role, right: Right) -> None:
+    """Raise Forbidden if the role lacks the right."""
+    if right not in RIGHTS[role]:
+        raise Forbidden(
+            f"Your role, {role}, can't do this. An owner or admin can give you another "
+            "role."
+        )
+
+
+async def check_operator(tx: Stores, actor: str) -> None:
+    """Raise RightsChanged when a person is no operator any more."""
+    if actor.startswith(_PERSON):
+        user_id = actor.removeprefix(_PERSON)
+        await tx.people.lock(user_id)
+        if not await tx.people.is_operator(user_id):
+            raise RightsChanged

@@ -1,0 +1,21 @@
+"""SQLAlchemy engines, for what migrates a database or reads it as a whole."""
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from leyden.errors import SetupError
+from leyden.storage.urls import is_sqlite
+
+
+def engine(url: str) -> Engine:
+    """Return an engine without a pool, for one connection."""
+    if not is_sqlite(url):
+        url = f"postgresql+psycopg://{url.partition('://')[2]}"
+    return create_engine(url, poolclass=NullPool)
+
+
+def unreachable(error: SQLAlchemyError) -> SetupError:
+    """Return the error of a database that cannot be opened."""
+    reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
+    return SetupError(f"database_url: cannot be opened: {reason}")

@@ -1,0 +1,196 @@
+"""The event log: what happened to an organization, in order and without gaps.
+
+`add` keeps an event until the transaction ends; `flush` is the last that it does. The
+log's row is locked then, until the commit: of two transactions of one organization the
+second gets its numbers once the first is committed, so that a reader who has seen an
+event has seen all with smaller numbers. As nothing is locked after it, and logs in the
+order of their ids, nobody waits for each other.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import msgspec
+
+from leyden.domain import cursors
+from leyden.domain.cursors import Cursor
+from leyden.domain.events import Event, KeptEvent
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Row, Run, SqlFile, Step, Value
+from leyden.storage.subscriptions import waking
+from leyden.values import Struct
+
+sql = SqlFile("events")
+
+NEWS: Final = "events "  # before an organization's id, in what is woken
+ALL_NEWS: Final = f"{NEWS}*"
+# More ids would not fit into one notice of PostgreSQL's, of 8,000 bytes.
+_MOST_NAMED: Final = 64
+_encode = msgspec.json.Encoder().encode
+_New = tuple[str, Event, int]  # organization, what happened, when
+
+
+class Page(Struct, frozen=True):
+    """A part of a log, as it was at one moment."""
+
+    first: int  # the oldest number that is kept
+    last: int  # the newest
+    rows: list[Row]
+
+
+class Events:
+    """The rows of event and event_log."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._new: list[_New] = []
+
+    @property
+    def has_new(self) -> bool:
+        """Whether something was added that is not written yet."""
+        return bool(self._new)
+
+    def add(self, *events: Event, at: datetime) -> None:
+        """Log these, under the next numbers, as the transaction ends."""
+        now = to_us(at)
+        self._new += [(event.organization_id, event, now) for event in events]
+
+    async def flush(self) -> None:
+        """Write what was added: last of all, by the transaction itself."""
+        # Stable: one organization's stay in the order of their adding.
+        new = sorted(self._new, key=itemgetter(0))
+        self._new = []
+        teams = [list(group) for _, group in groupby(new, key=itemgetter(0))]
+        await self._run.batch(
+            [
+                Step(sql.number, [_numbers(team) for team in teams]),
+                Step(sql.add, [_row(each) for each in _numbered(teams)]),
+                waking((team, event.type, at) for team, event, at in new),
+            ]
+        )
+        for kind in _notices({organization_id for organization_id, _, _ in new}):
+            self._run.wake(kind)
+
+    async def lock(self, organization_id: str, *, now: datetime) -> int:
+        """Return the newest number; nothing is logged until the transaction ends.
+
+        Last of all but for what is flushed: see above.
+        """
+        created = to_us(now)
+        rows = await self._run(
+            sql.lock, organization_id=organization_id, created=created
+        )
+        return int(rows[0][0])
+
+    async def page(
+        self,
+        organization_id: str,
+        types: Collection[str],
+        *,
+        after: int,
+        until: int,
+        most: int,
+    ) -> Page:
+        """Return a log, and its events of these types between two numbers.
+
+        The events at both ends are among them, whatever their type.
+        """
+        rows = await self._run(
+            sql.page,
+            organization_id=organization_id,
+            types=tuple(sorted(types)),
+            after=after,
+            until=until,
+            most=most,
+        )
+        if not rows:
+            return Page(1, 0, [])
+        first, last, *_ = rows[0]
+        return Page(first, last, [row[2:] for row in rows if row[2] is not None])
+
+    async def last(self, organization_ids: Collection[str]) -> dict[str, Cursor]:
+        """Return the end of each of these logs; of an empty one, none."""
+        rows = await self._run(sql.last, organization_ids=tuple(organization_ids))
+        return {row[0]: Cursor(row[1], row[2]) for row in rows}
+
+    async def told(self, organization_id: str, once: str) -> datetime | None:
+        """Return when an event was last logged that must not be told twice."""
+        rows = await self._run(sql.told, organization_id=organization_id, once=once)
+        return from_us(rows[0][0]) if rows else None
+
+    async def aged(self, *, before: datetime, most: int) -> list[str]:
+        """Return organizations whose logs have events from before then."""
+        rows = await self._run(sql.aged, before=to_us(before), most=most)
+        return [organization_id for (organization_id,) in rows]
+
+    async def forget(self, organization_id: str, *, before: datetime, most: int) -> int:
+        """Delete a log's oldest events from before then; return how many.
+
+        The newest one of all stays: by it a reader's cursor is known.
+        """
+        rows = await self._run(
+            sql.oldest, organization_id=organization_id, most=most + 1
+        )
+        limit = to_us(before)
+        old = 0
+        while old < len(rows) - 1 and rows[old][1] < limit:
+            old += 1
+        first, created = rows[old]
+        await self._run(sql.forget, organization_id=organization_id, first=first)
+        await self._run(
+            sql.forgotten,
+            organization_id=organization_id,
+            first=first,
+            oldest=created,
+        )
+        return old
+
+
+def _notices(organization_ids: Collection[str]) -> Iterable[str]:
+    if len(organization_ids) > _MOST_NAMED:
+        return [ALL_NEWS]
+    return [f"{NEWS}{each}" for each in organization_ids]
+
+
+def event_of(row: Row) -> KeptEvent:
+    """Return the event that a row holds."""
+    organization_id, number, tag, kind, created, _, data = row
+    return KeptEvent(
+        number=number,
+        id=cursors.write(organization_id, number, tag),
+        organization_id=organization_id,
+        type=kind,
+        created=from_us(created),
+        data=msgspec.Raw(data.encode()),
+    )
+
+
+def _numbers(team: Sequence[_New]) -> Mapping[str, Value]:
+    return {
+        "organization_id": team[0][0],
+        "many": len(team),
+        "created": min(at for _, _, at in team),
+    }
+
+
+def _numbered(teams: Iterable[Sequence[_New]]) -> Iterator[tuple[_New, int, str]]:
+    """Yield each event with its place before the last number, and its digits."""
+    for team in teams:
+        places = range(len(team) - 1, -1, -1)
+        yield from zip(team, places, cursors.new_tags(len(team)), strict=True)
+
+
+def _row(numbered: tuple[_New, int, str]) -> Mapping[str, Value]:
+    (organization_id, event, at), back, tag = numbered
+    return {
+        "organization_id": organization_id,
+        "back": back,
+        "tag": tag,
+        "type": event.type,
+        "created": at,
+        "once": event.once or None,
+        "data": _encode(event.data).decode(),
+    }

@@ -1,0 +1,36 @@
+"""How far an organization has come with what everybody does first."""
+
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
+
+sql = SqlFile("first_steps")
+
+
+class FirstSteps(Struct, frozen=True, kw_only=True):
+    """What an organization has; the node is the first, one with a wallet before all."""
+
+    node_id: str = ""
+    has_wallet: bool = False
+    has_channel: bool = False
+    has_key: bool = False
+    has_event: bool = False  # one that a webhook was, or is to be, told of
+
+
+class FirstStepsOfAll:
+    """A look at nodes, orders, keys and events together."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def find(self, organization_id: str) -> FirstSteps:
+        """Return how far an organization has come."""
+        for row in await self._run(sql.find, organization_id=organization_id):
+            node_id, has_wallet, has_channel, has_key, has_event = row
+            return FirstSteps(
+                node_id=node_id or "",
+                has_wallet=bool(has_wallet),
+                has_channel=bool(has_channel),
+                has_key=bool(has_key),
+                has_event=bool(has_event),
+            )
+        return FirstSteps()

@@ -1,0 +1,32 @@
+"""What goes wrong on PostgreSQL, in our own words."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import PoolTimeout
+
+from leyden.errors import DatabaseAway, Stale, Violated
+
+
+@contextlib.contextmanager
+def translating() -> Iterator[None]:
+    """Translate a foreign error, once; let no cancellation be lost.
+
+    In Python 3.11 the pool's `wait_for` forgets a cancellation that comes together
+    with a connection, and whoever was to be ended would go on for ever.
+    """
+    task = asyncio.current_task()
+    cancelled_before = task.cancelling() if task else 0
+    try:
+        yield
+    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+        raise Stale from error
+    except errors.IntegrityError as error:
+        raise Violated(str(error)) from error
+    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+        raise DatabaseAway(retry_after_s=5) from error
+    if task and task.cancelling() > cancelled_before:
+        raise asyncio.CancelledError

@@ -1,1 +1,0 @@
-"""Statements as we write them, with SQLAlchemy; the program runs `written`."""

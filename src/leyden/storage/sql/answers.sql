@@ -1,0 +1,63 @@
+-- Answers kept for a day under their Idempotency-Key.
+
+-- name: forget_expired
+-- One key whose day is over may be used anew.
+DELETE FROM saved_answer
+WHERE organization_id = :organization_id
+    AND key = :key
+    AND expires <= :now;
+
+-- name: claim
+-- Returns nothing where somebody has answered, or is answering, under this key.
+INSERT INTO saved_answer (
+    organization_id, key, request, started, expires, holder, status, body
+)
+VALUES (
+    :organization_id, :key, :request, :now, :expires, :holder, NULL, NULL
+)
+ON CONFLICT DO NOTHING
+RETURNING key;
+
+-- name: get
+SELECT request, status, body, holder, started
+FROM saved_answer
+WHERE organization_id = :organization_id
+    AND key = :key;
+
+-- name: take_over
+-- Only from the holder that died, and only while it has not answered.
+UPDATE saved_answer
+SET started = :now, holder = :holder
+WHERE organization_id = :organization_id
+    AND key = :key
+    AND status IS NULL
+    AND holder = :before
+RETURNING key;
+
+-- name: renew
+-- Whoever answers says so again and again: `started` is when it was last heard of.
+UPDATE saved_answer
+SET started = :now
+WHERE organization_id = :organization_id
+    AND key = :key
+    AND status IS NULL
+    AND holder = :holder
+RETURNING key;
+
+-- name: save
+-- A holder that was taken for dead saves nothing any more.
+UPDATE saved_answer
+SET status = :status, body = :body
+WHERE organization_id = :organization_id
+    AND key = :key
+    AND holder = :holder;
+
+-- name: drop
+DELETE FROM saved_answer
+WHERE organization_id = :organization_id
+    AND key = :key
+    AND holder = :holder;
+
+-- name: forget_all_expired
+DELETE FROM saved_answer
+WHERE expires <= :now;

@@ -1,0 +1,24 @@
+-- What owners asked of their nodes.
+
+-- name: add
+INSERT INTO node_command (node_id, action, at, actor)
+VALUES (:node_id, :action, :at, :actor);
+
+-- name: list
+SELECT action, at
+FROM node_command
+WHERE node_id = :node_id
+ORDER BY id DESC
+LIMIT :kept;
+
+-- name: forget_old
+-- Keeps the latest so many.
+DELETE FROM node_command
+WHERE node_id = :node_id
+    AND id <= (
+        SELECT id
+        FROM node_command
+        WHERE node_id = :node_id
+        ORDER BY id DESC
+        LIMIT 1 OFFSET :kept
+    );

@@ -1,0 +1,45 @@
+-- How much there is of everything, for whoever runs the installation.
+
+-- name: nodes
+SELECT status, count(*)
+FROM node
+WHERE wanted <> 'deleted'
+GROUP BY status
+ORDER BY status;
+
+-- name: versions
+SELECT version, count(*)
+FROM node
+WHERE wanted <> 'deleted'
+GROUP BY version
+ORDER BY version;
+
+-- name: ailing
+-- Nodes that crash or cannot be started, the worst first.
+SELECT id, name, organization_id, status, version, crashes, due
+FROM node
+WHERE wanted <> 'deleted'
+    AND (status = 'failed' OR crashes > 0)
+ORDER BY crashes DESC, id
+LIMIT :most;
+
+-- name: orders
+SELECT status, count(*)
+FROM channel_order
+GROUP BY status
+ORDER BY status;
+
+-- name: tasks
+SELECT kind, count(*), min(due), max(attempts)
+FROM task
+WHERE due <= :until
+GROUP BY kind
+ORDER BY kind;
+
+-- name: tried
+-- Tasks that were begun more than once and are not done, the worst first.
+SELECT kind, key, due, attempts
+FROM task
+WHERE attempts > 1
+ORDER BY attempts DESC, kind, key
+LIMIT :most;

@@ -1,0 +1,87 @@
+-- Organizations' events. The row of a log is locked last of all, after the rows of
+-- tasks: an event becomes visible only after all with a smaller number.
+
+-- name: number
+-- Takes the next so many numbers of a log, up to `last`.
+INSERT INTO event_log (organization_id, last, first, oldest)
+VALUES (:organization_id, :many, 1, :created)
+ON CONFLICT (organization_id) DO UPDATE
+SET last = event_log.last + excluded.last;
+
+-- name: add
+-- Under the number that many before the last one taken.
+INSERT INTO event (organization_id, number, tag, type, created, once, data)
+SELECT organization_id, last - :back, :tag, :type, :created, :once, :data
+FROM event_log
+WHERE organization_id = :organization_id;
+
+-- name: page
+-- The log, with its events from `after` up to `until`: those of these types, and both
+-- ends, by which cursors are known.
+SELECT
+    event_log.first,
+    event_log.last,
+    event.*
+FROM event_log
+LEFT JOIN event ON event.organization_id = event_log.organization_id
+    AND event.number >= :after
+    AND event.number <= :until
+    AND (
+        event.type IN (:types)
+        OR event.number = :after
+        OR event.number = :until
+        OR event.number = event_log.last
+    )
+WHERE event_log.organization_id = :organization_id
+ORDER BY event.number
+LIMIT :most;
+
+-- name: last
+-- The newest event of each log.
+SELECT event.*
+FROM event_log
+JOIN event ON event.organization_id = event_log.organization_id
+    AND event.number = event_log.last
+WHERE event_log.organization_id IN (:organization_ids);
+
+-- name: told
+-- When this was told last.
+SELECT created
+FROM event
+WHERE organization_id = :organization_id
+    AND once = :once
+ORDER BY number DESC
+LIMIT 1;
+
+-- name: aged
+-- Logs with events from before then, and more than one.
+SELECT organization_id
+FROM event_log
+WHERE oldest < :before
+    AND first < last
+LIMIT :most;
+
+-- name: oldest
+SELECT number, created
+FROM event
+WHERE organization_id = :organization_id
+ORDER BY number
+LIMIT :most;
+
+-- name: forget
+DELETE FROM event
+WHERE organization_id = :organization_id
+    AND number < :first;
+
+-- name: forgotten
+UPDATE event_log
+SET first = :first, oldest = :oldest
+WHERE organization_id = :organization_id;
+
+-- name: lock
+-- Until the end of the transaction nothing is logged; the log is made if there is none.
+INSERT INTO event_log (organization_id, last, first, oldest)
+VALUES (:organization_id, 0, 1, :created)
+ON CONFLICT (organization_id) DO UPDATE
+SET last = event_log.last
+RETURNING last;

@@ -1,0 +1,26 @@
+-- How far an organization has come with what everybody does first.
+
+-- name: find
+-- The first node is the one that is led to; one that is deleted counts no more.
+SELECT
+    first.id,
+    first.has_wallet,
+    EXISTS (
+        SELECT 1 FROM channel_order
+        WHERE organization_id = :organization_id AND status = 'filled'
+    ),
+    EXISTS (
+        SELECT 1 FROM api_key
+        WHERE organization_id = :organization_id
+    ),
+    EXISTS (
+        SELECT 1 FROM webhook_event
+        JOIN node ON node.id = webhook_event.node_id
+        WHERE node.organization_id = :organization_id
+    )
+FROM organization
+LEFT JOIN node AS first ON first.organization_id = organization.id
+    AND (first.wanted <> 'deleted' OR first.process <> '')
+WHERE organization.id = :organization_id
+ORDER BY first.has_wallet DESC, first.created, first.id
+LIMIT 1;

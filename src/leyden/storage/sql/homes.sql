@@ -1,0 +1,71 @@
+-- The home that local nodes belong to, and the processes that run on it.
+
+-- name: find
+SELECT identity, authority, place, host
+FROM home;
+
+-- name: lock
+SELECT identity, authority, place, host
+FROM home
+/* FOR UPDATE */;
+
+-- name: add
+-- The first one; nothing where there is one.
+INSERT INTO home (id, identity, authority, place, host)
+VALUES (1, :identity, :authority, :place, :host)
+ON CONFLICT DO NOTHING;
+
+-- name: take
+UPDATE home
+SET identity = :identity, authority = :authority, place = :place, host = :host;
+
+-- name: end_claims
+-- Whoever held a task of these kinds finds at its next step that it does not any more.
+UPDATE task
+SET lease = 0, fence = fence + 1, holder = ''
+WHERE kind IN (:kinds);
+
+-- name: processes
+SELECT id, session, host, pid, beat, until
+FROM process
+ORDER BY id;
+
+-- name: enter
+INSERT INTO process (id, session, host, pid, watches, beat, until)
+VALUES (:id, :session, :host, :pid, :watches, 0, :until);
+
+-- name: heartbeat
+-- Returns nothing where the process has no place any more, or the home is another.
+UPDATE process
+SET beat = beat + 1, until = :until
+WHERE id = :id
+    AND EXISTS (
+        SELECT id
+        FROM home
+        WHERE identity = :home_identity
+            AND place = :home_place
+    )
+RETURNING beat;
+
+-- name: leave
+DELETE FROM process
+WHERE id = :id;
+
+-- name: forget_silent
+-- Unless it was heard of meanwhile.
+DELETE FROM process
+WHERE id = :id
+    AND beat = :beat;
+
+-- name: forget_old
+DELETE FROM process
+WHERE until < :before;
+
+-- name: forget_all
+DELETE FROM process;
+
+-- name: watching
+SELECT count(*)
+FROM process
+WHERE watches = 1
+    AND until > :now;

@@ -1,0 +1,63 @@
+-- API keys. None of these reads the digest of a key.
+
+-- name: add
+-- Returns nothing where the id is taken.
+INSERT INTO api_key (
+    id, organization_id, name, hint, digest, scopes, created, expires, last_used,
+    revoked
+)
+VALUES (
+    :id, :organization_id, :name, :hint, :digest, :scopes, :created, :expires, NULL,
+    NULL
+)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: principal
+-- Every request begins with this, so it reads no more than is needed.
+SELECT organization_id, id, scopes, expires
+FROM api_key
+WHERE digest = :digest
+    AND revoked IS NULL;
+
+-- name: list
+SELECT id, organization_id, name, hint, scopes, created, expires, last_used, revoked
+FROM api_key
+WHERE organization_id = :organization_id
+ORDER BY created;
+
+-- name: count_live
+SELECT count(*)
+FROM api_key
+WHERE organization_id = :organization_id
+    AND revoked IS NULL
+    AND (expires IS NULL OR expires > :now);
+
+-- name: forget_ended
+-- All that have ended but for the latest of them.
+DELETE FROM api_key
+WHERE organization_id = :organization_id
+    AND (revoked IS NOT NULL OR expires <= :now)
+    AND id NOT IN (
+        SELECT id
+        FROM api_key
+        WHERE organization_id = :organization_id
+            AND (revoked IS NOT NULL OR expires <= :now)
+        ORDER BY coalesce(revoked, expires) DESC, id
+        LIMIT :kept
+    );
+
+-- name: revoke
+UPDATE api_key
+SET revoked = :now
+WHERE organization_id = :organization_id
+    AND id = :id
+    AND revoked IS NULL
+RETURNING id;
+
+-- name: used
+-- A later use is not undone.
+UPDATE api_key
+SET last_used = :used
+WHERE id = :id
+    AND (last_used IS NULL OR last_used < :used);

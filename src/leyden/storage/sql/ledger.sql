@@ -1,0 +1,106 @@
+-- The ledger's entries, and the balances that are kept beside them.
+
+-- name: post
+-- An entry that cannot be there yet: finding it there is a bug.
+INSERT INTO entry (
+    key, at, what, source, target, sats, organization_id, order_id, actor, note
+)
+VALUES (
+    :key, :at, :what, :source, :target, :sats, :organization_id, :order_id, :actor,
+    :note
+);
+
+-- name: find
+SELECT id, entry.*
+FROM entry
+WHERE key = :key;
+
+-- name: of_order
+SELECT id, entry.*
+FROM entry
+WHERE order_id = :order_id
+ORDER BY id;
+
+-- name: customer_page
+-- Between accounts of the operator nothing of the customer's moves. What a filled order
+-- cost is one entry: the auction's, with what was earned added.
+SELECT
+    id,
+    entry.*,
+    CASE WHEN what = 'auction' THEN coalesce(
+        (
+            SELECT sum(share.sats)
+            FROM entry AS share
+            WHERE share.order_id = entry.order_id
+                AND share.source = entry.source
+                AND share.what = 'earned'
+        ),
+        0
+    ) ELSE 0 END
+FROM entry
+WHERE organization_id = :organization_id
+    AND id < :before
+    AND NOT (source IN (:operators) AND target IN (:operators))
+    AND NOT (
+        what = 'earned'
+        AND EXISTS (
+            SELECT 1
+            FROM entry AS share
+            WHERE share.order_id = entry.order_id
+                AND share.source = entry.source
+                AND share.what = 'auction'
+        )
+    )
+ORDER BY id DESC
+LIMIT :most;
+
+-- name: sums
+SELECT place, sum(sats)
+FROM (
+    SELECT target AS place, sats FROM entry
+    UNION ALL
+    SELECT source AS place, -sats AS sats FROM entry
+) AS both_sides
+GROUP BY place;
+
+-- name: add_to
+INSERT INTO balance (place, sats)
+VALUES (:place, :sats)
+ON CONFLICT (place) DO UPDATE
+SET sats = balance.sats + excluded.sats;
+
+-- name: take_from
+-- Returns nothing where there is less than that, unless the place may be below zero.
+UPDATE balance
+SET sats = sats - :sats
+WHERE place = :place
+    AND (:below_zero = 1 OR sats >= :sats)
+RETURNING sats;
+
+-- name: repay
+-- A debt is paid back at most to nothing.
+UPDATE balance
+SET sats = sats + :sats
+WHERE place = :place
+    AND sats + :sats <= 0
+RETURNING sats;
+
+-- name: release
+-- Only below what is there by a bug: whoever takes it has locked what it is held for.
+UPDATE balance
+SET sats = sats - :sats
+WHERE place = :place;
+
+-- name: balance
+SELECT sats
+FROM balance
+WHERE place = :place;
+
+-- name: balances
+SELECT place, sats
+FROM balance
+WHERE place IN (:places);
+
+-- name: kept_balances
+SELECT place, sats
+FROM balance;

@@ -1,0 +1,256 @@
+-- Nodes. One that is deleted is gone for its owner as soon as its lnd has ended.
+
+-- name: add
+-- Returns nothing where the id, name, endpoint, slot or peer port is taken.
+INSERT INTO node (
+    id, organization_id, name, network, type, version, api_endpoint, slot, created,
+    status, wanted, revision, process, launched, host, launched_at, crashes, due,
+    purchased_type, purchase_status, expires, edition, settings,
+    has_wallet, peer_port, peer_port_released
+)
+VALUES (
+    :id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot,
+    :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at,
+    :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings,
+    :has_wallet, :peer_port, :peer_port_released
+)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: get
+SELECT *
+FROM node
+WHERE id = :id;
+
+-- name: names
+-- An organization's nodes of these ids, also deleted ones.
+SELECT id, name
+FROM node
+WHERE organization_id = :organization_id
+    AND id IN (:ids);
+
+-- name: lock
+SELECT *
+FROM node
+WHERE id = :id
+/* FOR UPDATE */;
+
+-- name: list
+-- What lists show: no settings, which take longest to read.
+SELECT
+    id, name, status, expires, created, type, purchased_type, purchase_status,
+    api_endpoint, network, version, edition,
+    CASE WHEN peer_port_released IS NULL THEN peer_port END
+FROM node
+WHERE organization_id = :organization_id
+    AND (wanted <> 'deleted' OR process <> '')
+    AND (created, id) > (:after, :after_id)
+ORDER BY created, id
+LIMIT :most;
+
+-- name: page
+-- Those of a status and a part of a name; each may be any.
+SELECT
+    id, name, status, expires, created, type, purchased_type, purchase_status,
+    api_endpoint, network, version, edition,
+    CASE WHEN peer_port_released IS NULL THEN peer_port END
+FROM node
+WHERE organization_id = :organization_id
+    AND (wanted <> 'deleted' OR process <> '')
+    AND (CAST(:status AS TEXT) = '' OR status = :status)
+    AND (CAST(:name AS TEXT) = '' OR lower(name) LIKE :name ESCAPE '!')
+ORDER BY created, id
+LIMIT :most OFFSET :skipped;
+
+-- name: count
+SELECT count(*)
+FROM node
+WHERE organization_id = :organization_id
+    AND (wanted <> 'deleted' OR process <> '')
+    AND (CAST(:status AS TEXT) = '' OR status = :status)
+    AND (CAST(:name AS TEXT) = '' OR lower(name) LIKE :name ESCAPE '!');
+
+-- name: by_status
+-- Whatever changes of what `list` lists, the last two of a row change.
+SELECT status, count(*), CAST(sum(edition) AS BIGINT), max(created)
+FROM node
+WHERE organization_id = :organization_id
+    AND (wanted <> 'deleted' OR process <> '')
+GROUP BY status;
+
+-- name: show
+-- All that one node shows, but for what was asked of it.
+SELECT
+    node.id,
+    node.name,
+    node.status,
+    node.expires,
+    node.created,
+    node.type,
+    node.purchased_type,
+    node.purchase_status,
+    node.api_endpoint,
+    node.network,
+    node.version,
+    node.edition,
+    CASE WHEN node.peer_port_released IS NULL THEN node.peer_port END,
+    node.settings,
+    node_outfit.sealed_settings,
+    node_outfit.webhook_secret
+FROM node
+JOIN node_outfit ON node_outfit.node_id = node.id
+WHERE node.id = :id
+    AND node.organization_id = :organization_id
+    AND (node.wanted <> 'deleted' OR node.process <> '');
+
+-- name: stamp
+-- Secrets and commands change without the node's row: each is new when it is written.
+SELECT
+    node.id,
+    node.edition,
+    node_outfit.sealed_settings,
+    node_outfit.webhook_secret,
+    (SELECT max(id) FROM node_command WHERE node_id = node.id)
+FROM node
+JOIN node_outfit ON node_outfit.node_id = node.id
+WHERE node.id = :id
+    AND node.organization_id = :organization_id
+    AND (node.wanted <> 'deleted' OR node.process <> '');
+
+-- name: taken
+SELECT name
+FROM node
+WHERE organization_id = :organization_id
+    AND wanted <> 'deleted'
+    AND name IN (:names);
+
+-- name: find_by_name
+SELECT id
+FROM node
+WHERE organization_id = :organization_id
+    AND name = :name
+    AND wanted <> 'deleted';
+
+-- name: deleted
+-- Whose removal has begun is due since it was created: services/nodes/restoring.py.
+SELECT
+    id,
+    name,
+    network,
+    version,
+    created,
+    due,
+    (
+        SELECT max(at)
+        FROM node_command
+        WHERE node_id = node.id
+            AND action = 'delete'
+    )
+FROM node
+WHERE organization_id = :organization_id
+    AND wanted = 'deleted'
+    AND slot IS NOT NULL
+    AND due > created
+ORDER BY due DESC, id
+LIMIT :most;
+
+-- name: find_by_slot
+SELECT id
+FROM node
+WHERE slot = :slot;
+
+-- name: find_by_peer_port
+SELECT id
+FROM node
+WHERE peer_port = :port;
+
+-- name: peer_ports
+SELECT peer_port
+FROM node
+WHERE peer_port IS NOT NULL;
+
+-- name: count_peer_ports
+SELECT count(*)
+FROM node
+WHERE peer_port IS NOT NULL
+    AND (peer_port_released IS NULL OR peer_port_released > :since);
+
+-- name: peer_ports_of_deleted
+SELECT peer_port
+FROM node
+WHERE organization_id = :organization_id
+    AND wanted = 'deleted'
+    AND peer_port_released IS NOT NULL
+ORDER BY peer_port_released, peer_port;
+
+-- name: released_peer_ports
+SELECT peer_port
+FROM node
+WHERE peer_port_released <= :until
+ORDER BY peer_port_released, peer_port;
+
+-- name: give_up_peer_port
+-- A node that only does not listen for now keeps its port from its own organization
+-- too, until it is anybody's.
+UPDATE node
+SET peer_port = NULL,
+    peer_port_released = NULL,
+    edition = edition + 1
+WHERE peer_port = :port
+    AND peer_port_released IS NOT NULL
+    AND (
+        (organization_id = :organization_id AND wanted = 'deleted')
+        OR peer_port_released <= :until
+    )
+RETURNING id;
+
+-- name: all
+-- Every node of which something is left.
+SELECT *
+FROM node
+WHERE slot IS NOT NULL
+ORDER BY id;
+
+-- name: of_shard
+SELECT *
+FROM node
+WHERE slot IS NOT NULL
+    AND slot % :shards = :shard
+ORDER BY id;
+
+-- name: editions
+SELECT id, edition
+FROM node
+WHERE slot IS NOT NULL
+    AND wanted <> 'deleted';
+
+-- name: save
+-- What may change, if nobody has changed it since it was read.
+UPDATE node
+SET name = :name,
+    version = :version,
+    status = :status,
+    wanted = :wanted,
+    revision = :revision,
+    process = :process,
+    launched = :launched,
+    host = :host,
+    launched_at = :launched_at,
+    crashes = :crashes,
+    due = :due,
+    purchased_type = :purchased_type,
+    purchase_status = :purchase_status,
+    expires = :expires,
+    settings = :settings,
+    has_wallet = :has_wallet,
+    peer_port = :peer_port,
+    peer_port_released = :peer_port_released,
+    edition = edition + 1
+WHERE id = :id
+    AND edition = :was
+RETURNING id;
+
+-- name: vacate
+UPDATE node
+SET slot = NULL
+WHERE id = :id;

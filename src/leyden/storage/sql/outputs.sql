@@ -1,0 +1,33 @@
+-- Chain outputs that pay for orders, and what was booked for each.
+
+-- name: add
+INSERT INTO chain_output (txid, vout, order_id, sats, state, seen, bookings, to_order)
+VALUES (:txid, :vout, :order_id, :sats, :state, :seen, :bookings, :to_order);
+
+-- name: save
+-- What may change, if the output still is in the state it was read in.
+UPDATE chain_output
+SET state = :state, bookings = :bookings, to_order = :to_order
+WHERE txid = :txid
+    AND vout = :vout
+    AND state = :was;
+
+-- name: of_order
+SELECT *
+FROM chain_output
+WHERE order_id = :order_id
+ORDER BY seen, txid, vout;
+
+-- name: of_orders
+SELECT *
+FROM chain_output
+WHERE order_id IN (:order_ids);
+
+-- name: watched
+-- Spelled out, so that the index on just what may still change is used.
+SELECT DISTINCT order_id
+FROM chain_output
+WHERE state IN ('seen', 'booked')
+    AND order_id > :after
+ORDER BY order_id
+LIMIT :most;

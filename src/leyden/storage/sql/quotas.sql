@@ -1,0 +1,111 @@
+-- Quotas: exceptions of single organizations, and what counts against them.
+
+-- name: set
+INSERT INTO organization_quota (organization_id, name, most)
+VALUES (:organization_id, :name, :most)
+ON CONFLICT (organization_id, name) DO UPDATE
+SET most = excluded.most;
+
+-- name: reset
+DELETE FROM organization_quota
+WHERE organization_id = :organization_id
+    AND name = :name;
+
+-- name: exceptions
+SELECT name, most
+FROM organization_quota
+WHERE organization_id = :organization_id;
+
+-- name: nodes
+-- A deleted node counts as one until its lnd has ended; its data is kept for longer.
+SELECT
+    coalesce(sum(CASE WHEN wanted <> 'deleted' OR process <> '' THEN 1 ELSE 0 END), 0),
+    count(*),
+    min(CASE WHEN wanted = 'deleted' AND process = '' THEN due END)
+FROM node
+WHERE organization_id = :organization_id
+    AND slot IS NOT NULL;
+
+-- name: unpaid
+SELECT count(*)
+FROM channel_order
+WHERE organization_id = :organization_id
+    AND status = 'waiting_payment';
+
+-- name: given_up
+SELECT count(*), min(created)
+FROM channel_order
+WHERE organization_id = :organization_id
+    AND created > :since
+    AND status = 'cancelled'
+    AND paid_at IS NULL
+    AND payment_hash IS NOT NULL;
+
+-- name: places
+SELECT count(*)
+FROM order_place
+WHERE organization_id = :organization_id
+    AND order_id <> :but
+    AND until > :now;
+
+-- name: keep_place
+INSERT INTO order_place (order_id, organization_id, until)
+VALUES (:order_id, :organization_id, :until)
+ON CONFLICT (order_id) DO UPDATE
+SET until = excluded.until;
+
+-- name: leave_place
+DELETE FROM order_place
+WHERE order_id = :order_id
+RETURNING order_id;
+
+-- name: forget_places
+-- Those that were left when a program died.
+DELETE FROM order_place
+WHERE organization_id = :organization_id
+    AND until <= :now;
+
+-- name: members
+SELECT count(*)
+FROM membership
+WHERE organization_id = :organization_id;
+
+-- name: macaroons
+SELECT count(*)
+FROM node_macaroon
+WHERE node_id = :node_id;
+
+-- name: most_macaroons
+-- Of the node that has the most.
+SELECT coalesce(max(kept), 0)
+FROM (
+    SELECT count(*) AS kept
+    FROM node_macaroon
+    JOIN node ON node.id = node_macaroon.node_id
+    WHERE node.organization_id = :organization_id
+    GROUP BY node_macaroon.node_id
+) AS of_each;
+
+-- name: replaced
+-- How large the history of replaced backups is.
+SELECT coalesce(sum(length(replaced_backup.sealed)), 0)
+FROM replaced_backup
+JOIN node ON node.id = replaced_backup.node_id
+WHERE node.organization_id = :organization_id;
+
+-- name: answers
+-- As far as anybody has to know: who has a hundred times as many is not counted out.
+SELECT count(*)
+FROM (
+    SELECT key
+    FROM saved_answer
+    WHERE organization_id = :organization_id
+        AND expires > :now
+    LIMIT :most
+) AS kept;
+
+-- name: first_answer
+SELECT min(expires)
+FROM saved_answer
+WHERE organization_id = :organization_id
+    AND expires > :now;

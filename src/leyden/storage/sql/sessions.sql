@@ -1,0 +1,85 @@
+-- Sessions, and how often somebody got a password wrong.
+
+-- name: add
+INSERT INTO session (
+    id, digest, user_id, created, seen, expires, whole, address, browser
+)
+VALUES (
+    :id, :digest, :user_id, :created, :seen, :expires, :whole, :address, :browser
+);
+
+-- name: find
+SELECT id, user_id, created, seen, expires, whole, address, browser
+FROM session
+WHERE digest = :digest;
+
+-- name: list
+SELECT id, user_id, created, seen, expires, whole, address, browser
+FROM session
+WHERE user_id = :user_id
+ORDER BY seen DESC;
+
+-- name: seen
+UPDATE session
+SET seen = :now
+WHERE id = :id;
+
+-- name: end
+DELETE FROM session
+WHERE user_id = :user_id
+    AND id = :id
+RETURNING id;
+
+-- name: end_others
+DELETE FROM session
+WHERE user_id = :user_id
+    AND id <> :id;
+
+-- name: end_all
+DELETE FROM session
+RETURNING id;
+
+-- name: limit_sessions
+-- All of a person's but the latest used ones.
+DELETE FROM session
+WHERE user_id = :user_id
+    AND id NOT IN (
+        SELECT id
+        FROM session
+        WHERE user_id = :user_id
+        ORDER BY seen DESC, created DESC, id
+        LIMIT :kept
+    );
+
+-- name: forget
+DELETE FROM session
+WHERE expires < :now;
+
+-- name: failed
+-- Counts one more; the count begins anew where the last one began before
+-- `start`, or after `end`: a clock was set back since.
+INSERT INTO sign_in_failure (who, since, count)
+VALUES (:who, :now, 1)
+ON CONFLICT (who) DO UPDATE
+SET since = CASE
+        WHEN sign_in_failure.since NOT BETWEEN :start AND :end THEN excluded.since
+        ELSE sign_in_failure.since
+    END,
+    count = CASE
+        WHEN sign_in_failure.since NOT BETWEEN :start AND :end THEN 1
+        ELSE sign_in_failure.count + 1
+    END
+RETURNING count, since;
+
+-- name: forgive
+DELETE FROM sign_in_failure
+WHERE who = :who;
+
+-- name: uncount
+UPDATE sign_in_failure
+SET count = count - :attempts
+WHERE who = :who;
+
+-- name: forget_failures
+DELETE FROM sign_in_failure
+WHERE since < :start;

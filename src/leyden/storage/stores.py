@@ -1,0 +1,113 @@
+"""All stores by name, the same for reading and for writing."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from leyden.storage.accounts import Accounts
+from leyden.storage.answers import SavedResponses
+from leyden.storage.audit import Audit
+from leyden.storage.backup_results import BackupResults
+from leyden.storage.backups import Backups
+from leyden.storage.commands import Commands
+from leyden.storage.corporate import CorporateAccounts
+from leyden.storage.counts import Counts
+from leyden.storage.coupons import Coupons
+from leyden.storage.deliveries import Deliveries
+from leyden.storage.events import Events
+from leyden.storage.first_steps import FirstStepsOfAll
+from leyden.storage.homes import Homes
+from leyden.storage.invitations import Invitations
+from leyden.storage.issued import IssuedCertificates
+from leyden.storage.keys import Keys
+from leyden.storage.launch_specs import LaunchSpecs
+from leyden.storage.leases import Leases
+from leyden.storage.ledger import Ledger
+from leyden.storage.log_places import LogPlaces
+from leyden.storage.moves import Moves
+from leyden.storage.nodes import Nodes
+from leyden.storage.orders import Orders
+from leyden.storage.outputs import Outputs
+from leyden.storage.people import People
+from leyden.storage.quotas import Quotas
+from leyden.storage.quotes import Quotes
+from leyden.storage.receivers import Receivers
+from leyden.storage.replaced_backups import ReplacedBackups
+from leyden.storage.second_factors import SecondFactors
+from leyden.storage.sessions import Sessions
+from leyden.storage.statements import Run
+from leyden.storage.subscriptions import Subscriptions
+from leyden.storage.tasks import Tasks
+from leyden.storage.treasury import Treasury
+from leyden.storage.webhooks import Webhooks
+
+_Store = TypeVar("_Store")
+
+
+class _store(Generic[_Store]):  # noqa: N801  it stands where `property` would
+    """A store created at its first use: a transaction uses two or three.
+
+    Not `cached_property`, which before Python 3.12 takes a lock each time.
+    """
+
+    def __init__(self, kind: Callable[[Run], _Store]) -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type["Stores"], name: str) -> None:
+        self._name = name
+
+    def __get__(self, stores: "Stores", owner: type["Stores"]) -> _Store:
+        made = stores.__dict__[self._name] = self._kind(stores.run)
+        return made
+
+
+class Stores:
+    """All stores, as on `tx` and on `database.reader`."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @property
+    def has_last(self) -> bool:
+        """Whether there is something to flush."""
+        return "events" in self.__dict__ and self.events.has_new
+
+    async def flush(self) -> None:
+        """Write what is written last of all; the transaction itself calls this."""
+        if self.has_last:
+            await self.events.flush()
+
+    accounts = _store(Accounts)
+    answers = _store(SavedResponses)
+    audit = _store(Audit)
+    backup_results = _store(BackupResults)
+    backups = _store(Backups)
+    commands = _store(Commands)
+    corporate_accounts = _store(CorporateAccounts)
+    counts = _store(Counts)
+    coupons = _store(Coupons)
+    deliveries = _store(Deliveries)
+    events = _store(Events)
+    first_steps = _store(FirstStepsOfAll)
+    homes = _store(Homes)
+    invitations = _store(Invitations)
+    issued = _store(IssuedCertificates)
+    keys = _store(Keys)
+    leases = _store(Leases)
+    ledger = _store(Ledger)
+    log_places = _store(LogPlaces)
+    moves = _store(Moves)
+    nodes = _store(Nodes)
+    orders = _store(Orders)
+    launch_specs = _store(LaunchSpecs)
+    outputs = _store(Outputs)
+    people = _store(People)
+    quotas = _store(Quotas)
+    quotes = _store(Quotes)
+    receivers = _store(Receivers)
+    replaced_backups = _store(ReplacedBackups)
+    second_factors = _store(SecondFactors)
+    sessions = _store(Sessions)
+    subscriptions = _store(Subscriptions)
+    tasks = _store(Tasks)
+    treasury = _store(Treasury)
+    webhooks = _store(Webhooks)

@@ -1,0 +1,314 @@
+"""Subscriptions, and what they were sent."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain.deliveries import Answer, Message, Pause, State, Verdict
+from leyden.domain.times import from_us, to_us
+from leyden.errors import NotFound
+from leyden.storage.addressees import Addressee
+from leyden.storage.statements import Row, Run, SqlFile, Step, Value
+from leyden.values import Struct
+
+sql = SqlFile("subscriptions")
+
+SUBSCRIPTIONS: Final = "subscriptions"  # a kind of task; its key is the id
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class Subscription(Addressee, frozen=True, kw_only=True):
+    """An organization's webhook endpoint, and how far it was told."""
+
+    id: str
+    description: str
+    types: tuple[str, ...]  # a type, `order.*`, or `*`
+    created: datetime
+    stopped: bool  # by its owner
+    position: int
+    attempts: int
+    due: datetime
+
+    @property
+    def key(self) -> str:
+        """The key of its task."""
+        return self.id
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """How log lines name it."""
+        return {"subscription": self.id}
+
+    @property
+    def purpose(self) -> str:
+        """The purpose that its secret is sealed for."""
+        return secret_purpose(self.id)
+
+
+class LoggedMessage(Message, frozen=True, kw_only=True):
+    """An event of the log on its way; a test has the number 0."""
+
+    number: int
+    after: int = -1  # where the subscription was; -1 is sent by hand
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """An event that was sent, with its attempts."""
+
+    position: int
+    message: LoggedMessage
+    attempts: list[tuple[datetime, Answer]]
+
+
+def secret_purpose(subscription_id: str) -> str:
+    """Return the purpose that a subscription's secret is sealed for."""
+    return f"secret of subscription {subscription_id}"
+
+
+class Subscriptions:
+    """The rows of subscription, subscription_delivery and subscription_attempt."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, new: Subscription) -> bool:
+        """Store a new one; return False if the id is taken."""
+        rows = await self._run(
+            sql.add,
+            id=new.id,
+            organization_id=new.organization_id,
+            url=new.url,
+            description=new.description,
+            types=_written(new.types),
+            created=to_us(new.created),
+            sealed_secret=new.sealed_secret,
+            position=new.position,
+            due=to_us(new.due),
+        )
+        return bool(rows)
+
+    async def find(self, subscription_id: str) -> Subscription | None:
+        """Return a subscription, if there is one."""
+        rows = await self._run(sql.get, id=subscription_id)
+        return subscription_of(rows[0]) if rows else None
+
+    async def lock(self, subscription_id: str) -> Subscription:
+        """Return a subscription, locked until the transaction ends; or NotFound."""
+        rows = await self._run(sql.lock, id=subscription_id)
+        if not rows:
+            raise NotFound
+        return subscription_of(rows[0])
+
+    async def list_(self, organization_id: str) -> list[Subscription]:
+        """Return an organization's subscriptions, oldest first."""
+        rows = await self._run(sql.list, organization_id=organization_id)
+        return [subscription_of(row) for row in rows]
+
+    async def count(self, organization_id: str) -> int:
+        """Return how many an organization has."""
+        rows = await self._run(sql.count, organization_id=organization_id)
+        return int(rows[0][0])
+
+    async def change(self, changed: Subscription) -> None:
+        """Store what its owner may change, and its health."""
+        since = changed.failing_since
+        await self._run(
+            sql.change,
+            id=changed.id,
+            url=changed.url,
+            description=changed.description,
+            types=_written(changed.types),
+            stopped=int(changed.stopped),
+            failing_since=to_us(since) if since is not None else None,
+            pause=changed.pause,
+        )
+
+    async def set_health(
+        self,
+        subscription_id: str,
+        *,
+        failing_since: datetime | None,
+        pause: Pause | None,
+    ) -> None:
+        """Store the endpoint's health."""
+        await self._run(
+            sql.set_health,
+            id=subscription_id,
+            failing_since=to_us(failing_since) if failing_since is not None else None,
+            pause=pause,
+        )
+
+    async def move(
+        self, subscription_id: str, position: int, *, attempts: int, due: datetime
+    ) -> None:
+        """Store how far it was told, and the attempts for the event after that."""
+        await self._run(
+            sql.move,
+            id=subscription_id,
+            position=position,
+            attempts=attempts,
+            due=to_us(due),
+        )
+
+    async def set_secret(
+        self, subscription_id: str, sealed: bytes, *, old: bytes, until: datetime
+    ) -> None:
+        """Store a new secret; the old one signs beside it until then."""
+        await self._run(
+            sql.set_secret,
+            id=subscription_id,
+            sealed_secret=sealed,
+            sealed_old_secret=old,
+            old_secret_until=to_us(until),
+        )
+
+    async def forget(self, subscription_id: str) -> None:
+        """Delete a subscription with its deliveries."""
+        await self._run(sql.forget, id=subscription_id)
+
+    async def add_attempt(
+        self,
+        subscription_id: str,
+        message: LoggedMessage,
+        answer: Answer,
+        verdict: Verdict,
+        *,
+        at: datetime,
+    ) -> None:
+        """Store the outcome of an attempt, and what it means for the delivery."""
+        state = verdict.state
+        if message.test and state is State.PENDING:
+            state = State.FAILED  # nobody sends it later
+        rows = await self._run(
+            sql.add_delivery,
+            subscription_id=subscription_id,
+            event_id=message.id,
+            number=message.number,
+            type=message.type,
+            body=message.body,
+            created=to_us(message.created),
+            state=state,
+            due=to_us(verdict.due),
+        )
+        delivery, number = rows[0]
+        await self._run(
+            sql.add_attempt,
+            delivery=delivery,
+            number=number,
+            at=to_us(at),
+            took=answer.took // _MICROSECOND,
+            status=answer.status,
+            excerpt=answer.excerpt,
+            error=answer.error,
+        )
+
+    async def get_delivery(self, subscription_id: str, event_id: str) -> Sent:
+        """Return what was sent under this id, without attempts; or NotFound."""
+        rows = await self._run(
+            sql.get_delivery, subscription_id=subscription_id, event_id=event_id
+        )
+        if not rows:
+            raise NotFound
+        return _sent(rows[0])
+
+    async def page(self, subscription_id: str, *, before: int, most: int) -> list[Sent]:
+        """Return what was sent before this position, newest first."""
+        rows = await self._run(
+            sql.page, subscription_id=subscription_id, before=before, most=most
+        )
+        page = {row[0]: _sent(row) for row in rows}
+        if rows:
+            for row in await self._run(
+                sql.list_attempts,
+                subscription_id=subscription_id,
+                first=rows[-1][0],
+                last=rows[0][0],
+            ):
+                page[row[0]].attempts.append(_attempt(row))
+        return list(page.values())
+
+    async def prune(self, *, before: datetime, most: int) -> int:
+        """Delete the oldest deliveries before then; return how many."""
+        return len(await self._run(sql.prune, before=to_us(before), most=most))
+
+
+def waking(told: Iterable[tuple[str, str, int]]) -> Step:
+    """Return the step that makes those due who get what was told.
+
+    That is organization, type and time of each event. A statement for each type serves
+    all organizations of a batch.
+    """
+    teams: dict[tuple[str, int], dict[str, None]] = {}
+    for organization_id, kind, at in told:
+        teams.setdefault((kind, at), {})[organization_id] = None
+    step = Step(sql.wake, [_wake(*of, tuple(ids)) for of, ids in teams.items()])
+    return step._replace(wakes=SUBSCRIPTIONS)
+
+
+def _wake(
+    kind: str, now: int, organization_ids: tuple[str, ...]
+) -> Mapping[str, Value]:
+    return {
+        "kind": SUBSCRIPTIONS,
+        "organization_ids": organization_ids,
+        "now": now,
+        "type": f"%,{kind},%",
+        "types": f"%,{kind.partition('.')[0]}.*,%",
+    }
+
+
+def subscription_of(row: Row) -> Subscription:
+    """Return the subscription that a row holds."""
+    id_, organization_id, url, description, types, created, secret, *rest = row
+    old, until, failing_since, pause, stopped, position, attempts, due = rest
+    return Subscription(
+        id=id_,
+        organization_id=organization_id,
+        url=url,
+        description=description,
+        types=tuple(types.strip(",").split(",")),
+        created=from_us(created),
+        sealed_secret=secret,
+        sealed_old_secret=old,
+        old_secret_until=from_us(until) if until is not None else None,
+        failing_since=from_us(failing_since) if failing_since is not None else None,
+        pause=Pause(pause) if pause is not None else None,
+        stopped=bool(stopped),
+        position=position,
+        attempts=attempts,
+        due=from_us(due),
+    )
+
+
+def _written(types: tuple[str, ...]) -> str:
+    return f",{','.join(types)},"
+
+
+def _sent(row: Row) -> Sent:
+    position, _, event_id, number, kind, body, created, state, due, attempts = row
+    return Sent(
+        position=position,
+        message=LoggedMessage(
+            id=event_id,
+            number=number,
+            type=kind,
+            body=body,
+            test=number == 0,
+            created=from_us(created),
+            state=State(state),
+            due=from_us(due),
+            attempts=attempts,
+        ),
+        attempts=[],
+    )
+
+
+def _attempt(row: Row) -> tuple[datetime, Answer]:
+    _, _, at, took, status, excerpt, error = row
+    answer = Answer(
+        status=status,
+        excerpt=excerpt,
+        error=error,
+        took=timedelta(microseconds=took),
+    )
+    return from_us(at), answer

@@ -1,0 +1,89 @@
+"""Tables of subscriptions: endpoints of organizations, and what they were sent."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from leyden.domain.deliveries import Pause, State
+from leyden.storage.tables import SEALED, metadata, one_of
+
+# SQLite numbers rows by itself only where the type is its own word for integer.
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+subscriptions = Table(
+    "subscription",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("types", Text, nullable=False),  # ",order.*,node.running,": `*` is all
+    Column("created", BigInteger, nullable=False),
+    Column("sealed_secret", LargeBinary, nullable=False, info=SEALED),
+    # The secret before this one, which signs beside it until then.
+    Column("sealed_old_secret", LargeBinary, info=SEALED),
+    Column("old_secret_until", BigInteger),
+    Column("failing_since", BigInteger),  # NULL: the last attempt went well
+    Column("pause", Text),  # NULL: events are sent
+    Column("stopped", Integer, nullable=False),  # by its owner
+    # The number of the last event that was delivered, or given up.
+    Column("position", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),  # to deliver the event after that
+    Column("due", BigInteger, nullable=False),  # the next one
+    one_of("pause", Pause),
+    CheckConstraint(
+        "(sealed_old_secret IS NULL) = (old_secret_until IS NULL)",
+        name="old_secret_ends",
+    ),
+    Index("ix_subscription_organization_id", "organization_id"),
+)
+
+deliveries = Table(
+    "subscription_delivery",
+    metadata,
+    Column("position", _NUMBER, primary_key=True),
+    Column(
+        "subscription_id",
+        ForeignKey(subscriptions.c.id, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("event_id", Text, nullable=False),  # the receiver's `webhook-id`
+    Column("number", BigInteger, nullable=False),  # in the log; 0 is a test
+    Column("type", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("due", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    UniqueConstraint("subscription_id", "event_id"),
+    one_of("state", State),
+)
+
+attempts = Table(
+    "subscription_attempt",
+    metadata,
+    Column(
+        "delivery",
+        ForeignKey(deliveries.c.position, ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("number", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("took", BigInteger, nullable=False),  # microseconds
+    Column("status", Integer),  # NULL: there was no answer
+    Column("excerpt", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    PrimaryKeyConstraint("delivery", "number"),
+    CheckConstraint("(status IS NULL) = (error <> '')", name="answer_or_error"),
+    sqlite_with_rowid=False,  # one tree less to write for each attempt
+)

@@ -1,0 +1,30 @@
+"""The organization's audit log."""
+
+from starlette.responses import Response
+
+from leyden.errors import Malformed
+from leyden.services.people import activity
+from leyden.web.visits import Visit
+
+
+async def show(visit: Visit) -> Response:
+    """Show who changed what, newest first."""
+    page = await activity.list_(
+        visit.platform,
+        visit.organization_id,
+        after=_place(visit.query.text("after")),
+    )
+    return visit.render(
+        "audit/list.html",
+        entries=page.entries,
+        more="{}.{}".format(*page.after) if page.after else "",
+    )
+
+
+def _place(text: str) -> tuple[int, str] | None:
+    if not text:
+        return None
+    at, _, id_ = text.partition(".")
+    if not (at.isascii() and at.isdigit() and len(at) <= 16):  # noqa: PLR2004
+        raise Malformed("after: must be the place of an entry")
+    return int(at), id_

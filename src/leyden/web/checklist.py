@@ -1,0 +1,84 @@
+"""What a new organization does first, until all of it is done."""
+
+from collections.abc import Sequence
+
+from leyden.domain.sign_in import Right
+from leyden.storage.first_steps import FirstSteps
+from leyden.values import Struct
+from leyden.web.fleet import rules_of
+from leyden.web.visits import Look
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A line of the checklist, and where it is done."""
+
+    name: str
+    text: str
+    label: str
+    to: str  # "" while it cannot be done yet
+    done: bool
+
+
+async def tasks(look: Look) -> Sequence[Task]:
+    """Return the checklist of whoever may do it, or nothing once it is done."""
+    if not look.may(Right.NODES):
+        return ()
+    found = await look.records.rows.first_steps.find(look.organization_id)
+    every = [task for task in _every(look, found) if task is not None]
+    return () if all(task.done for task in every) else every
+
+
+def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
+    rules = rules_of(look)
+    node = f"{look.root}/nodes/{found.node_id}" if found.node_id else ""
+    wallet = f"{node}/wallet/initialise" if node else ""
+    return (
+        Task(
+            name="Create a node",
+            text="An lnd of your own, up in seconds.",
+            label="Create node",
+            to=f"{look.root}/nodes/new",
+            done=bool(node),
+        ),
+        Task(
+            name="Create its wallet",
+            text="In your browser: the platform never sees its password or seed.",
+            label="Create wallet",
+            to=wallet,
+            done=found.has_wallet,
+        ),
+        # With an authority of others, browsers trust nodes already. Otherwise a wallet
+        # shows that somebody's does: only the browser itself knows.
+        None
+        if rules.issued
+        else Task(
+            name="Trust the platform's certificates",
+            text="So that your browser can talk to your nodes.",
+            label="How to",
+            to=wallet,
+            done=found.has_wallet,
+        ),
+        Task(
+            name="Order a channel",
+            text="A node needs inbound capacity to be paid.",
+            label="Order channel",
+            to=f"{look.root}/channels/new",
+            done=found.has_channel,
+        )
+        if look.may(Right.MONEY)
+        else None,
+        Task(
+            name="Create an API key",
+            text="For programs that manage your nodes and channels.",
+            label="Create key",
+            to=f"{look.root}/keys",
+            done=found.has_key,
+        ),
+        Task(
+            name="Add a webhook",
+            text="Your program is told of every change, and can unlock the wallet.",
+            label="Add webhook",
+            to=f"{node}/webhook" if node else "",
+            done=found.has_event,
+        ),
+    )

@@ -1,0 +1,53 @@
+"""The pages that are kept for who looks again, and by what each is known."""
+
+from datetime import datetime
+from typing import Any
+
+from starlette.datastructures import Headers
+
+from leyden.domain.sign_in import SignedIn
+from leyden.services.people import sign_in
+from leyden.services.platform import Platform
+from leyden.services.shared.response_cache import KeptAnswers
+from leyden.values import Struct
+
+Asked = tuple[str, bytes, bytes]  # path, query, digest of who asks
+
+
+class KnownPage(Struct, frozen=True):
+    """A page, and to whom it was shown."""
+
+    somebody: SignedIn
+    body: bytes
+
+
+class KnownPages:
+    """Pages of the present edition."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._answers = KeptAnswers(platform.database)
+
+    def find(self, scope: Any, *, now: datetime) -> KnownPage | None:
+        """Return the page, unless somebody committed or the session ended since."""
+        if (asked := self._asked(scope)) is None:
+            return None
+        known: KnownPage | None = self._answers.find(asked)
+        if known is None:
+            return None
+        goes_on = sign_in.goes_on(self._platform, known.somebody.session, now=now)
+        return known if goes_on else None
+
+    def keep(self, scope: Any, known: KnownPage, *, edition: int | None) -> None:
+        """Show it like this from now on."""
+        if asked := self._asked(scope):
+            self._answers.keep(asked, known, size=len(known.body), edition=edition)
+
+    def _asked(self, scope: Any) -> Asked | None:
+        headers = Headers(scope=scope)
+        cookie = headers.get("cookie")
+        if cookie is None or scope["method"] != "GET":
+            return None
+        # Which of the cookies is the session's hangs on scheme and port.
+        who = f"{scope['scheme']} {headers.get('host', '')} {cookie}"
+        return scope["path"], scope["query_string"], self._answers.digest(who)

@@ -1,0 +1,96 @@
+"""What a node needs from its owner next: one thing, and one button for it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from leyden.domain.nodes import DesiredState, Node, Status
+from leyden.values import Struct
+
+
+class NextStep(Struct, frozen=True, kw_only=True):
+    """Why a node needs its owner, and the button that leads on."""
+
+    title: str
+    text: str
+    label: str
+    to: str  # below the node's address
+    starts: bool = False  # the button starts the node, rather than leading somewhere
+    bad: bool = False
+
+
+_INIT: Final = NextStep(
+    title="Create a wallet to finish setup.",
+    text="Until then, anyone at an allowed IP address could create it.",
+    label="Create wallet",
+    to="/wallet/initialise",
+)
+_UNREACHABLE: Final = NextStep(
+    title="Allow your IP address to finish setup.",
+    text="Nobody can reach this node yet, so nobody can create its wallet.",
+    label="Allow IP addresses",
+    to="/whitelist",
+)
+_WITHOUT_REST: Final = NextStep(
+    title="Create a wallet to finish setup.",
+    text="Your browser needs the node's REST API for that, which is off. "
+    "Switch it on, or use the command line.",
+    label="Open settings",
+    to="/settings",
+)
+_LOCKED: Final = NextStep(
+    title="The wallet is locked.",
+    text="Payments and channels wait until you unlock it with its password, "
+    "which only you have.",
+    label="Unlock wallet",
+    to="/wallet/unlock",
+)
+_STOPPED: Final = NextStep(
+    title="This node is stopped.",
+    text="It stays off until you start it.",
+    label="Start node",
+    to="/start",
+    starts=True,
+)
+_ENDED: Final = NextStep(
+    title="lnd ended by itself.",
+    text="The platform starts it again in a moment.",
+    label="Start now",
+    to="/start",
+    starts=True,
+)
+# An update waits until the wallet is made or open: first things first.
+UPDATED_IN: Final = frozenset({Status.RUNNING, Status.STOPPED, Status.FAILED})
+# What a list says of a node that needs its owner, and where that leads.
+IN_LISTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        Status.WAITING_INIT: (_INIT.label, _INIT.to),
+        Status.WAITING_UNLOCK: (_LOCKED.label, _LOCKED.to),
+        Status.FAILED: ("View log", "/log"),
+    }
+)
+
+
+def next_step(node: Node, *, failure: str = "") -> NextStep | None:
+    """Return what the node needs next, if it needs its owner at all."""
+    match node.status:
+        case Status.WAITING_INIT if not node.settings.whitelist:
+            return _UNREACHABLE
+        case Status.WAITING_INIT:
+            return _INIT if node.settings.rest else _WITHOUT_REST
+        case Status.WAITING_UNLOCK:
+            return _LOCKED
+        case Status.STOPPED:
+            is_wanted = node.wanted is DesiredState.RUNNING
+            return _ENDED if is_wanted else _STOPPED
+        case Status.FAILED:
+            return NextStep(
+                title="This node could not be started.",
+                text=f"{failure} The platform tries again by itself.".lstrip(),
+                label="Start now",
+                to="/start",
+                starts=True,
+                bad=True,
+            )
+        case _:
+            return None

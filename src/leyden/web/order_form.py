@@ -1,0 +1,128 @@
+"""The form that orders a channel: priced while typing, and placed once."""
+
+import uuid
+from typing import Final
+
+from starlette.responses import Response
+
+from leyden.domain.orders import Order
+from leyden.domain.pricing import Channel, NodeTier, Quote
+from leyden.domain.units import BLOCKS_PER_WEEK, Sats
+from leyden.errors import Away, Malformed, Refused
+from leyden.services.channels import orders
+from leyden.values import Struct
+from leyden.web.forms import Form
+from leyden.web.orders import shop_of
+from leyden.web.visits import Visit, redirect
+
+_FIELDS: Final = ("capacity", "self_chan_balance", "lease", "tier", "bps", "once")
+_AMOUNTS: Final = ("capacity", "self_chan_balance")
+
+
+class _Priced(Struct, frozen=True, kw_only=True):
+    """A price, or why there is none."""
+
+    quote: Quote | None = None
+    credit_used: Sats = Sats(0)
+    wrong: str = ""
+
+
+async def ask(visit: Visit) -> Response:
+    """Show the form for a channel, with the price of a usual one."""
+    values = {
+        "capacity": "1,000,000",
+        "self_chan_balance": "0",
+        "lease": "2016",
+        "tier": NodeTier.BEST.value,
+        "bps": "",
+        "once": str(uuid.uuid4()),
+    }
+    return await _asked(visit, values)
+
+
+async def quote(visit: Visit) -> Response:
+    """Price the channel in the form, as a fragment of its page."""
+    priced = await _priced(visit, visit.query)
+    return visit.render("channels/quote.html", priced=priced)
+
+
+async def create(visit: Visit) -> Response:
+    """Place the order, once even if sent twice, and redirect to its page.
+
+    Without scripts the form is also sent to see the price alone.
+    """
+    form = visit.form
+    values = {name: form.text(name) for name in _FIELDS}
+    if form.text("price"):
+        return await _asked(visit, values)
+    try:
+        order = await _placed(visit, form)
+    except Refused as error:
+        return await _asked(visit, values, wrong=error)
+    return redirect(f"{visit.root}/channels/{order.id}")
+
+
+async def _placed(visit: Visit, form: Form) -> Order:
+    return await orders.create(
+        shop_of(visit),
+        visit.organization_id,
+        f"{_key(form.text('once'))}{orders.SUFFIX}",
+        _channel(form),
+        actor=visit.who.actor,
+        now=visit.now,
+    )
+
+
+async def _asked(
+    visit: Visit, values: dict[str, str], wrong: Refused | None = None
+) -> Response:
+    shop = shop_of(visit)
+    auction = await shop.market.terms()
+    return visit.render(
+        "channels/new.html",
+        values=values | {name: _amount(values[name]) for name in _AMOUNTS},
+        terms=shop.rules.terms,
+        leases=[(blocks, blocks // BLOCKS_PER_WEEK) for blocks in auction.leases],
+        priced=await _priced(visit, Form(list(values.items()))),
+        refused=wrong,
+    )
+
+
+async def _priced(visit: Visit, given: Form) -> _Priced:
+    try:
+        offer = await orders.quote(
+            shop_of(visit), visit.organization_id, _channel(given), now=visit.now
+        )
+    except (Refused, Away) as error:
+        return _Priced(wrong=error.message)
+    return _Priced(quote=offer.quote, credit_used=offer.credit_used)
+
+
+def _channel(given: Form) -> Channel:
+    bps = given.number("bps", 0)
+    try:
+        tier = NodeTier(given.text("tier", NodeTier.BEST))
+    except ValueError:
+        raise Malformed("tier: must be any or best") from None
+    return Channel(
+        capacity=Sats(given.number("capacity")),
+        self_chan_balance=Sats(given.number("self_chan_balance", 0)),
+        lease_duration_blocks=given.number("lease"),
+        node_tier=tier,
+        bps=bps or None,
+    )
+
+
+def _amount(typed: str) -> str:
+    """Return an amount with separators; what is no amount as it was typed."""
+    try:
+        return f"{Form([('amount', typed)]).number('amount'):,}"
+    except Malformed:
+        return typed
+
+
+def _key(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise Malformed("This form is out of date; reload the page.") from None

@@ -1,0 +1,141 @@
+"""A second installation on the private chain of a town: `leyden serve`, as in earnest.
+
+It has a home of its own, which can be lost without the chain and the treasury; the town
+goes on meanwhile.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from leyden import settings
+from leyden.devnet import access, wiring
+from leyden.runtimes.census import lnds
+from tests.acceptance.town import LEYDEN, UP_S, Town
+
+_OF_THE_CHAIN = (
+    *("testnet_chain", "testnet_backend", "testnet_rpc_host", "testnet_rpc_user"),
+    *("testnet_rpc_password", "testnet_rpc_certificate", "treasury_host"),
+    *("treasury_certificate", "treasury_macaroon", "nodes_may_reach"),
+)
+
+
+class Guest(Town):
+    """An installation that sells simulated channels, paid to the town's treasury."""
+
+    def __init__(self, host: Town, folder: Path, home: str) -> None:
+        super().__init__(folder)
+        self.host = host
+        self.home = folder / home
+        given = settings.load({"LEYDEN_HOME": str(host.home)})
+        given = wiring.with_chain(given, access.load(host.home))
+        self.environment |= {
+            f"LEYDEN_{name.upper()}": str(getattr(given, name))
+            for name in _OF_THE_CHAIN
+        }
+        self.environment |= {
+            "LEYDEN_HOME": str(self.home),
+            "LEYDEN_MARKET": "simulated",
+            "LEYDEN_BACKUP_STORE": str(folder / "store"),
+        }
+
+    async def up(self) -> None:
+        """Serve; returns once it is ready."""
+        log = (self.home.parent / f"{self.home.name}.log").open("ab")
+        self.platform = await asyncio.create_subprocess_exec(
+            LEYDEN,
+            "serve",
+            env=self.environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        log.close()
+        port = self.environment["LEYDEN_API_PORT"]
+        self._session = await self._stack.enter_async_context(aiohttp.ClientSession())
+        async with asyncio.timeout(UP_S):
+            while not await self._is_ready(f"http://127.0.0.1:{port}/health/ready"):
+                assert self.platform.returncode is None, self.told()
+                await asyncio.sleep(0.1)
+
+    async def furnish(self) -> None:
+        """Make an organization with a key."""
+        team = json.loads(await self.run("org", "create", "Pier", "--json"))
+        words = ("--organization", "Pier", "--name", "all", "--json")
+        key = json.loads(await self.run("key", "create", *words))
+        self.facts = {
+            "base_url": f"http://127.0.0.1:{self.environment['LEYDEN_API_PORT']}",
+            "api_key": key["api_key"],
+            "organization_id": team["organization_id"],
+            "gateway": {
+                "host": "127.0.0.1",
+                "rest_port": int(self.environment["LEYDEN_GATEWAY_REST_PORT"]),
+            },
+            "treasury": self.host.facts["treasury"],
+        }
+
+    async def api(self, method: str, path: str, body: object = None) -> Any:
+        """Call the API; where nobody answers, give what the platform printed."""
+        try:
+            return await super().api(method, path, body)
+        except aiohttp.ClientConnectionError:
+            raise AssertionError(self.told()) from None
+
+    async def run(self, *words: str) -> str:
+        """Run a `leyden` command; the chain's are the town's."""
+        if words[0] == "dev":
+            return await self.host.run(*words)
+        return await super().run(*words)
+
+    async def refused(self, *words: str) -> str:
+        """Run a command that fails; give what it said."""
+        command = await asyncio.create_subprocess_exec(
+            LEYDEN,
+            *words,
+            env=self.environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await command.communicate()
+        assert command.returncode == 1, output.decode()
+        return output.decode()
+
+    def told(self) -> str:
+        """Give what the platform printed."""
+        return (self.home.parent / f"{self.home.name}.log").read_text()[-4000:]
+
+    def burn(self) -> None:
+        """Kill everything of this home at once, as a machine that burns does."""
+        for pid in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _processes(self) -> Iterable[int]:
+        yield self.platform.pid
+        home = os.fsencode(self.home)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                words += os.fsencode((process / "cwd").readlink())
+            except OSError:
+                continue
+            if home in words and int(process.name) != os.getpid():
+                yield int(process.name)
+
+    @property
+    def has_lnds(self) -> bool:
+        return bool(lnds(self.home / "nodes"))
+
+    async def _is_ready(self, url: str) -> bool:
+        try:
+            async with self._session.get(url) as answer:
+                return answer.status == 200
+        except aiohttp.ClientError:
+            return False

@@ -1,0 +1,113 @@
+"""What people run who follow a recipe: its text, two files, and a machine that knows
+the node's name."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from leyden.client.macaroons import PRESETS
+from leyden.daemons import build
+from leyden.daemons.catalogue import find
+from leyden.daemons.workshop import place
+from leyden.web.recipes import RECIPES
+from tests.acceptance.town import Owned, Town
+from tests.web.screen import Screen, chromium
+
+_LN_SERVICE = Path(__file__).parents[1] / "ln-service-58.1.0"
+_RUN_S = 120
+# As a machine whose resolver does not know the name is told by its owner.
+_WITH_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"'
+
+
+async def texts(town: Town, node: Owned) -> dict[str, str]:
+    """Return the code of each recipe, as the dashboard shows it for this node."""
+    login = town.facts["dashboard_login"]
+    base = town.facts["dashboard_url"].removesuffix("/app/")
+    team = town.facts["organization_id"]
+    async with chromium() as browser:
+        screen = await Screen.opened(await browser.new_context(), base)
+        page = screen.page
+        await page.goto(f"{base}/app/")
+        await page.fill("#email", login["email"])
+        await page.fill("#password", login["password"])
+        await page.click("form[action='/app/sign-in'] button")
+        await page.wait_for_url("**/nodes")
+        await screen.go(f"/app/{team}/nodes/{node.id}/wallet/bakery")
+        found = {}
+        for recipe in RECIPES:
+            code = page.locator(f"#recipe-{recipe.slug}")
+            if await code.count():
+                found[recipe.slug] = (await code.text_content() or "").strip()
+        return found
+
+
+async def bake(node: Owned, preset: str) -> str:
+    """Bake a macaroon as the page does; in hex."""
+    allowed = [each.split(":") for each in PRESETS[preset]]
+    wish = {
+        "permissions": [{"entity": on, "action": to} for on, to in allowed],
+        "root_key_id": "1",
+    }
+    return str((await node.call("POST", "/v1/macaroon", wish))["macaroon"])
+
+
+async def folder_of(town: Town, node: Owned, folder: Path) -> Path:
+    """Put the files where a recipe expects them, and a table of names beside them."""
+    folder.mkdir()
+    shown = await town.of(node, "GET", "/connect")
+    (folder / f"{node.endpoint}.pem").write_bytes(b64decode(shown["tls_cert"]))
+    for recipe in RECIPES:
+        macaroon = bytes.fromhex(await bake(node, recipe.preset))
+        (folder / f"{recipe.slug}.macaroon").write_bytes(macaroon)
+    hosts = f"127.0.0.1 localhost\n{shown['hosts_line']}\n"
+    (folder / "hosts").write_text(hosts)
+    return folder
+
+
+async def run(folder: Path, *command: str | Path) -> str:
+    """Run it there, with the node's name in /etc/hosts; give what it printed."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root can give a program another /etc/hosts")
+    lncli = place(build.default_cache(os.environ), *find("lncli")).parent
+    process = await asyncio.create_subprocess_exec(
+        *("unshare", "--mount", "sh", "-c", _WITH_HOSTS, folder / "hosts"),
+        *command,
+        cwd=folder,
+        env={**os.environ, "PATH": f"{lncli}:{os.environ['PATH']}"},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(_RUN_S):
+        output, _ = await process.communicate()
+    assert process.returncode == 0, output.decode()
+    return output.decode()
+
+
+async def ln_service(folder: Path) -> None:
+    """Install the library where Node looks for it, once into the cache of daemons."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("no Node.js here; on Debian: apt-get install nodejs npm")
+    pinned = [_LN_SERVICE / name for name in ("package.json", "package-lock.json")]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in pinned))
+    cache = build.default_cache(os.environ)
+    kept = cache / f"{_LN_SERVICE.name}-{digest.hexdigest()[:12]}"
+    if not kept.exists():
+        making = kept.with_name(f"{kept.name}.{os.getpid()}")
+        making.mkdir(parents=True)
+        for each in pinned:
+            shutil.copy(each, making)
+        process = await asyncio.create_subprocess_exec(
+            "npm", "ci", "--ignore-scripts", cwd=making, stdout=asyncio.subprocess.PIPE
+        )
+        await process.communicate()
+        if process.returncode:
+            shutil.rmtree(making)
+            pytest.skip("npm could not install ln-service: is there a network?")
+        making.rename(kept)
+    (folder / "node_modules").symlink_to(kept / "node_modules")

@@ -1,0 +1,221 @@
+"""The examples that the API page and openapi.json show are what the API answers."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+
+import leyden.api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.openapi import document
+from leyden.api.operations import Table
+from leyden.domain.observations import State
+from leyden.gateway.base import Traffic
+from leyden.runtimes.base import Usage
+from tests.api.conftest import Caller
+from tests.api.examples.recording import Recorder
+from tests.api.flow.conftest import World, until
+from tests.api.nodes.conftest import CIPHERTEXT, sha256_of
+from tests.services.yard import Yard
+
+FILE = Path(leyden.api.__file__).parent / "examples.json"
+OTHER = CIPHERTEXT[:-6] + "wB2mC="
+SETTINGS: dict[str, Any] = {
+    "autopilot": False,
+    "grpc": True,
+    "rest": True,
+    "keysend": True,
+    "whitelist": ["198.51.100.7"],
+    "alias": "harbour light",
+    "color": "#ff9900",
+}
+NEW_NODE = {
+    "name": "harbour light",
+    "network": "testnet",
+    "type": "standard",
+    "settings": SETTINGS,
+}
+CHANNEL = {"capacity": 1_000_000, "lease_duration_blocks": 4_032}
+
+
+async def _node(record: Recorder, yard: Yard) -> str:
+    """Create a node, and let it run."""
+    yard.runtime.says = State.SERVER_ACTIVE
+    made = await record.call("nodes_create", NEW_NODE)
+    one: str = made["node_id"]
+    await yard.later(minutes=5)
+    yard.homes.usages[one] = Usage(memory=94_371_840, cpu_s=12.5, disk=41_943_040)
+    yard.gateway.figures[one] = Traffic(
+        connections=2, bytes_in=18_204, bytes_out=93_711
+    )
+    yard.homes.logs[one] = [
+        "2026-03-01 12:00:00.000 [INF] LTND: Version: 0.20.2-beta",
+        "2026-03-01 12:00:01.250 [INF] RPCS: gRPC proxy started at 127.0.0.1:8080",
+    ]
+    yard.homes.channel_backups[one] = b"encrypted by lnd under the seed"
+    return one
+
+
+async def _nodes(record: Recorder, yard: Yard, one: str) -> None:
+    """Look at the node, change it, and see its events."""
+    webhook = {"webhook": "https://hooks.example.com/leyden", "keysend": False}
+    await record.call("nodes_change_settings", webhook, node_id=one)
+    await yard.later(minutes=1)
+    addresses = {"whitelist": ["198.51.100.7", "2001:db8::/32"]}
+    await record.call("nodes_replace_whitelist", addresses, node_id=one)
+    for name in ("get", "certificate", "connect", "metrics"):
+        await record.call(f"nodes_{name}", node_id=one)
+    await record.call("nodes_log", node_id=one, query={"lines": 2})
+    await record.call("nodes_list")
+    await record.call("nodes_list_versions")
+    asked = {"status": "waiting_unlock"}
+    tried = await record.call("webhooks_test", asked, node_id=one)
+    sent = tried["delivery_id"]
+    await record.call("webhooks_deliveries", node_id=one, query={"limit": 1})
+    await record.call("webhooks_redeliver", node_id=one, delivery_id=sent)
+    await record.call("webhooks_rotate_secret", node_id=one)
+
+
+async def _backups(record: Recorder, one: str) -> None:
+    """Keep ciphertext, and get it back."""
+    await record.call("backups_keep_seed", {"seed": CIPHERTEXT}, node_id=one)
+    await record.call("backups_get_seed", node_id=one)
+    macaroon = {"name": "invoices", "macaroon": CIPHERTEXT}
+    await record.call("backups_keep_macaroon", macaroon, node_id=one)
+    await record.call("backups_list_macaroons", node_id=one)
+    await record.call("backups_get_macaroon", node_id=one, name="invoices")
+    anew = {"name": "invoices", "macaroon": OTHER, "replaces": sha256_of(CIPHERTEXT)}
+    await record.call("backups_reseal", {"macaroons": [anew]}, node_id=one)
+    await record.call("backups_list_replaced", node_id=one)
+    await record.call("backups_get_channels", node_id=one)
+
+
+async def _lives(record: Recorder, yard: Yard, one: str) -> None:
+    """Stop the node, start it, and so on to its end."""
+    await record.call("nodes_stop", node_id=one)
+    await yard.work()
+    await record.call("nodes_start", node_id=one)
+    for name, body in (
+        ("restart", None),
+        ("update", {"version": "v0.21.2-beta"}),
+        ("renew_certificate", {}),
+    ):
+        await yard.work()
+        await record.call(f"nodes_{name}", body, node_id=one)
+    await yard.work()
+    await record.call("nodes_delete", node_id=one)
+    await yard.work()
+    await record.call("nodes_list_deleted")
+    await record.call("nodes_restore", {}, node_id=one)
+
+
+async def _flow(record: Recorder, alice: Caller, world: World) -> None:
+    """Buy a channel, give it up, and look at the money."""
+    coupon = await world.coupon(21_000, alice.organization_id)
+    await record.call("flow_quote", CHANNEL)
+    order = await record.call("flow_create", CHANNEL)
+    world.pay(order)
+    await until(alice, order, "created")
+    this = {"order_id": order["order_id"]}
+    await record.call("flow_status", this)
+    await record.call("flow_cancel", this)
+    await _filled(alice, world)
+    await record.call("flow_list", query={"limit": 2})
+    await record.call("flow_redeem", {"coupon": coupon})
+    await record.call("flow_coupons")
+    await record.call("flow_balance")
+    await record.call("flow_ledger", query={"limit": 2})
+
+
+async def _filled(alice: Caller, world: World) -> None:
+    """Buy another channel, with what came back of the first, and have it opened."""
+    world.later(minutes=10)  # later than all that the node's clock has seen
+    order = (await alice.post("/flow/create", CHANNEL)).json()
+    ticket = (await until(alice, order, "created"))["sidecar_ticket"]
+    assert world.market.register(ticket)
+    assert world.market.match(ticket, unused=318)
+    await world.follow_tickets()
+    await until(alice, order, "filled")
+
+
+async def _subscriptions(record: Recorder) -> None:
+    """Subscribe to orders, and look at what was sent."""
+    new = {
+        "url": "https://hooks.example.com/events",
+        "types": ["order.*", "payment.received"],
+        "description": "the shop",
+    }
+    made = await record.call("subscriptions_create", new)
+    this = {"subscription_id": made["subscription_id"]}
+    await record.call("subscriptions_list")
+    await record.call("subscriptions_change", {"paused": False}, **this)
+    await record.call("subscriptions_get", **this)
+    tried = await record.call("subscriptions_test", {"type": "order.paid"}, **this)
+    sent = tried["delivery_id"]
+    await record.call("subscriptions_deliveries", query={"limit": 1}, **this)
+    await record.call("subscriptions_redeliver", delivery_id=sent, **this)
+    await record.call("subscriptions_resend", {"after": ""}, **this)
+    await record.call("subscriptions_rotate_secret", **this)
+    await record.call("subscriptions_delete", **this)
+
+
+async def test_every_example_is_what_the_api_answers(
+    alice: Caller, yard: Yard, world: World
+) -> None:
+    record = Recorder(alice)
+    await record.call("keys_show")
+    one = await _node(record, yard)
+    await _nodes(record, yard, one)
+    await _backups(record, one)
+    await _lives(record, yard, one)
+    await _flow(record, alice, world)
+    await record.call("quotas_show")
+    await record.call("events_list", query={"type": "order.*", "limit": 2})
+    await _subscriptions(record)
+    told = record.text()
+    if "WRITE_EXAMPLES" in os.environ:
+        FILE.write_text(told, encoding="utf-8")
+    assert set(json.loads(told)) == {each.name for each in OPERATIONS}
+    assert told == FILE.read_text(encoding="utf-8"), (
+        "examples.json is out of date: run this test with WRITE_EXAMPLES=1"
+    )
+
+
+def _described() -> dict[str, Any]:
+    return document(Table(OPERATIONS), version="0.1.0")
+
+
+def test_every_example_fits_its_schema() -> None:
+    described = _described()
+    for path, methods in described["paths"].items():
+        for method, of in methods.items():
+            contents = [of["responses"]["200"]["content"]["application/json"]]
+            if "requestBody" in of:
+                contents.append(of["requestBody"]["content"]["application/json"])
+            for each in contents:
+                schema = {**each["schema"], "components": described["components"]}
+                if "example" in each:
+                    jsonschema_rs.validate(schema, each["example"])
+            assert "example" in contents[0], (method, path)
+
+
+def test_every_operation_and_field_is_described() -> None:
+    described = _described()
+    for path, methods in described["paths"].items():
+        for method, of in methods.items():
+            texts = [of["summary"], of["description"]]
+            texts += [each["description"] for each in of["parameters"]]
+            assert all(texts), (method, path)
+            assert set(of["tags"]) <= {each["name"] for each in described["tags"]}
+    for name, schema in described["components"]["schemas"].items():
+        for field, of in schema["properties"].items():
+            assert of.get("description"), f"{name}.{field}"
+
+
+def test_servers_are_the_platforms_own_urls() -> None:
+    assert _described()["servers"] == [{"url": "/"}]
+    url = "https://api.example.org"
+    described = document(Table(OPERATIONS), version="0", servers=[url])
+    assert described["servers"] == [{"url": url}]

@@ -1,0 +1,382 @@
+"""`GET /events`: pages, long polls and streams of what happened."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from leyden.api.app import Api
+from leyden.domain.events import TYPES, Event, visible
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database, open_database
+from tests.api.conftest import Answer, Caller
+from tests.conftest import NOW
+
+SCOPED = {"node": "node.running", "flow": "order.paid"}
+
+
+async def tell(
+    database: Database,
+    caller: Caller,
+    *kinds: str,
+    number: int = 1,
+    at: datetime = NOW,
+) -> None:
+    """Log an event of each type, as the services would."""
+    async with database.transaction() as tx:
+        for kind in kinds * number:
+            data = TYPES[kind].example
+            event = Event(organization_id=caller.organization_id, type=kind, data=data)
+            tx.events.add(event, at=at)
+
+
+@pytest.fixture
+async def start(alice: Caller) -> str:
+    """The cursor after whatever Alice's own arrival was told as."""
+    cursor: str = (await alice.get("/events?after=latest")).json()["cursor"]
+    return cursor
+
+
+async def test_events_come_oldest_first_with_a_cursor_to_go_on(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, "order.created", "order.paid", "node.running")
+    first = (await alice.get(f"/events?after={start}&limit=2")).json()
+    assert [each["type"] for each in first["events"]] == ["order.created", "order.paid"]
+    assert first["has_more"]
+    assert first["cursor"] == first["events"][-1]["id"]
+    rest = (await alice.get(f"/events?after={first['cursor']}")).json()
+    assert rest == {
+        "events": [
+            {
+                "id": rest["cursor"],
+                "type": "node.running",
+                "created": "2026-03-01T12:00:00.000Z",
+                "organization_id": alice.organization_id,
+                "data": dict(TYPES["node.running"].example),
+            }
+        ],
+        "cursor": rest["cursor"],
+        "has_more": False,
+    }
+    assert (await alice.get(f"/events?after={rest['cursor']}")).json() == {
+        "events": [],
+        "cursor": rest["cursor"],
+        "has_more": False,
+    }
+
+
+async def test_the_first_events_are_of_the_keys_themselves(
+    alice: Caller, bob: Caller, charlie: Caller
+) -> None:
+    told = (await bob.get("/events")).json()["events"]
+    assert [each["type"] for each in told] == ["key.created", "key.created"]
+    assert told[0]["data"].keys() == TYPES["key.created"].example.keys()
+    assert (await alice.get("/events")).json()["events"] == told
+    theirs = (await charlie.get("/events")).json()["events"]
+    assert {each["organization_id"] for each in theirs} == {charlie.organization_id}
+
+
+async def test_a_key_sees_what_its_scopes_are_about(
+    api: Api, platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, *SCOPED.values(), "member.joined")
+    for scope, kind in SCOPED.items():
+        _, text = await accounts.create_key(
+            platform,
+            alice.organization_id,
+            name=scope,
+            scopes=[scope],
+            expires=None,
+            actor="test",
+        )
+        caller = Caller(api, text, alice.organization_id)
+        seen = (await caller.get(f"/events?after={start}")).json()
+        assert [each["type"] for each in seen["events"]] == [kind]
+        # Its cursor is past what it does not see.
+        rest = (await caller.get(f"/events?after={seen['cursor']}")).json()
+        assert rest["events"] == []
+        other = next(each for each in SCOPED.values() if each != kind)
+        answer = await caller.get(f"/events?type={other}")
+        assert answer.status == 400
+        assert "lacks the scope" in answer.json()["message"]
+    assert visible([]) == frozenset()
+
+
+async def test_types_are_chosen_by_name_or_by_their_beginning(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, "order.paid", "node.running", "order.filled")
+
+    async def found(types: str) -> list[str]:
+        answer = await alice.get(f"/events?after={start}&type={types}")
+        return [each["type"] for each in answer.json()["events"]]
+
+    assert await found("order.*") == ["order.paid", "order.filled"]
+    assert await found("node.running,order.filled") == ["node.running", "order.filled"]
+    assert await found("payment.received") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("after=nonsense", "after: must be the id of an event"),
+        ("after=" + "0" * 36, "after: must be the id of an event"),
+        ("type=order.eaten", "type: must be types of events"),
+        ("type=order.paid,,", "type: must be types of events"),
+        ("type=%C3%A9", "type: must be types of events"),
+        ("type=order", "type: must be types of events"),
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("wait=61", "wait"),
+        ("wait=-1", "wait"),
+        ("wait=1.5", "wait"),
+        ("before=1", "there is no field before"),
+        ("after=a&after=b", "duplicate"),
+    ],
+)
+async def test_a_wrong_query_is_refused(alice: Caller, query: str, why: str) -> None:
+    answer = await alice.get(f"/events?{query}")
+    assert answer.status == 400
+    assert why in answer.json()["message"]
+
+
+async def test_foreign_future_and_expired_cursors_are_refused(
+    platform: Platform, alice: Caller, charlie: Caller, start: str
+) -> None:
+    foreign = (await charlie.get("/events?after=latest")).json()["cursor"]
+    refused = await alice.get(f"/events?after={foreign}")
+    assert refused.status == 400
+    assert "another organization's" in refused.json()["message"]
+    future = f"evt_{10**6:012x}{start[16:]}"
+    refused = await alice.get(f"/events?after={future}")
+    assert refused.status == 400
+    assert "no event has this cursor yet" in refused.json()["message"]
+    await tell(platform.database, alice, "order.paid", number=3)
+    async with platform.database.transaction() as tx:
+        own = alice.organization_id
+        await tx.events.forget(own, before=NOW + timedelta(1), most=100)
+    for headers in ({}, {"accept": "text/event-stream"}):
+        refused = await alice.get(f"/events?after={start}", **headers)
+        assert refused.status == 410
+        assert "kept no more" in refused.json()["message"]
+    assert len((await alice.get("/events")).json()["events"]) == 1
+
+
+async def test_nobody_reads_without_a_key(nobody: Caller) -> None:
+    assert (await nobody.get("/events")).status == 401
+
+
+async def test_who_waits_is_told_at_once(
+    platform: Platform, alice: Caller, charlie: Caller, start: str
+) -> None:
+    waiting = asyncio.create_task(alice.get(f"/events?after={start}&wait=60"))
+    await _until(platform, 1)
+    await tell(platform.database, charlie, "order.paid")  # which is nothing to her
+    await tell(platform.database, alice, "order.paid")
+    async with asyncio.timeout(5):
+        answer = (await waiting).json()
+    assert [each["type"] for each in answer["events"]] == ["order.paid"]
+
+
+async def test_who_waits_for_some_types_is_not_woken_for_others(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    waiting = asyncio.create_task(
+        alice.get(f"/events?after={start}&wait=60&type=order.paid")
+    )
+    await _until(platform, 1)
+    await tell(platform.database, alice, "node.running")
+    await tell(platform.database, alice, "order.paid")
+    async with asyncio.timeout(5):
+        answer = (await waiting).json()
+    assert [each["type"] for each in answer["events"]] == ["order.paid"]
+
+
+async def test_waiting_ends_with_an_empty_page(alice: Caller, start: str) -> None:
+    answer = await alice.get(f"/events?after={start}&wait=1")
+    assert answer.json() == {"events": [], "cursor": start, "has_more": False}
+
+
+async def test_what_another_process_writes_is_seen_as_well(
+    platform: Platform, database_url: str, alice: Caller, start: str
+) -> None:
+    """On SQLite no notice crosses: a command of the operator's, beside the server."""
+    waiting = asyncio.create_task(alice.get(f"/events?after={start}&wait=60"))
+    await _until(platform, 1)
+    other = await open_database(database_url)
+    await tell(other, alice, "order.paid")
+    await other.close()
+    async with asyncio.timeout(10):
+        answer = (await waiting).json()
+    assert [each["type"] for each in answer["events"]] == ["order.paid"]
+
+
+async def test_who_waits_is_let_go_at_a_shutdown(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    waiting = asyncio.create_task(alice.get(f"/events?after={start}&wait=60"))
+    await _until(platform, 1)
+    assert platform.tails is not None
+    await platform.tails.close()
+    async with asyncio.timeout(5):
+        assert (await waiting).json()["events"] == []
+    assert len(platform.tails) == 0
+
+
+async def test_a_revoked_key_waits_no_longer(
+    platform: Platform, bob: Caller, start: str
+) -> None:
+    waiting = asyncio.create_task(bob.get(f"/events?after={start}&wait=60"))
+    await _until(platform, 1)
+    for key in await platform.database.reader.keys.list_(bob.organization_id):
+        await accounts.revoke_key(platform, bob.organization_id, key.id, actor="test")
+    async with asyncio.timeout(5):
+        assert (await waiting).status in {200, 401}
+    assert (await bob.get("/events")).status == 401
+
+
+class TestLimits:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(event_waits_per_key=2)
+
+    async def test_a_key_waits_in_so_many_places(
+        self, platform: Platform, alice: Caller, bob: Caller
+    ) -> None:
+        latest = "/events?after=latest&wait=60"
+        waiting = [asyncio.create_task(alice.get(latest)) for _ in range(2)]
+        await _until(platform, 2)
+        for headers in ({}, {"accept": "text/event-stream"}):
+            refused = await alice.get(latest, **headers)
+            assert refused.status == 429
+            assert "this key has 2 requests that wait" in refused.json()["message"]
+        assert (await alice.get("/events")).status == 200
+        assert (await bob.get("/events?after=latest&wait=1")).status == 200
+        await tell(platform.database, alice, "order.paid")
+        await asyncio.gather(*waiting)
+        assert (await alice.get("/events?after=latest&wait=1")).status == 200
+
+
+class Stream:
+    """A caller's open stream."""
+
+    def __init__(self) -> None:
+        self.messages: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+        self.left = asyncio.Event()
+
+    async def start(self) -> Answer:
+        begun = await self.messages.get()
+        headers = {name.decode(): value.decode() for name, value in begun["headers"]}
+        return Answer(begun["status"], headers, b"")
+
+    async def line(self) -> bytes:
+        async with asyncio.timeout(5):
+            body: bytes = (await self.messages.get())["body"]
+        return body
+
+
+@asynccontextmanager
+async def streaming(caller: Caller, path: str, **headers: str) -> AsyncIterator[Stream]:
+    stream = Stream()
+    path, _, query = path.partition("?")
+    sent = {"x-service-auth": caller.key or "", "accept": "text/event-stream"}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(n.encode(), v.encode()) for n, v in (sent | named).items()],
+        "client": ("127.0.0.1", 50_000),
+    }
+    received = False
+
+    async def receive() -> MutableMapping[str, Any]:
+        nonlocal received
+        if received:
+            await stream.left.wait()
+            return {"type": "http.disconnect"}
+        received = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    running = asyncio.create_task(caller.api(scope, receive, stream.messages.put))
+    yield stream
+    stream.left.set()
+    async with asyncio.timeout(5):
+        await running
+
+
+def shown(lines: bytes) -> list[tuple[str, str]]:
+    """Return the id and the type of each event in a chunk."""
+    found = []
+    for block in lines.decode().strip().split("\n\n"):
+        name, data = block.split("\n")
+        event = json.loads(data.removeprefix("data: "))
+        assert name == f"id: {event['id']}"
+        found.append((event["id"], event["type"]))
+    return found
+
+
+async def test_a_stream_sends_what_was_and_what_comes(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, "order.created", "order.paid")
+    async with streaming(alice, f"/events?after={start}") as stream:
+        begun = await stream.start()
+        assert begun.status == 200
+        assert begun.headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert await stream.line() == b"retry: 2000\n\n"
+        first = shown(await stream.line())
+        assert [kind for _, kind in first] == ["order.created", "order.paid"]
+        await _until(platform, 1)
+        await tell(platform.database, alice, "node.running")
+        ((last, kind),) = shown(await stream.line())
+        assert kind == "node.running"
+    # It goes on where it was, whatever its address says.
+    path = f"/events?after={start}"
+    async with streaming(alice, path, last_event_id=first[0][0]) as stream:
+        await stream.start()
+        await stream.line()
+        assert [kind for _, kind in shown(await stream.line())] == [
+            "order.paid",
+            "node.running",
+        ]
+    async with streaming(alice, path, last_event_id=last) as stream:
+        await stream.start()
+        await stream.line()
+        assert await stream.line() == f"id: {last}\n\n".encode()
+    assert platform.tails is not None
+    assert len(platform.tails) == 0
+
+
+async def test_a_stream_ends_with_its_key(
+    platform: Platform, bob: Caller, start: str
+) -> None:
+    async with streaming(bob, f"/events?after={start}") as stream:
+        await stream.start()
+        await _until(platform, 1)
+        for key in await platform.database.reader.keys.list_(bob.organization_id):
+            await accounts.revoke_key(
+                platform, bob.organization_id, key.id, actor="test"
+            )
+        message: MutableMapping[str, Any] = {"more_body": True}
+        async with asyncio.timeout(5):
+            while message["more_body"]:
+                message = await stream.messages.get()
+
+
+async def _until(platform: Platform, number: int) -> None:
+    """Wait until so many wait."""
+    tails = platform.tails
+    assert tails is not None
+    async with asyncio.timeout(5):
+        while len(tails) < number:
+            await asyncio.sleep(0.005)

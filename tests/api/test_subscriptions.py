@@ -1,0 +1,181 @@
+"""`/subscriptions`: webhook endpoints of an organization."""
+
+import json
+
+import pytest
+
+from leyden.api.app import Api
+from leyden.domain.accounts import Scope
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.events.tails import Tails
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.webhooks.fake import FakeSender
+from tests.api.conftest import Caller
+from tests.conftest import NOW
+
+URL = "https://hooks.harbour.test/events"
+NEW = {"url": URL, "types": ["order.*"], "description": "the shop"}
+
+
+@pytest.fixture
+def sender() -> FakeSender:
+    return FakeSender()
+
+
+@pytest.fixture
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, sender: FakeSender
+) -> Platform:
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: NOW,
+        tails=Tails(db),
+        dispatcher=Dispatcher(
+            database=db, sealer=sealer, sender=sender, clock=lambda: NOW
+        ),
+    )
+
+
+async def test_a_subscription_from_its_creation_to_its_end(
+    alice: Caller, bob: Caller, charlie: Caller, sender: FakeSender
+) -> None:
+    made = (await alice.post("/subscriptions", NEW)).json()
+    assert len(made.pop("secret")) == 64
+    assert made == {
+        "subscription_id": made["subscription_id"],
+        "url": URL,
+        "types": ["order.*"],
+        "description": "the shop",
+        "created": "2026-03-01T12:00:00.000Z",
+        "status": "active",
+        "reason": "",
+        "failing_since": "",
+    }
+    one = f"/subscriptions/{made['subscription_id']}"
+    assert (await bob.get(one)).json() == made
+    assert (await bob.get("/subscriptions")).json() == {"subscriptions": [made]}
+    tried = (await bob.post(f"{one}/test", {})).json()
+    assert tried["test"] is True
+    assert json.loads(tried["body"])["test"] is True
+    assert [each["status"] for each in tried["attempts"]] == [200]
+    assert len(sender.received) == 1
+    sent = (await bob.get(f"{one}/deliveries?limit=1")).json()
+    assert sent["deliveries"] == [tried]
+    assert sent["subscription"] == made
+    paused = (await alice.post(one, {"paused": True})).json()
+    assert (paused["status"], paused["reason"]) == ("paused", "owner")
+    for path in ("", "/deliveries"):
+        assert (await charlie.get(f"{one}{path}")).status == 404
+    for path in ("/test", "/resend", "/rotate-secret", "/deliveries/1/redeliver", ""):
+        body = json.dumps({"after": ""} if path == "/resend" else {}).encode()
+        sent = b"" if path.endswith(("secret", "redeliver")) else body
+        answer = await charlie.call("POST", f"{one}{path}", sent)
+        assert answer.status == 404, path
+    assert (await charlie.delete(one)).status == 404
+    assert (await alice.delete(one)).json() == {
+        "subscription_id": made["subscription_id"]
+    }
+    assert (await alice.get(one)).status == 404
+    assert (await charlie.get("/subscriptions")).json() == {"subscriptions": []}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ({}, "the field url is required"),
+        ({"url": "ftp://example.org"}, "url: must begin with https://"),
+        ({"url": "http://example.org/hook"}, "url: must begin with https://"),
+        ({"url": "https://me:pw@example.org/"}, "url: must not contain a user name"),
+        ({"url": "https://example.org:22/"}, "url: "),
+        ({"url": "https://example.org/#x"}, "url: must not contain a fragment"),
+        ({"url": f"https://example.org/{'x' * 1_024}"}, "url: at most"),
+        ({"url": URL, "types": []}, "types"),
+        ({"url": URL, "types": ["order.eaten"]}, "types: must be types of events"),
+        ({"url": URL, "types": [7]}, "types"),
+        ({"url": URL, "types": ["*"] * 51}, "types"),
+        ({"url": URL, "description": "x" * 201}, "description"),
+        ({"url": URL, "description": "a\r\nb"}, "description"),
+        ({"url": URL, "secret": "mine"}, "there is no field secret"),
+    ],
+)
+async def test_a_wrong_subscription_is_refused(
+    alice: Caller, body: dict[str, object], why: str
+) -> None:
+    answer = await alice.post("/subscriptions", body)
+    assert answer.status == 400
+    assert why in answer.json()["message"]
+    assert (await alice.get("/subscriptions")).json() == {"subscriptions": []}
+
+
+async def test_a_change_is_held_to_the_same_rules(alice: Caller) -> None:
+    made = (await alice.post("/subscriptions", NEW)).json()
+    one = f"/subscriptions/{made['subscription_id']}"
+    for body, why in (
+        ({"url": "http://x"}, "url: "),
+        ({"types": []}, "types"),
+        ({"types": ["nothing"]}, "types: "),
+        ({"description": "\0"}, "description"),
+        ({"paused": "yes"}, "paused"),
+        ({"stopped": True}, "no field stopped"),
+    ):
+        answer = await alice.post(one, body)
+        assert answer.status == 400, body
+        assert why in answer.json()["message"]
+    assert (await alice.get(one)).json()["url"] == URL
+
+
+async def test_a_key_with_less_scope_has_less_to_do_with_it(
+    api: Api, platform: Platform, alice: Caller
+) -> None:
+    made = (await alice.post("/subscriptions", NEW)).json()
+    _, text = await accounts.create_key(
+        platform,
+        alice.organization_id,
+        name="nodes",
+        scopes=[Scope.NODE],
+        expires=None,
+        actor="test",
+    )
+    nodes = Caller(api, text, alice.organization_id)
+    one = f"/subscriptions/{made['subscription_id']}"
+    assert (await nodes.get("/subscriptions")).json() == {"subscriptions": []}
+    for path, body in (
+        ("", {"paused": True}),
+        ("/test", {}),
+        ("/resend", {"after": ""}),
+    ):
+        assert (await nodes.post(f"{one}{path}", body)).status == 403
+    for path in ("", "/deliveries"):
+        assert (await nodes.get(f"{one}{path}")).status == 403
+    assert (await nodes.delete(one)).status == 403
+    own = (await nodes.post("/subscriptions", {"url": URL})).json()
+    assert own["types"] == ["node.*"]
+
+
+async def test_foreign_and_future_cursors_resend_nothing(
+    alice: Caller, charlie: Caller
+) -> None:
+    made = (await alice.post("/subscriptions", NEW)).json()
+    one = f"/subscriptions/{made['subscription_id']}/resend"
+    foreign = (await charlie.get("/events?after=latest")).json()["cursor"]
+    own = (await alice.get("/events?after=latest")).json()["cursor"]
+    future = f"evt_{10**6:012x}{own[16:]}"
+    for cursor in (foreign, future, "nonsense", "latest"):
+        answer = await alice.post(one, {"after": cursor})
+        assert answer.status == 400, cursor
+        assert answer.json()["message"].startswith("after: ")
+    assert (await alice.post(one, {"after": own})).status == 200
+
+
+async def test_one_key_makes_one(alice: Caller) -> None:
+    for _ in range(2):
+        answer = await alice.post("/subscriptions", NEW, idempotency_key="once")
+        assert answer.status == 200
+    found = (await alice.get("/subscriptions")).json()["subscriptions"]
+    assert len(found) == 1

@@ -1,0 +1,100 @@
+"""Settings that nodes in a cluster cannot have, before anything is called."""
+
+from pathlib import Path
+
+import pytest
+
+from leyden.app import adoption, egress
+from leyden.app.clusters import images, joined, offered
+from leyden.app.migration import migrate
+from leyden.app.opening import opened
+from leyden.domain.versions import OFFERED
+from leyden.errors import SetupError
+from leyden.settings import Settings
+from leyden.values import replace
+
+DIGEST = "0" * 64
+GIVEN = Settings(
+    runtime="kubernetes",
+    testnet_chain="simnet",
+    testnet_backend="neutrino",
+    kubeconfig="/nowhere",
+    kubernetes_namespace="lnds",
+    kubernetes_storage_class="retained",
+)
+
+
+async def refused(given: Settings) -> str:
+    with pytest.raises(SetupError) as refusal:
+        await joined(given).__aenter__()
+    return refusal.value.message
+
+
+async def test_mainnet_is_refused_while_it_is_in_development() -> None:
+    why = await refused(replace(GIVEN, mainnet_backend="neutrino"))
+    assert "in development and runs nodes on testnet alone" in why
+
+
+async def test_what_has_to_be_set_is_named() -> None:
+    for name, given in {
+        "kubernetes_namespace": replace(GIVEN, kubernetes_namespace=""),
+        "kubernetes_storage_class": replace(GIVEN, kubernetes_storage_class=""),
+    }.items():
+        assert (await refused(given)).startswith(f"{name}: must be set")
+
+
+async def test_without_an_image_of_the_default_version_nothing_is_begun() -> None:
+    other = replace(GIVEN, kubernetes_images=f"v0.20.1-beta=lnd@sha256:{DIGEST}")
+    why = await refused(other)
+    assert f"kubernetes_images: must name an image of {OFFERED.default}" in why
+
+
+def test_what_has_no_image_is_not_offered() -> None:
+    images_of = f"{OFFERED.default}=lnd@sha256:{DIGEST}"
+    found = offered(replace(GIVEN, kubernetes_images=images_of))
+    assert found.versions == (OFFERED.default,)
+    assert offered(Settings()) == OFFERED
+
+
+async def test_where_nodes_run_here_or_nowhere_no_cluster_is_asked() -> None:
+    for given in (
+        replace(GIVEN, runtime="local"),
+        replace(GIVEN, testnet_chain=""),
+    ):
+        async with joined(given) as cluster:
+            assert cluster is None
+
+
+def test_images_are_named_by_what_they_hold() -> None:
+    image = f"registry.example:5000/lnd@sha256:{DIGEST}"
+    text = f"{OFFERED.default}={image}, v0.20.1-beta=lnd@sha256:{DIGEST}"
+    found = images(replace(GIVEN, kubernetes_images=text))
+    assert found[OFFERED.default] == image
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("v0.20.2-beta=lnd:v0.20.2", 'v0.20.2-beta: "lnd:v0.20.2" must name'),
+        (f"0.20.2=lnd@sha256:{DIGEST}", "kubernetes_images: must look like"),
+        ("v0.20.2-beta", "must name an image by its digest"),
+        (f"v0.20.2-beta=lnd@sha256:{DIGEST[:-1]}", "64 hexadecimal digits"),
+    ],
+)
+async def test_an_image_that_could_be_another_tomorrow_is_refused(
+    text: str, why: str
+) -> None:
+    assert why in await refused(replace(GIVEN, kubernetes_images=text))
+
+
+def test_the_egress_policy_of_this_machine_is_not_asked_for() -> None:
+    assert egress.required_because(replace(GIVEN, api_host="0.0.0.0")) == ""  # noqa: S104
+
+
+async def test_there_is_no_home_to_adopt(tmp_path: Path) -> None:
+    given = replace(GIVEN, home=str(tmp_path))
+    migrate(given)
+    async with opened(given) as platform:
+        with pytest.raises(SetupError, match="nothing to adopt"):
+            await adoption.standing(platform)

@@ -1,0 +1,101 @@
+"""What the settings make of the way to nodes."""
+
+from typing import Any
+
+import pytest
+
+from leyden.app import gateways
+from leyden.errors import SetupError
+from leyden.gateway.routes import Listener
+from leyden.settings import Settings, load
+
+
+@pytest.mark.parametrize(
+    ("given", "origins"),
+    [
+        ({}, ("http://127.0.0.1:8000", "http://localhost:8000")),
+        ({"api_port": 80}, ("http://127.0.0.1", "http://localhost")),
+        ({"api_host": "10.1.2.3"}, ("http://10.1.2.3:8000",)),
+        ({"api_host": "::1"}, ("http://[::1]:8000", "http://localhost:8000")),
+        (
+            {"api_host": "0.0.0.0"},  # noqa: S104  what an operator may well set
+            ("http://localhost:8000", "http://127.0.0.1:8000", "http://[::1]:8000"),
+        ),
+        (
+            {
+                "api_host": "api.example",
+                "api_port": 443,
+                "api_tls_certificate": "a",
+                "api_tls_key": "b",
+            },
+            ("https://api.example",),
+        ),
+        (
+            {"acme_api_name": "api.example", "acme_directory": "https://a.example"},
+            ("https://api.example:8000",),
+        ),
+        (
+            {"dashboard_origins": "https://a.example/, https://b.example:8443"},
+            ("https://a.example", "https://b.example:8443"),
+        ),
+    ],
+)
+def test_pages_of_the_api_may_talk_to_nodes_or_those_that_are_named(
+    given: dict[str, Any], origins: tuple[str, ...]
+) -> None:
+    assert gateways.origins(Settings(**given)) == origins
+
+
+@pytest.mark.parametrize(
+    "text", ["*", "https://a.example/pages", "null", "https://*.example", "a.example"]
+)
+def test_what_is_no_origin_is_refused_at_the_start(text: str) -> None:
+    with pytest.raises(SetupError, match="dashboard_origins: an origin of pages"):
+        gateways.origins(Settings(dashboard_origins=text))
+
+
+def test_the_options_of_the_gateway_are_settings() -> None:
+    listening = gateways.listener_options(
+        Settings(
+            gateway_host="::",
+            gateway_rest_port=1,
+            gateway_grpc_port=2,
+            gateway_balancers="10.0.0.0/8, 10.1.0.1",
+            gateway_connections_per_source=3,
+            gateway_connections_per_node=4,
+            gateway_hello_timeout_s=5,
+            gateway_idle_timeout_s=6,
+        )
+    )
+    assert listening.host == "::"
+    assert listening.ports == {Listener.REST: 1, Listener.GRPC: 2}
+    assert listening.balancers == ("10.0.0.0/8", "10.1.0.1")
+    assert listening.connections_per_source == 3
+    assert listening.connections_per_node == 4
+    assert listening.hello_timeout_s == 5
+    assert listening.idle_timeout_s == 6
+
+
+@pytest.mark.parametrize("balancers", ["0.0.0.0/0", "balancer.example", "10.0.0.1/8"])
+def test_not_just_anybody_is_a_load_balancer(balancers: str) -> None:
+    with pytest.raises(SetupError, match="gateway_balancers: "):
+        gateways.listener_options(Settings(gateway_balancers=balancers))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gateway_connections",
+        "gateway_connections_per_source",
+        "gateway_connections_per_node",
+        "gateway_peer_connections_per_node",
+        "gateway_hello_timeout_s",
+        "gateway_idle_timeout_s",
+        "gateway_workers",
+        "node_log_files",
+        "node_log_file_mb",
+    ],
+)
+def test_a_gateway_for_nobody_is_refused(name: str) -> None:
+    with pytest.raises(SetupError, match=f"{name}: Expected `int` >= 1"):
+        load({f"LEYDEN_{name.upper()}": "0"})

@@ -1,0 +1,43 @@
+"""The shares that settings give nodes, and who holds nodes to them."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from leyden.app import placement
+from leyden.domain.nodes import Type
+from leyden.errors import SetupError
+from leyden.runtimes.cgroups import Cgroups
+from leyden.runtimes.placement import MIB, SHARES
+from leyden.settings import Settings
+
+
+def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:
+    given = Settings(standard_memory_mb=600, professional_weight=900)
+    shares = placement.placement_of(given, tmp_path / "nodes").shares
+    assert shares[Type.STANDARD].memory == 600 * MIB
+    assert shares[Type.STANDARD].weight == 100
+    assert shares[Type.PROFESSIONAL].weight == 900
+    assert shares[Type.PROFESSIONAL].open_files > shares[Type.STANDARD].open_files
+
+
+def test_the_usual_share_is_the_same_wherever_it_is_written(tmp_path: Path) -> None:
+    assert placement.placement_of(Settings(), tmp_path / "nodes").shares == SHARES
+
+
+def test_where_shares_must_be_held_nothing_starts_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = partial(Cgroups, mount=tmp_path / "no such mount")
+    monkeypatch.setattr(placement, "Cgroups", nowhere)
+    assert placement.cgroups_of(Settings(home=str(tmp_path))) is None
+    given = Settings(home=str(tmp_path), nodes_cgroups="required")
+    with pytest.raises(SetupError, match="nodes_cgroups: "):
+        placement.cgroups_of(given)
+
+
+def test_who_wants_none_gets_none(tmp_path: Path) -> None:
+    assert (
+        placement.cgroups_of(Settings(home=str(tmp_path), nodes_cgroups="off")) is None
+    )

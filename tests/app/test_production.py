@@ -1,0 +1,153 @@
+"""What is tried before an installation goes live, and that the guide has the same."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from leyden.app.production import ITEMS, Result, chains, examine, names, upkeep
+from leyden.domain.times import utc_now
+from leyden.errors import SetupError
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.backup_results import BackupResult
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+
+
+def platform_of(db: Database, sealer: Sealer, **given: object) -> Platform:
+    settings = Settings(**given)  # type: ignore[arg-type]
+    return Platform(settings=settings, database=db, sealer=sealer, clock=utc_now)
+
+
+def test_the_guide_has_each_item_in_the_same_words() -> None:
+    guide = " ".join(Path("docs/going-live.md").read_text().split())
+    for what in ITEMS:
+        assert f"**{what}**" in guide, what
+
+
+async def test_whatever_is_missing_each_item_says_what_to_do(
+    sqlite_db: Database, sealer: Sealer, tmp_path: Path
+) -> None:
+    platform = platform_of(
+        sqlite_db,
+        sealer,
+        home=str(tmp_path),
+        metrics_port=0,
+        webhooks_over_http=True,
+        nodes_fence="off",
+    )
+    found: list[Result] = [each async for each in examine(platform)]
+    assert [each.what for each in found] == list(ITEMS)
+    to_do = {each.what: each.to_do for each in found}
+    assert to_do["nodes can run on mainnet"].startswith("set mainnet_backend")
+    assert to_do["webhooks go over TLS alone"] == "set webhooks_over_http = false"
+    assert to_do["nodes reach only what they may"] == 'set nodes_fence = "required"'
+    assert "leyden backup init" in to_do["backups go to another disk or machine"]
+    assert to_do["metrics can be scraped"] == "set metrics_port, and scrape it"
+    assert "leyden user operator" in to_do["operators sign in with a second factor"]
+    assert to_do["nothing needs attention"] == ""
+    assert to_do["what is committed survives a power cut"] == ""
+
+
+@asynccontextmanager
+async def backend(answers: Mapping[str, object]) -> AsyncIterator[str]:
+    """A stand-in for a bitcoind, which answers by method."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != "Basic dXNlcjpzZWNyZXQ=":
+            return web.Response(status=401)
+        told = json.loads(await request.read())
+        found = answers[told["method"]]
+        return web.json_response({"result": found, "error": None, "id": 1})
+
+    app = web.Application()
+    app.router.add_post("/", answer)
+    async with TestServer(app) as server:
+        yield f"127.0.0.1:{server.port}"
+
+
+@pytest.mark.parametrize(
+    ("answers", "synced", "fees"),
+    [
+        (
+            {
+                "getblockchaininfo": {"blocks": 100, "headers": 100},
+                "estimatesmartfee": {"feerate": 0.0001},
+            },
+            "",
+            "",
+        ),
+        (
+            {
+                "getblockchaininfo": {"blocks": 10, "headers": 100},
+                "estimatesmartfee": {"errors": ["none"]},
+            },
+            "mainnet: the backend is at block 10 of 100; wait",
+            "the backend has no estimate yet; wait",
+        ),
+    ],
+)
+async def test_a_chain_backend_is_asked_how_far_it_is(
+    sqlite_db: Database,
+    sealer: Sealer,
+    answers: dict[str, object],
+    synced: str,
+    fees: str,
+) -> None:
+    async with backend(answers) as host:
+        platform = platform_of(
+            sqlite_db,
+            sealer,
+            mainnet_backend="bitcoind",
+            mainnet_rpc_host=host,
+            mainnet_rpc_user="user",
+            mainnet_rpc_password="secret",
+        )
+        assert await chains.synced(platform) == synced
+        assert await chains.fees(platform) == fees
+
+
+async def test_a_chain_backend_that_refuses_or_is_away_is_named(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    async with backend({}) as host:
+        platform = platform_of(
+            sqlite_db,
+            sealer,
+            mainnet_backend="bitcoind",
+            mainnet_rpc_host=host,
+            mainnet_rpc_password="another",
+        )
+        with pytest.raises(SetupError, match="mainnet_rpc_password: refused"):
+            await chains.synced(platform)
+    with pytest.raises(SetupError, match=r"mainnet_rpc_host: .*ConnectorError"):
+        await chains.synced(platform)
+
+
+async def test_a_name_of_a_node_has_to_resolve_and_its_ports_to_be_open(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    here = platform_of(sqlite_db, sealer)
+    assert "which nobody else can resolve" in await names.nodes(here)
+    lost = platform_of(sqlite_db, sealer, nodes_domain="nodes.example.invalid.x")
+    assert "add a DNS record *.nodes.example.invalid.x" in await names.nodes(lost)
+
+
+async def test_a_drill_with_the_recovery_key_is_due_every_quarter(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    platform = platform_of(sqlite_db, sealer)
+    assert "--key" in await upkeep.attended(platform)
+    for ok, why in ((True, ""), (False, "no such key")):
+        async with sqlite_db.transaction() as tx:
+            kept = BackupResult(
+                kind="attended", ok=ok, at=utc_now(), took_ms=1, detail=why
+            )
+            await tx.backup_results.keep(kept)
+        told = await upkeep.attended(platform)
+        assert told.startswith("it failed: no such key") if why else told == ""

@@ -1,0 +1,186 @@
+"""Installations with backups: real restic and age, a real database, a store.
+
+One home, with its store and its first backup, is made for all tests of a process;
+each test has a copy.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from leyden.app import restoring, setting_up_backups
+from leyden.app.migration import migrate
+from leyden.app.opening import opened
+from leyden.app.restored import Restored
+from leyden.backups import recovery
+from leyden.backups.store import Store
+from leyden.daemons import catalogue
+from leyden.daemons.build import default_cache
+from leyden.daemons.workshop import place
+from leyden.domain.accounts import Person
+from leyden.domain.sign_in import Session
+from leyden.market.simulated import SimulatedMarket
+from leyden.services.nodes.backups import seed_purpose
+from leyden.services.operators.backups import places, running
+from leyden.services.operators.backups.places import Programs
+from leyden.services.platform import Platform
+from leyden.settings import Settings, load
+from leyden.storage.stores import Stores
+from tests.backups.quick_keys import make_quick
+from tests.domain.nodes import a_node
+from tests.services.till import HARBOUR, PRICE, Till
+
+Result = TypeVar("Result")
+NODE = a_node().id
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A home, its store, and the recovery key."""
+
+    folder: Path
+    programs: Programs
+    more: Mapping[str, str]
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def key_file(self) -> Path:
+        return self.folder / "recovery.key"
+
+    @property
+    def files(self) -> Path:
+        return self.folder / "store"
+
+    @property
+    def given(self) -> Settings:
+        return self.settings("home")
+
+    @property
+    def store(self) -> Store:
+        return places.store(self.given, self.programs)
+
+    def settings(self, home: str, **more: str) -> Settings:
+        return load(
+            {
+                "LEYDEN_HOME": str(self.folder / home),
+                "LEYDEN_BACKUP_STORE": str(self.files),
+                **self.more,
+                **more,
+            }
+        )
+
+    async def on(self, step: Callable[[Platform], Awaitable[Result]]) -> Result:
+        async with opened(self.given) as platform:
+            return await step(platform)
+
+    async def restore(self, home: str = "new", **more: str) -> Restored:
+        return await restoring.restore(
+            self.settings(home, **more), self.programs, recovery.read(self.key_file)
+        )
+
+    async def run(self) -> None:
+        await self.on(lambda platform: running.run(platform, self.programs))
+
+    def damage(self, path: Path) -> None:
+        """Flip one bit in the middle of a file."""
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.chmod(0o600)
+        path.write_bytes(content)
+
+
+@pytest.fixture(scope="session")
+def programs() -> Programs:
+    cache = default_cache(os.environ)
+    found = {
+        name: place(cache, *catalogue.find(name))
+        for name in ("restic", "age", "age-keygen")
+    }
+    for name, path in found.items():
+        if not path.exists():
+            pytest.skip(f"{name} is not built: leyden daemons build {name}")
+    return asyncio.run(places.programs(os.environ))
+
+
+async def fill(platform: Platform) -> None:
+    """Sell a channel for credit, and store a node with a seed."""
+    market = SimulatedMarket(platform.settings.home_path / "tickets.json")
+    till = Till(platform.database, platform.sealer, market=market)
+    till.now = platform.clock()
+    await till.open()
+    await till.give_credit(2 * PRICE)
+    await till.create()
+    await till.settle_down()
+    async with platform.database.transaction() as tx:
+        await add_node(tx, platform)
+        await sign_in(tx, platform.clock())
+
+
+async def add_node(tx: Stores, platform: Platform) -> None:
+    node = a_node(organization_id=HARBOUR)
+    await tx.nodes.add(node)
+    sealed = platform.sealer.seal(b"ciphertext", purpose=seed_purpose(node.id))
+    await tx.backups.add_seed(node.id, sealed, now=platform.clock())
+
+
+async def sign_in(tx: Stores, now: datetime) -> None:
+    ada = Person(id="ada", email="ada@example.org", created=now)
+    await tx.accounts.add_person(ada, password=None)
+    session = Session(
+        id="phone",
+        user_id=ada.id,
+        created=now,
+        seen=now,
+        expires=now + timedelta(days=1),
+        whole=True,
+        address="192.0.2.7",
+        browser="a phone",
+    )
+    await tx.sessions.add(session, digest=b"cookie")
+
+
+async def made(folder: Path, programs: Programs, **more: str) -> Kept:
+    """Make an installation with something in it, its store and a backup."""
+    kept = Kept(folder=folder, programs=programs, more=more)
+    kept.home.mkdir(mode=0o700)
+    macaroon = folder / "treasury.macaroon"
+    macaroon.write_bytes(b"\x01macaroon")
+    line = f'treasury_macaroon = "{macaroon}"\n'
+    (kept.home / "leyden.toml").write_text(line)
+    await asyncio.to_thread(migrate, kept.given)
+    async with opened(kept.given) as platform:
+        await fill(platform)
+        await setting_up_backups.set_up(platform, programs, kept.key_file)
+        make_quick(kept.files, kept.store.access.password)
+        await running.run(platform, programs)
+    return kept
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory, programs: Programs) -> Path:
+    folder = tmp_path_factory.mktemp("backups")
+    asyncio.run(made(folder, programs))
+    with contextlib.closing(sqlite3.connect(folder / "home/leyden.db")) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return folder
+
+
+@pytest.fixture
+async def kept(template: Path, programs: Programs, memory_path: Path) -> Kept:
+    shutil.copytree(template, memory_path, dirs_exist_ok=True)
+    found = Kept(folder=memory_path, programs=programs, more={})
+    text = found.key_file.read_text()
+    found.key_file.write_text(text.replace(str(template), str(memory_path)))
+    return found

@@ -1,0 +1,242 @@
+"""An installation is lost, and restored from its backup."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leyden.app import identity, restored, takeover
+from leyden.app.installation import running
+from leyden.app.migration import migrate
+from leyden.app.opening import opened
+from leyden.backups import recovery
+from leyden.backups.store import CHANNELS
+from leyden.errors import SetupError
+from leyden.services.operators.backups import manifest
+from leyden.services.operators.backups.channel_copies import ChannelCopies
+from leyden.services.operators.verify import verify
+from leyden.services.platform import Platform
+from leyden.values import replace
+from tests.backups.conftest import NODE, Kept
+from tests.services.till import HARBOUR, PRICE
+
+pytestmark = pytest.mark.real
+
+
+async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
+    kept: Kept,
+) -> None:
+    async with opened(kept.given) as platform:
+        before = await platform.database.reader.ledger.sums()
+    former = identity.read(kept.home).identity
+    secrets = (kept.home / "secrets.json").read_bytes()
+    root = (kept.home / "authority/root.pem").read_bytes()
+    shutil.rmtree(kept.home)
+
+    found = await kept.restore("home")
+
+    assert (kept.home / "secrets.json").read_bytes() == secrets
+    assert (kept.home / "authority/root.pem").read_bytes() == root
+    macaroon = kept.home / "restored/treasury_macaroon"
+    assert macaroon.read_bytes() == b"\x01macaroon"
+    assert kept.given.treasury_macaroon == str(macaroon)
+    assert [
+        path.name for path in kept.folder.iterdir() if "restoring" in path.name
+    ] == []
+    for path in kept.home.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+    assert found.sessions_ended == 1
+    assert len(found.review["orders under way"]) == 1
+    assert found.review["credit and debts"] == [
+        f"{HARBOUR}: credit {PRICE:,} sat, owed 0 sat"
+    ]
+    assert len(found.review["nodes"]) == 1
+    with pytest.raises(SetupError, match="stays stopped until you say"):
+        restored.refuse_unconfirmed(kept.given)
+    with pytest.raises(SetupError, match="--old-machine-is-destroyed"):
+        migrate(kept.given)
+    with pytest.raises(SetupError, match="is not there"):
+        identity.read(kept.home)
+
+    await takeover.confirm(kept.given, actor="test")
+
+    restored.refuse_unconfirmed(kept.given)
+    assert identity.read(kept.home).identity != former
+    async with opened(kept.given) as platform:
+        assert await platform.database.reader.ledger.sums() == before
+        assert await verify(platform.database) == []
+        assert await platform.database.reader.sessions.list_("ada") == []
+        home = await platform.database.reader.homes.find()
+        assert home is not None
+        assert home.identity == identity.read(kept.home).identity
+    with pytest.raises(SetupError, match="is not a restored home that waits"):
+        await takeover.confirm(kept.given, actor="test")
+    await kept.run()
+
+
+async def test_a_restore_replaces_nothing(kept: Kept) -> None:
+    with pytest.raises(SetupError, match="is not empty"):
+        await kept.restore("home")
+    for name, variable in (("new.db", "DATABASE_URL"), ("keys", "SECRETS_FILE")):
+        (kept.folder / name).write_text("")
+        value = (
+            f"sqlite:///{kept.folder}/{name}"
+            if "db" in name
+            else str(kept.folder / name)
+        )
+        with pytest.raises(SetupError, match="exists"):
+            await kept.restore(**{f"LEYDEN_{variable}": value})
+    assert not (kept.folder / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"schema": "9999_of_tomorrow"}, "has schema 9999_of_tomorrow, made by Leyden"),
+        ({"installation": "0123456789abcdef"}, "is of installation 0123456789abcdef"),
+        ({"format": 2}, "has format 2, which this version of Leyden does not know"),
+        ({"files": {}}, "the backup has no database"),
+        (
+            {"facts": {"rows": {"node": 2}, "books": {}}},
+            "the copy: table node has 1 rows, and had 2",
+        ),
+    ],
+)
+async def test_a_backup_of_another_version_or_installation_is_refused(
+    kept: Kept, change: dict[str, object], reason: str
+) -> None:
+    folder = kept.folder / "changed"
+    await kept.store.fetch(await kept.store.find(), folder)
+    told = json.loads((folder / manifest.NAME).read_bytes())
+    (folder / manifest.NAME).write_text(json.dumps({**told, **change}))
+    await kept.store.add(folder, host="elsewhere", tags=[])
+    with pytest.raises(SetupError, match=reason):
+        await kept.restore()
+    assert not (kept.folder / "new").exists()
+    assert not (kept.folder / "new.restoring").exists()
+
+
+async def test_a_file_that_was_replaced_in_the_store_is_refused(kept: Kept) -> None:
+    folder = kept.folder / "changed"
+    await kept.store.fetch(await kept.store.find(), folder)
+    (folder / "keys.age").write_bytes(b"of somebody else")
+    await kept.store.add(folder, host="elsewhere", tags=[])
+    with pytest.raises(SetupError, match=r"keys\.age: is not what was backed up"):
+        await kept.restore()
+    assert not (kept.folder / "new").exists()
+
+
+async def test_while_an_lnd_of_the_home_runs_it_may_not_start_another(
+    kept: Kept,
+) -> None:
+    await kept.restore()
+    root = kept.folder / "new/nodes"
+    lnd = subprocess.Popen(
+        [sys.executable, "-c", "input()", f"--lnddir={root}/harbour/lnd"],
+        stdin=subprocess.PIPE,
+    )
+    try:
+        with pytest.raises(SetupError, match="run on this machine"):
+            await takeover.confirm(kept.settings("new"), actor="test")
+    finally:
+        lnd.communicate()
+    with pytest.raises(SetupError, match="stays stopped"):
+        restored.refuse_unconfirmed(kept.settings("new"))
+    await takeover.confirm(kept.settings("new"), actor="test")
+
+
+async def test_an_installation_that_waits_is_not_started(kept: Kept) -> None:
+    await kept.restore()
+    with pytest.raises(SetupError, match="stays stopped"):
+        async with running(kept.settings("new")):
+            raise AssertionError("it runs")
+
+
+async def test_another_recovery_key_opens_nothing_and_leaves_nothing(
+    kept: Kept,
+) -> None:
+    key = recovery.read(kept.key_file)
+    other = await kept.programs.age.new_identity()
+    for wrong, reason in (
+        (replace(key, identity=other.text), "does not open the keys in the backup"),
+        (replace(key, password="another"), "the password does not open"),
+    ):
+        kept.key_file.write_text(wrong.text())
+        with pytest.raises(SetupError, match=reason):
+            await kept.restore()
+        assert not (kept.folder / "new").exists()
+
+
+async def test_killed_at_any_moment_of_a_restore_nothing_is_half_restored(
+    kept: Kept,
+) -> None:
+    restoring_it = asyncio.create_task(kept.restore())
+    beside = kept.folder / "new.restoring"
+    while not beside.exists():
+        await asyncio.sleep(0)
+    restoring_it.cancel()
+    await asyncio.gather(restoring_it, return_exceptions=True)
+    assert not (kept.folder / "new").exists()
+    (beside / "left").mkdir(parents=True)  # as a kill -9 leaves it
+    await kept.restore()
+    assert (kept.folder / "new" / restored.FILE).exists()
+    assert not beside.exists()
+
+
+def test_a_recovery_key_that_lacks_something_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("# store: /backups\n")
+    with pytest.raises(SetupError, match="it lacks installation, password"):
+        recovery.read(path)
+    path.write_text("# store: a\n# password: b\n# installation: c\n")
+    with pytest.raises(SetupError, match="lacks the identity"):
+        recovery.read(path)
+    with pytest.raises(SetupError, match="No such file"):
+        recovery.read(tmp_path / "none")
+
+
+async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
+    kept: Kept,
+) -> None:
+    async def open_two(platform: Platform) -> list[bool]:
+        copies = ChannelCopies(platform)
+        looked = [await copies.look(kept.programs)]
+        for content in (b"one channel", b"two channels"):
+            async with platform.database.transaction() as tx:
+                await tx.backups.add_channels(
+                    NODE, content, content[:8], now=platform.clock()
+                )
+            looked.append(await copies.look(kept.programs))
+        looked.append(await copies.look(kept.programs))
+        return looked
+
+    assert await kept.on(open_two) == [False, True, True, False]
+    await kept.restore()
+    async with opened(kept.settings("new")) as platform:
+        found = await platform.database.reader.backups.latest_channels(NODE)
+    assert found.content == b"two channels"
+    # A backup of the whole that is newer than they are has them already.
+    await kept.run()
+    await kept.restore("another")
+    async with opened(kept.settings("another")) as platform:
+        newest = await platform.database.reader.backups.newest_channels()
+    assert newest is not None
+    assert newest[0] == 2
+
+
+async def test_channel_backups_of_another_installation_are_not_added(
+    kept: Kept,
+) -> None:
+    folder = kept.folder / "of another"
+    folder.mkdir()
+    (folder / "installation").write_text("0123456789abcdef")
+    (folder / NODE).write_bytes(b"channels of another")
+    await kept.store.add(folder, host="elsewhere", kind=CHANNELS)
+    await kept.restore()
+    async with opened(kept.settings("new")) as platform:
+        assert await platform.database.reader.backups.newest_channels() is None

@@ -1,0 +1,66 @@
+"""What somebody signs who has stolen an authority's keys, without our checks."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from leyden.certificates import signing
+from leyden.certificates.authority import Authority
+from leyden.certificates.constraints import general_names
+from leyden.lnd.home import Tls
+
+
+def by_intermediate(authority: Authority, name: str) -> Tls:
+    """Sign any name with the intermediate's key."""
+    intermediate = signing._pem(authority.intermediate)
+    return _leaf(name, authority.intermediate, authority.key, intermediate)
+
+
+def by_root(folder: Path, name: str) -> Tls:
+    """Sign an intermediate without constraints by the root's key, and a name by it."""
+    root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+    root_key = load_pem_private_key((folder / "root.key").read_bytes(), None)
+    assert isinstance(root_key, ec.EllipticCurvePrivateKey)
+    key = signing.new_key()
+    now = datetime.now(UTC)
+    intermediate = signing._sign(
+        _name("Leyden nodes"),
+        key.public_key(),
+        issuer=root.subject,
+        issuer_key=root_key,
+        since=now,
+        until=now + timedelta(days=30),
+        extensions=(x509.BasicConstraints(ca=True, path_length=0),),
+    )
+    return _leaf(name, intermediate, key, signing._pem(intermediate))
+
+
+def _leaf(
+    name: str,
+    issuer: x509.Certificate,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    above: bytes,
+) -> Tls:
+    key, now = signing.new_key(), datetime.now(UTC)
+    leaf = signing._sign(
+        _name(name),
+        key.public_key(),
+        issuer=issuer.subject,
+        issuer_key=issuer_key,
+        since=now,
+        until=now + timedelta(days=30),
+        extensions=(
+            x509.BasicConstraints(ca=False, path_length=None),
+            x509.SubjectAlternativeName(general_names([name])),
+            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+        ),
+    )
+    return Tls(chain_pem=signing._pem(leaf) + above, key_pem=signing._key_pem(key))
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])

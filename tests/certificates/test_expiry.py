@@ -1,0 +1,58 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from leyden.certificates.authority import LEAF_LIFE, open_or_create
+from leyden.certificates.expiry import (
+    Alarm,
+    Standing,
+    Validity,
+    alarms,
+    renewal_due,
+    validity,
+)
+
+BORN = datetime(2026, 1, 1, tzinfo=UTC)
+YEAR = Validity(BORN, BORN + timedelta(days=360))
+
+
+@pytest.mark.parametrize(
+    ("day", "standing"),
+    [
+        (0, Standing.FRESH),
+        (179.9, Standing.FRESH),
+        (180, Standing.RENEWABLE),
+        (329.9, Standing.RENEWABLE),
+        (330, Standing.EXPIRING),
+        (359.9, Standing.EXPIRING),
+        (360, Standing.EXPIRED),
+        (4_000, Standing.EXPIRED),
+    ],
+)
+def test_a_certificate_ages(day: float, standing: Standing) -> None:
+    now = BORN + timedelta(days=day)
+    assert YEAR.standing(now) is standing
+    assert renewal_due(YEAR, now) is (standing is not Standing.FRESH)
+
+
+def test_alarms_are_of_those_that_end_soon_the_first_first() -> None:
+    later = BORN + timedelta(days=370)
+    fresh = BORN + timedelta(days=660)
+    found = {"lighthouse": later, "harbour": YEAR.until, "pier": fresh}
+    assert alarms(found, BORN + timedelta(days=362)) == (
+        Alarm("harbour", Standing.EXPIRED, YEAR.until),
+        Alarm("lighthouse", Standing.EXPIRING, later),
+    )
+    assert alarms(found, BORN + timedelta(days=100)) == ()
+
+
+def test_a_chain_is_valid_as_long_as_its_weakest_link(
+    tmp_path: Path, now: datetime
+) -> None:
+    authority = open_or_create(tmp_path / "authority", now=now)
+    chain = authority.issue("harbour.nodes.test", now=now).chain_pem
+    assert validity(chain).until == now + LEAF_LIFE
+    late = authority.intermediate.not_valid_after_utc - timedelta(days=7)
+    ending = authority.issue("harbour.nodes.test", now=late).chain_pem
+    assert validity(ending).until == authority.intermediate.not_valid_after_utc

@@ -1,0 +1,137 @@
+"""`leyden events`, typed against a platform behind real sockets."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leyden.cli.customer.forwarding import Target
+from leyden.domain.webhooks import verify
+from tests.cli.conftest import Typed, told
+from tests.client.harbour import Harbour
+
+
+@pytest.fixture(autouse=True)
+def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("LEYDEN_URL", harbour.url)
+    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+
+
+def test_all_there_is_is_printed_for_people_and_for_programs(
+    harbour: Harbour, typed: Typed
+) -> None:
+    harbour.new_key("node", name="the pier's own")
+    shown = typed("events", "tail", "--no-follow", "--type", "key.*")
+    assert shown.exit_code == 0, shown.output
+    assert "  key.created  key_id=" in shown.stdout
+    assert 'name="the pier\'s own" scopes=node expires=' in shown.stdout
+    printed = typed("events", "tail", "--no-follow", "--json", "--type", "key.*")
+    lines = [json.loads(line) for line in printed.stdout.splitlines()]
+    assert {each["type"] for each in lines} == {"key.created"}
+    assert lines[-1]["data"]["name"] == "the pier's own"
+
+
+def test_it_goes_on_where_it_was(
+    harbour: Harbour, typed: Typed, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "place")
+    words = ("events", "tail", "--no-follow", "--json", "--cursor-file", kept)
+    assert typed(*words).stdout
+    assert typed(*words).stdout == ""
+    harbour.new_key("flow", name="another")
+    (line,) = typed(*words).stdout.splitlines()
+    event = json.loads(line)
+    assert event["data"]["name"] == "another"
+    assert Path(kept).read_text() == f"{event['id']}\n"
+    again = typed("events", "tail", "--no-follow", "--after", event["id"])
+    assert (again.exit_code, again.stdout) == (0, "")
+
+
+def test_what_is_wrong_is_said(typed: Typed) -> None:
+    refused = typed("events", "tail", "--no-follow", "--type", "order.eaten")
+    assert refused.exit_code == 2
+    assert "type: must be types of events" in refused.stderr
+    refused = typed("events", "forward", "ftp://example.org/hook")
+    assert refused.exit_code == 2
+    assert "URL: the URL must look like" in refused.output
+    refused = typed("events", "tail", "--no-follow", "--after", "nonsense")
+    assert "after: must be the id of an event" in refused.stderr
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, list[tuple[dict[str, str], bytes]]]]:
+    """An endpoint on this machine, and what it was sent."""
+    got: list[tuple[dict[str, str], bytes]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            got.append((headers | {"path": self.path}, body))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", got
+        server.shutdown()
+
+
+def test_events_are_forwarded_signed(
+    harbour: Harbour, receiver: tuple[str, list[tuple[dict[str, str], bytes]]]
+) -> None:
+    url, got = receiver
+    now = datetime.now(UTC)
+    with harbour.client() as client, Target(url, "3f" * 32) as target:
+        sent = list(client.events.all_(types=["key.*"]))
+        answers = [target.send(event, now=now) for event in sent]
+    assert all(answer.startswith("204 (") for answer in answers)
+    for event, (headers, body) in zip(sent, got, strict=True):
+        assert headers["path"] == "/hook"
+        assert headers["webhook-id"] == event.id
+        assert json.loads(body)["data"] == event.data
+        assert verify(["3f" * 32], headers=headers, body=body, now=now)
+    with Target("http://127.0.0.1:1", "3f" * 32) as nobody:
+        refused = nobody.send(sent[0], now=now)
+    assert refused == "no answer: the connection was refused"
+
+
+def test_a_subscription_from_its_creation_to_its_end(typed: Typed) -> None:
+    url = "https://example.org/events"
+    words = ("create", url, "--type", "order.*", "--description", "the shop")
+    made = told(typed("subscriptions", *words, "--json"))
+    of = made["subscription_id"]
+    assert len(made["secret"]) == 64
+    shown = typed("subscriptions", "list")
+    assert of in shown.stdout
+    assert "order.*" in shown.stdout
+    paused = told(typed("subscriptions", "change", of, "--pause", "--json"))
+    assert paused["reason"] == "owner"
+    assert "active" in typed("subscriptions", "change", of, "--resume").stdout
+    tried = told(typed("subscriptions", "test", of, "--json"))
+    assert tried["test"] is True
+    assert tried["delivery_id"] in typed("subscriptions", "deliveries", of).stdout
+    again = told(
+        typed("subscriptions", "redeliver", of, tried["delivery_id"], "--json")
+    )
+    assert len(again["attempts"]) == 2
+    assert typed("subscriptions", "resend", of).exit_code == 0
+    rotated = told(typed("subscriptions", "rotate", of, "--json"))
+    assert rotated["secret"] != made["secret"]
+    assert told(typed("subscriptions", "show", of, "--json"))["url"] == url
+    assert typed("subscriptions", "delete", of).stdout == "deleted\n"
+    assert typed("subscriptions", "list").stdout == "no subscriptions yet\n"
+    gone = typed("subscriptions", "show", of)
+    assert (gone.exit_code, gone.stderr) == (
+        4,
+        "leyden: not found; check the name or id\n",
+    )

@@ -1,0 +1,190 @@
+"""What `leyden wallet` does with backups alone; with a real lnd it is in acceptance."""
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from leyden.cli.customer.node_settings import of_a_new_node
+from leyden.cli.customer.session import opened
+from leyden.cli.wallet import keeping, showing
+from leyden.client import vault
+from leyden.client.vault import Backup
+from leyden.errors import Malformed, NodeRefused, SetupError
+from tests.cli.conftest import Typed, told
+from tests.client.harbour import Harbour
+from tests.client.test_refusals import instead
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "client" / "vectors.json").read_text()
+)
+OLD_PASSWORD = "harbour light, 灯台"
+WORDS = (
+    "absent harbour walnut spider olive proud candy truly orbit fabric lemon fancy "
+    "prize hover metal river canvas motion garden pepper stone violin zebra worry"
+)
+MACAROON = "0201036c6e6402030312000000" + "0620" + "00" * 32
+
+
+@pytest.fixture(autouse=True)
+def here(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine with the platform in its environment, and files of its own."""
+    monkeypatch.setenv("LEYDEN_URL", harbour.url)
+    monkeypatch.setenv("LEYDEN_KEY", harbour.key)
+    monkeypatch.setenv("LEYDEN_WALLET_PASSWORD", "a lamp in every window")
+    monkeypatch.setenv("LEYDEN_NEW_PASSWORD", "a light in every window")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("LEYDEN_CA", raising=False)
+    monkeypatch.delenv("LEYDEN_GATEWAY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words").write_text(WORDS)
+    (tmp_path / "macaroon").write_bytes(bytes.fromhex(MACAROON))
+    (tmp_path / "old").write_text(OLD_PASSWORD)
+    return tmp_path
+
+
+@pytest.fixture
+def node(harbour: Harbour, request: pytest.FixtureRequest) -> str:
+    """A node of the test's own; its id."""
+    with harbour.client() as client:
+        settings = of_a_new_node("a light", {}) | {"whitelist": ["::1"]}
+        name = f"light {abs(hash(request.node.name)) % 10**9}"
+        return client.nodes.create(name, settings=settings).node_id
+
+
+def test_what_one_has_is_sealed_kept_and_opened(typed: Typed, node: str) -> None:
+    assert typed("wallet", "keep", node, "--seed", "words").exit_code == 0
+    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+    shown = typed("wallet", "seed", node)
+    assert " 1 absent" in shown.stderr
+    assert "absent" not in shown.stdout
+    kept = typed("wallet", "keep", node, "--macaroon", "macaroon", "--name", "shop")
+    assert kept.exit_code == 0, kept.output
+    assert typed("wallet", "macaroon", node, "shop").stdout.strip() == MACAROON
+    out = typed("wallet", "macaroon", node, "shop", "--out", "shop.macaroon")
+    assert MACAROON not in out.output
+    assert Path("shop.macaroon").read_bytes().hex() == MACAROON
+    assert Path("shop.macaroon").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_an_older_program_sealed_becomes_jwe(
+    harbour: Harbour, typed: Typed, node: str
+) -> None:
+    with harbour.client() as client:
+        client.backups.keep_seed(node, VECTORS["cryptojs_of_base64"])
+        told(typed("wallet", "reseal", node, "--password-file", "old", "--json"))
+        sealed = client.backups.seed(node).seed
+    kept = Backup(node_id=node, kind="seed", value=sealed)
+    assert vault.open_(kept, "a light in every window") == WORDS
+    listed = typed("wallet", "replaced", node, "--out", "before.json")
+    assert listed.stdout.splitlines()[1].startswith("(seed)  ")
+    (before,) = json.loads(Path("before.json").read_text())
+    assert before["value"] == VECTORS["cryptojs_of_base64"]
+    assert Path("before.json").stat().st_mode & 0o777 == 0o600
+    again = typed("wallet", "reseal", node, "--password-file", "old")
+    assert again.exit_code == 8
+    assert "opens none" in again.stderr
+
+
+def test_a_backup_of_another_node_is_not_opened(
+    harbour: Harbour, typed: Typed, node: str
+) -> None:
+    other = "2d7e5f30-8b55-4d4a-8b1f-1d2a3c8e0f66N"
+    about = Backup(node_id=other, kind="seed")
+    with harbour.client() as client:
+        sealed = vault.seal(about, WORDS, "a lamp in every window")
+        client.backups.keep_seed(node, sealed)
+    refused = typed("wallet", "seed", node)
+    assert refused.exit_code == 8
+    assert "a backup of another node" in refused.stderr
+    assert "absent" not in refused.output
+
+
+def test_a_node_that_cannot_be_reached_says_what_to_look_at(
+    typed: Typed, node: str
+) -> None:
+    for command in ("init", "unlock"):
+        away = typed("wallet", command, node)
+        assert (away.exit_code, away.stderr.count("\n")) == (6, 1), away.output
+        assert "leyden nodes whitelist" in away.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("keep", "NODE"),
+        ("keep", "NODE", "--macaroon", "macaroon"),
+        ("keep", "NODE", "--seed", "words", "--name", "x"),
+        ("keep", "NODE", "--seed", "macaroon"),
+        ("keep", "NODE", "--macaroon", "words", "--name", "x"),
+        ("bake", "NODE", "x"),
+        ("bake", "NODE", "x", "--preset", "admin", "--permission", "info:read"),
+        ("bake", "NODE", "x", "--preset", "admin", "--ip", "harbour"),
+        ("bake", "NODE", "x", "--permission", "money:take"),
+        ("revoke", "NODE"),
+        ("revoke", "NODE", "x", "--root-key", "1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_line(
+    typed: Typed, node: str, words: tuple[str, ...]
+) -> None:
+    refused = typed("wallet", *(node if each == "NODE" else each for each in words))
+    assert refused.exit_code == 2
+    assert "absent" not in refused.output
+    assert "Traceback" not in refused.output
+
+
+def test_a_short_new_password_is_refused_before_anything(
+    typed: Typed, node: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_NEW_PASSWORD", "short")
+    refused = typed("wallet", "password", node, "--yes")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_a_seed_that_the_platform_does_not_take_is_in_a_file(
+    harbour: Harbour, typed: Typed, node: str
+) -> None:
+    with opened("") as session, pytest.raises(SetupError) as failed:
+        found = session.node(node)
+
+        def make() -> str:
+            harbour.before = [instead(503, retry_after="3600")]
+            return MACAROON
+
+        password = "a lamp in every window"
+        keeping.create_and_store(session, found, WORDS.split(), password, make)
+    (file,) = (Path("state") / "leyden").iterdir()
+    assert str(file.absolute()) in failed.value.message
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "absent" not in file.read_text()
+    kept = typed("wallet", "keep", node, "--seed", str(file))
+    assert kept.exit_code == 0, kept.output
+    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
+
+
+def test_a_wallet_that_was_not_made_leaves_no_file(node: str) -> None:
+    def make() -> str:
+        raise NodeRefused("wallet already exists")
+
+    with opened("") as session, pytest.raises(NodeRefused):
+        keeping.create_and_store(
+            session, session.node(node), WORDS.split(), "a lamp in every window", make
+        )
+    assert not list((Path("state") / "leyden").iterdir())
+
+
+def test_words_that_stay_unknown_make_no_wallet() -> None:
+    @click.command()
+    def asked() -> None:
+        showing.confirm_seed(WORDS.split())
+
+    wrong = CliRunner().invoke(asked, input="seagull\n" * 9)
+    assert isinstance(wrong.exception, Malformed)
+    assert "no wallet was created" in wrong.exception.message
+    assert wrong.stderr.count("anyone who has them") == 3
+    nobody = CliRunner().invoke(asked, input="")
+    assert isinstance(nobody.exception, Malformed)
+    assert "--unattended" in nobody.exception.message

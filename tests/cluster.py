@@ -1,0 +1,62 @@
+"""The cluster of the tests: one with two machines for a session, and what it takes."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from leyden.daemons.build import default_cache
+from leyden.devcluster import binaries, packages, requirements
+from leyden.devcluster.requirements import check_kernel
+from leyden.errors import SetupError
+from tests.devcluster.clusters import DevCluster, program
+
+
+def skip_unless_built(*names: str) -> None:
+    """Building them here would take many minutes."""
+    if missing := [each for each in names if not program(each).exists()]:
+        pytest.skip(f"{missing[0]} is not built: leyden dev cluster up builds it")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[DevCluster]:
+    """A cluster of two machines; a machine that cannot make one says why.
+
+    TEST_CLUSTER names the home of one that is up, to try a test again and again.
+    """
+    if there := os.environ.get("TEST_CLUSTER"):
+        yield DevCluster(Path(there))
+        return
+    skip_unless_built(*binaries.WITH_PODS)
+    folder = Path(tempfile.mkdtemp(prefix="cluster-"))
+    made = DevCluster(folder)
+    try:
+        requirements.check()
+        packaged = packages.place(default_cache(os.environ))
+        if packaged.root.exists():  # else `up` tries it, once they are there
+            asyncio.run(check_kernel(packaged.environment()))
+    except SetupError as error:
+        pytest.skip(error.message)
+    try:
+        made.run("up", "--machines", "2")
+        yield made
+    finally:  # also when it did not come up: its processes may have
+        made.run("down")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def up(cluster: DevCluster) -> DevCluster:
+    """The cluster, running: a test before may have stopped it."""
+    ensure_up(cluster)
+    return cluster
+
+
+def ensure_up(cluster: DevCluster) -> None:
+    """Start what a test before has stopped."""
+    if not cluster.answers():
+        cluster.run("up")

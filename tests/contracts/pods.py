@@ -1,0 +1,216 @@
+"""Nodes as pods of a real cluster, with hands that do to them what accidents do."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from leyden.domain.nodes import Network, Node
+from leyden.domain.observations import Observation, State
+from leyden.domain.versions import OFFERED
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.home import Tls
+from leyden.lnd.trust import trusting_whenever
+from leyden.runtimes.base import LaunchSpec, Runtime
+from leyden.runtimes.kubernetes import access, manifests
+from leyden.runtimes.kubernetes.api import Api, connect
+from leyden.runtimes.kubernetes.kinds import HELD
+from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.runtimes.kubernetes.template import Template
+from leyden.runtimes.layout import Ground
+from leyden.values import replace
+from tests.authority import Authority
+from tests.contracts.owners import Owner
+from tests.contracts.runtimes import until
+from tests.devcluster.clusters import DevCluster, lnd_image
+
+NAMESPACE: Final = "lnds"
+CLASS: Final = "local-retained"
+_KINDS: Final = ("pods", "persistentvolumeclaims", "secrets", "services")
+
+
+class PodHands:
+    """A runtime of pods, in a namespace of its own."""
+
+    lost = "volume is not in the cluster"
+
+    def __init__(self, cluster: DevCluster, api: Api) -> None:
+        self.told: list[Observation] = []
+        self.cluster = cluster
+        self.api = api
+        self.template = Template(
+            grounds={
+                Network.TESTNET: Ground(chain=Chain.SIMNET, backend=Neutrino()),
+            },
+            images={OFFERED.default: lnd_image()},
+            storage_class=CLASS,
+            grace_s=30,
+        )
+        self.patience = 1.0
+        self._authority = Authority()
+        self.owner = Owner(self._authority, self.template.rest_port)
+        self._tls: dict[str, Tls] = {}
+        self._stopped: list[int] = []
+        self._lost: set[str] = set()
+        self.runtime: Runtime = self.made()
+
+    def made(self) -> KubernetesRuntime:
+        runtime = KubernetesRuntime(
+            self.api,
+            self.template,
+            trusts=trusting_whenever(self._authority.pem),
+            patience=self.patience,
+        )
+        runtime.watch(lambda _, seen: self.told.append(seen))
+        return runtime
+
+    def launch_spec(self, node: Node) -> LaunchSpec:
+        if node.id not in self._tls:
+            chain, key = self._authority.sign(node.api_endpoint)
+            self._tls[node.id] = Tls(chain_pem=chain, key_pem=key)
+        return LaunchSpec(
+            settings=replace(node.settings, whitelist=()), tls=self._tls[node.id]
+        )
+
+    def begin_anew(self) -> None:
+        self.runtime.close()
+        self.runtime = self.made()
+
+    async def crash(self, node: Node) -> None:
+        [pid] = self.lnds(node)
+        os.kill(pid, signal.SIGKILL)
+
+    async def ask_to_stop(self, node: Node) -> None:
+        await self.owner.make_wallet(node)
+        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
+        await self.owner.call(node, "POST", "/v1/stop", {})
+
+    async def lose(self, node: Node) -> None:
+        self.runtime.close()
+        name = manifests.name(node)
+        await self.kubectl("delete", "pod", name, "--wait=false")
+        await self.let_go(name)
+        await self.kubectl("delete", "pvc", name)
+        self.runtime = self.made()
+
+    async def let_go(self, name: str) -> None:
+        """Take the finalizer away once the kubelet has said that lnd ended."""
+        await self.when(
+            name, lambda pod: "terminated" in str(pod["status"]["containerStatuses"])
+        )
+        await self.kubectl(
+            *("patch", "pod", name, "--type=merge"),
+            *("-p", '{"metadata": {"finalizers": null}}'),
+        )
+
+    async def cut_off(self, node: Node) -> Node:
+        """Silence lnd and the kubelet, and say what is said of that 40 s later."""
+        pod = await self.get("pod", manifests.name(node))
+        machine = pod["spec"]["nodeName"]
+        kubelet = self.cluster.kubelet(int(machine.removeprefix("machine-")))
+        for pid in (kubelet, *self.lnds(node)):
+            os.kill(pid, signal.SIGSTOP)
+            self._stopped.append(pid)
+        self._lost.add(machine)
+        await self._say(machine, "Unknown", "NodeStatusUnknown")
+        self.begin_anew()
+        return node
+
+    async def reconnect(self, node: Node) -> None:
+        await self._bring_back()
+        async with asyncio.timeout(30):
+            while not (await self.runtime.observe(node)).known:
+                await asyncio.sleep(0.05)
+
+    async def _bring_back(self) -> None:
+        while self._stopped:
+            os.kill(self._stopped.pop(), signal.SIGCONT)
+        while self._lost:
+            await self._say(self._lost.pop(), "True", "KubeletReady")
+
+    async def _say(self, machine: str, ready: str, reason: str) -> None:
+        condition = {"type": "Ready", "status": ready, "reason": reason}
+        change = {"status": {"conditions": [condition]}}
+        await self.kubectl(
+            *("patch", "node", machine, "--subresource=status"),
+            *("--type=strategic", "-p", json.dumps(change)),
+        )
+
+    def lnds(self, node: Node) -> list[int]:
+        """The processes of the node's lnds, on whichever machine."""
+        found = []
+        hostname = f"HOSTNAME={manifests.name(node)}".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "exe").readlink().name != "lnd":
+                    continue
+                environment = (process / "environ").read_bytes()
+                if hostname in environment.split(b"\0"):
+                    found.append(int(process.name))
+        return found
+
+    async def get(self, *words: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(
+            await self.kubectl("get", *words, "-o", "json")
+        )
+        return found
+
+    async def apply(self, manifest: Mapping[str, Any]) -> None:
+        await asyncio.to_thread(
+            self.cluster.kubectl,
+            *("apply", "--namespace", NAMESPACE, "-f", "-"),
+            given=[manifest],
+        )
+
+    async def when(self, pod: str, holds: Callable[[dict[str, Any]], bool]) -> None:
+        async with asyncio.timeout(60):
+            while not holds(await self.get("pod", pod)):
+                await asyncio.sleep(0.1)
+
+    async def kubectl(self, *words: str) -> str:
+        return await asyncio.to_thread(
+            self.cluster.kubectl, *words, "--namespace", NAMESPACE
+        )
+
+    async def close(self) -> None:
+        """Leave nothing in the namespace, whatever the test did."""
+        self.runtime.close()
+        await self._bring_back()
+        await self.kubectl("delete", "pods", "--all", "--now", "--wait=false")
+        for pod in (await self.get("pods"))["items"]:
+            if HELD in pod["metadata"].get("finalizers", ()):
+                name = pod["metadata"]["name"]
+                await self.kubectl(
+                    *("patch", "pod", name, "--type=merge"),
+                    *("-p", '{"metadata": {"finalizers": null}}'),
+                )
+        for kind in ("persistentvolumeclaims", "services"):
+            await self.kubectl("delete", kind, "--all")
+
+
+@asynccontextmanager
+async def pods_of(cluster: DevCluster) -> AsyncIterator[PodHands]:
+    """Have hands at a cluster, which is up."""
+    await asyncio.to_thread(ensure_namespace, cluster)
+    found = access.read(cluster.places.kubeconfig, NAMESPACE)
+    async with connect(found) as api:
+        hands = PodHands(cluster, api)
+        try:
+            yield hands
+        finally:
+            await hands.close()
+
+
+def ensure_namespace(cluster: DevCluster) -> None:
+    """Make the namespace, once."""
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": NAMESPACE},
+    }
+    cluster.kubectl("apply", "-f", "-", given=[manifest])

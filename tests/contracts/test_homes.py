@@ -1,0 +1,68 @@
+"""What every reader of what lnd leaves promises, asked of those with a real lnd."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.nodes import Node
+from leyden.lnd.tail import BEGINNING
+from leyden.runtimes.base import NOTHING_NEW, Homes, Usage
+from leyden.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.runtimes.local_homes import LocalHomes
+from leyden.values import Struct
+from tests.contracts.pods import pods_of
+from tests.contracts.runtimes import Hands, RealHands, start
+from tests.domain.nodes import a_node
+
+WORDS = "Waiting for wallet encryption password"
+
+pytestmark = pytest.mark.real
+
+
+class Case(Struct, frozen=True):
+    """A reader, and hands on the lnds that it reads of."""
+
+    homes: Homes
+    hands: Hands
+
+    async def has_said(self, node: Node, words: str) -> list[str]:
+        async with asyncio.timeout(30):
+            while not any(words in line for line in await self.homes.log(node, 100)):
+                await asyncio.sleep(0.05)
+        return await self.homes.log(node, 100)
+
+
+@pytest.fixture(params=["local", pytest.param("pods", marks=pytest.mark.long)])
+async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
+    if request.param == "pods":
+        async with pods_of(request.getfixturevalue("up")) as pods:
+            yield Case(KubernetesHomes(pods.api), pods)
+        return
+    local = RealHands(tmp_path / "nodes", request.getfixturevalue("real_lnd"))
+    yield Case(LocalHomes(local.layout), local)
+    await local.close()
+
+
+async def test_the_last_lines_are_told_and_no_more(case: Case) -> None:
+    node = await start(case.hands, a_node())
+    lines = await case.has_said(node, WORDS)
+    assert (await case.homes.log(node, 1)) == lines[-1:]
+
+
+async def test_what_was_said_is_there_after_a_crash(case: Case) -> None:
+    node = await start(case.hands, a_node())
+    await case.has_said(node, WORDS)
+    await case.hands.crash(node)
+    assert await case.has_said(node, WORDS)
+
+
+async def test_of_a_node_that_is_not_here_there_is_nothing(case: Case) -> None:
+    node = a_node()
+    assert await case.homes.log(node, 10) == []
+    assert await case.homes.channel_backup(node) is None
+    assert case.homes.look(node, BEGINNING) == NOTHING_NEW
+    assert (await case.homes.catch_up(node, BEGINNING)).complaints == ()
+    assert await case.homes.sweep(node) == ()
+    assert await case.homes.usage(node) == Usage()

@@ -1,0 +1,91 @@
+"""An API without machines, made by somebody who may do nothing special."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from leyden.devcluster import binaries, namespaces
+from leyden.devcluster.places import Places
+from tests.cluster import skip_unless_built
+from tests.devcluster.clusters import DevCluster, until
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+
+# Whoever runs the tests, the cluster is made without any right of root's.
+POWERLESS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+
+
+@contextmanager
+def made_in(folder: Path) -> Iterator[DevCluster]:
+    skip_unless_built(*binaries.API_ONLY)
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not here: it is in util-linux")
+    made = DevCluster(folder, before=POWERLESS)
+    try:
+        made.run("up", "--api-only")
+        yield made
+    finally:
+        made.run("down")
+
+
+@pytest.fixture(scope="module")
+def api_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCluster]:
+    with made_in(tmp_path_factory.mktemp("api-only")) as made:
+        yield made
+
+
+def test_it_takes_objects_and_goes_on_after_a_kill_of_everything(
+    api_only: DevCluster,
+) -> None:
+    assert api_only.status()["machines"] == []
+    api_only.kubectl("create", "namespace", "nodes")
+    api_only.kubectl("-n", "nodes", "create", "configmap", "tide", "--from-literal=a=b")
+    until(
+        "the controllers' account",
+        lambda: api_only.get("-n", "nodes", "serviceaccounts")["items"],
+    )
+    before = api_only.status()["server"]
+    assert "stopped" in api_only.run("down")
+    assert namespaces.running(api_only.places.control_plane) is None
+    assert api_only.status()["api"] == "not running"
+    assert "not running" in api_only.run("down")
+    api_only.run("up", "--api-only")
+    assert api_only.status()["server"] == before
+    assert api_only.get("-n", "nodes", "configmap", "tide")["data"] == {"a": "b"}
+
+
+def test_nobody_gets_in_without_a_certificate(api_only: DevCluster) -> None:
+    asked = """
+import ssl, sys, urllib.error, urllib.request
+trusting = ssl.create_default_context(cafile=sys.argv[2])
+try:
+    urllib.request.urlopen(sys.argv[1] + "/api/v1/secrets", context=trusting)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+    authority = str(api_only.places.authority / "authority.crt")
+    server = api_only.status()["server"]
+    assert api_only.here(asked, server, authority) == "403"
+
+
+@pytest.mark.long
+def test_down_ends_a_cluster_whose_record_is_damaged(tmp_path: Path) -> None:
+    with made_in(tmp_path) as damaged:
+        (damaged.places.folder / "cluster.json").write_text("{")
+        assert "not what was written there" in damaged.refusal("up", "--api-only")
+        assert "stopped" in damaged.run("down")
+        assert namespaces.running(damaged.places.control_plane) is None
+
+
+def test_a_machine_that_cannot_have_pods_is_told_what_it_lacks(tmp_path: Path) -> None:
+    skip_unless_built(*binaries.WITH_PODS)
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not here: it is in util-linux")
+    refused = DevCluster(tmp_path, before=POWERLESS).refusal("up")
+    assert "this machine cannot run a cluster with pods; it lacks:" in refused
+    named = ("control groups that can be written", "namespaces for mounts, processes")
+    assert any(each in refused for each in named)
+    assert not Places.of(tmp_path).control_plane.exists()

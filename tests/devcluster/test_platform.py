@@ -1,0 +1,348 @@
+"""A platform whose nodes are pods, with an account that may do little."""
+
+import asyncio
+import contextlib
+import secrets
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from leyden.app import installation
+from leyden.app.migration import migrate
+from leyden.domain.versions import OFFERED
+from leyden.errors import SetupError
+from leyden.gateway.local import LocalGateway
+from leyden.runtimes.kubernetes import permissions
+from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.values import replace
+from tests.cluster import ensure_up
+from tests.contracts.pods import CLASS
+from tests.devcluster import harbour
+from tests.devcluster.clusters import DevCluster, lnd_image
+from tests.installations import SETTINGS
+from tests.ports import free_ports
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Shore:
+    """A namespace for nodes, and an account with the documented roles in it."""
+
+    cluster: DevCluster
+    namespace: str
+    kubeconfig: Path
+    others: Sequence[str]  # namespaces without roles
+
+
+@pytest.fixture(scope="module")
+def shore(
+    cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shore]:
+    ensure_up(cluster)
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(4))
+    cluster.kubectl(
+        *("apply", "-f", "-"),
+        given=[
+            *permissions.manifests(first, "leyden"),
+            *(
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
+                for each in others
+            ),
+            {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": "guest", "namespace": "leyden"},
+            },
+        ],
+    )
+    folder = tmp_path_factory.mktemp("shore")
+    yield Shore(cluster, first, kubeconfig(cluster, folder), others)
+    with contextlib.suppress(AssertionError):  # where a test has left no pod
+        for each in (first, *others):
+            free(cluster, each)
+    cluster.kubectl("delete", "namespace", first, *others, "--wait=false")
+
+
+def free(cluster: DevCluster, namespace: str) -> None:
+    """Let the pods in a namespace go."""
+    cluster.kubectl("delete", "pods", "--all", "--namespace", namespace, "--wait=false")
+    for each in cluster.get("pods", "--namespace", namespace)["items"]:
+        cluster.kubectl(
+            *("patch", "pod", each["metadata"]["name"], "--namespace", namespace),
+            *("--type=merge", "-p", '{"metadata": {"finalizers": null}}'),
+        )
+
+
+def kubeconfig(cluster: DevCluster, folder: Path, account: str = "leyden") -> Path:
+    """Write the kubeconfig of an account, as an operator does."""
+    admin = yaml.safe_load(cluster.places.kubeconfig.read_text())
+    token = cluster.kubectl("create", "token", account, "--namespace", "leyden")
+    admin["users"] = [{"name": "admin", "user": {"token": token.strip()}}]
+    file = folder / f"{account}.kubeconfig"
+    file.write_text(yaml.safe_dump(admin))
+    return file
+
+
+@pytest.fixture
+def given(shore: Shore, tmp_path: Path) -> Settings:
+    api, rest, grpc = free_ports(3)
+    return Settings(
+        home=str(tmp_path / "home"),
+        api_port=api,
+        metrics_port=0,
+        gateway_rest_port=rest,
+        gateway_grpc_port=grpc,
+        testnet_chain="simnet",
+        testnet_backend="neutrino",
+        node_data_kept_s=1,
+        runtime="kubernetes",
+        kubeconfig=str(shore.kubeconfig),
+        kubernetes_namespace=shore.namespace,
+        kubernetes_storage_class=CLASS,
+        kubernetes_images=f"{OFFERED.default}={lnd_image()}",
+    )
+
+
+def as_admin(given: Settings, shore: Shore, namespace: str) -> Settings:
+    return replace(
+        given,
+        kubeconfig=str(shore.cluster.places.kubeconfig),
+        kubernetes_namespace=namespace,
+    )
+
+
+class Customer:
+    """An organization with a key, at a platform that runs."""
+
+    def __init__(self, given: Settings, organization: str, key: str) -> None:
+        self.given = given
+        self._nodes = (
+            f"http://127.0.0.1:{given.api_port}/organizations/{organization}/nodes"
+        )
+        self._headers = {"X-SERVICE-AUTH": key}
+
+    async def call(self, method: str, path: str = "", body: object = None) -> Any:
+        async with (
+            aiohttp.ClientSession(headers=self._headers) as session,
+            session.request(method, f"{self._nodes}{path}", json=body) as answer,
+        ):
+            assert answer.status < 300, await answer.text()
+            return await answer.json()
+
+    async def create(self) -> str:
+        wish = {
+            "name": f"light {secrets.token_hex(3)}",
+            "network": "testnet",
+            "type": "standard",
+            "settings": SETTINGS,
+        }
+        made = await self.call("POST", body=wish)
+        return str(made["node_id"])
+
+    async def item(self, node_id: str) -> dict[str, Any]:
+        listed = await self.call("GET")
+        found = listed["nodes"] if isinstance(listed, dict) else listed
+        return next(dict(each) for each in found if each["node_id"] == node_id)
+
+    async def is_(self, node_id: str, status: str) -> None:
+        async with asyncio.timeout(60):
+            while (found := (await self.item(node_id))["status"]) != status:
+                await asyncio.sleep(0.1)
+                assert found != "failed"
+
+    async def state(self, node_id: str, authority: str) -> object:
+        """Ask the node itself, by its name, through the gateway."""
+        name = (await self.item(node_id))["api_endpoint"]
+        trusting = ssl.create_default_context(cadata=authority)
+        url = f"https://127.0.0.1:{self.given.gateway_rest_port}/v1/state"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(url, ssl=trusting, server_hostname=name) as answer,
+        ):
+            return await answer.json()
+
+
+@asynccontextmanager
+async def running(given: Settings) -> AsyncIterator[Platform]:
+    """Run the platform; its gateway ends with it."""
+    ending = AsyncExitStack()
+    async with ending, installation.running(given) as platform:
+        assert platform.fleet is not None
+        assert isinstance(platform.fleet.gateway, LocalGateway)
+        ending.push_async_callback(platform.fleet.gateway.stop)
+        yield platform
+
+
+async def customer_of(platform: Platform) -> Customer:
+    team = await accounts.create_organization(platform, "Harbour", actor="alice")
+    _, key = await accounts.create_key(
+        platform, team.id, name="all", scopes=["node"], expires=None, actor="alice"
+    )
+    return Customer(platform.settings, team.id, key)
+
+
+async def test_a_node_is_a_pod_for_its_whole_life(
+    shore: Shore, given: Settings
+) -> None:
+    up, namespace = shore.cluster, shore.namespace
+
+    def there(kind: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = up.get(kind, "--namespace", namespace)["items"]
+        return found
+
+    def uids(kind: str) -> list[str]:
+        return [each["metadata"]["uid"] for each in there(kind)]
+
+    migrate(given)
+    async with running(given) as platform:
+        customer = await customer_of(platform)
+        node = await customer.create()
+        await customer.is_(node, "waiting_init")
+        assert platform.fleet is not None
+        authority = platform.fleet.authority.root_pem.decode()
+        assert await customer.state(node, authority) == {"state": "NON_EXISTING"}
+        logs = await customer.call("GET", f"/{node}/logs")
+        assert "Waiting for wallet encryption password" in str(logs)
+        pod, claim = uids("pods"), uids("pvc")
+        assert (len(pod), len(claim)) == (1, 1)
+
+    # A worker that is started anew finds its node, and touches nothing.
+    async with running(given) as platform:
+        await customer.is_(node, "waiting_init")
+        stored = await platform.database.reader.nodes.get(node)
+        assert [stored.process] == pod == uids("pods")
+
+        await customer.call("POST", f"/{node}/stop")
+        await customer.is_(node, "stopped")
+        await until(lambda: there("pods") == [])
+        assert uids("pvc") == claim
+
+        await customer.call("POST", f"/{node}/start")
+        await customer.is_(node, "waiting_init")
+        assert uids("pvc") == claim
+        assert uids("pods") != pod
+        assert await customer.state(node, authority) == {"state": "NON_EXISTING"}
+
+        [volume] = [each["spec"]["volumeName"] for each in there("pvc")]
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not there("pvc"))
+        await until(lambda: not gone(up, volume))
+        assert [there(kind) for kind in ("pods", "services", "secrets")] == [[]] * 3
+
+
+@pytest.mark.long
+async def test_workers_share_pods_and_take_over_from_one_that_ends(
+    shore: Shore, given: Settings, postgres_url: str
+) -> None:
+    given = replace(given, database_url=postgres_url)
+    given = as_admin(given, shore, shore.others[2])
+    migrate(given)
+
+    def watched(by: Platform) -> int:
+        assert by.fleet is not None
+        runtime = by.fleet.runtime
+        assert isinstance(runtime, KubernetesRuntime)
+        return len(runtime._watched)
+
+    async with running(given) as one:
+        customer = await customer_of(one)
+        async with installation.running(given, api=False) as other:
+            async with asyncio.timeout(60):  # until each has its share of the shards
+                nodes = [await customer.create() for _ in range(6)]
+                while watched(one) + watched(other) < len(nodes):
+                    await asyncio.sleep(0.1)
+            for node in nodes:
+                await customer.is_(node, "waiting_init")
+            reader = one.database.reader.nodes
+            before = {node: (await reader.get(node)).process for node in nodes}
+            assert watched(other) > 0
+        async with asyncio.timeout(60):
+            while watched(one) < len(nodes):
+                await asyncio.sleep(0.1)
+        assert before == {node: (await reader.get(node)).process for node in nodes}
+        pods = shore.cluster.get("pods", "--namespace", shore.others[2])["items"]
+        assert sorted(each["metadata"]["uid"] for each in pods) == sorted(
+            before.values()
+        )
+
+
+def gone(cluster: DevCluster, volume: str) -> str:
+    return cluster.kubectl("get", "pv", volume, "--ignore-not-found")
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not await asyncio.to_thread(holds):
+            await asyncio.sleep(0.1)
+
+
+async def refusal(given: Settings) -> str:
+    """Start a platform, and return why it does not."""
+    migrate(given)
+    with pytest.raises(SetupError) as refused:
+        await running(given).__aenter__()
+    return refused.value.message
+
+
+async def test_an_account_that_may_too_little_is_told_what_it_may_not(
+    shore: Shore, given: Settings, tmp_path: Path
+) -> None:
+    guest = kubeconfig(shore.cluster, tmp_path, "guest")
+    why = await refusal(replace(given, kubeconfig=str(guest)))
+    namespace = shore.namespace
+    for each in (
+        *(f"create pods in {namespace}", f"get pods/log in {namespace}"),
+        *(f"delete services in {namespace}", "watch nodes", "patch persistentvolumes"),
+    ):
+        assert each in why
+    assert "rbac.yaml" in why
+    # One right less than all, as is seen in a namespace without the role.
+    elsewhere = replace(given, kubernetes_namespace=shore.others[0])
+    why = await refusal(elsewhere)
+    assert f"create pods in {shore.others[0]}" in why
+    assert "nodes," not in why
+
+
+async def test_a_place_that_is_not_for_nodes_is_refused(
+    shore: Shore, given: Settings
+) -> None:
+    admin = as_admin(given, shore, "nowhere")
+    why = await refusal(admin)
+    assert "kubernetes_namespace: there is no namespace nowhere" in why
+    admin = as_admin(given, shore, shore.others[0])
+    why = await refusal(replace(admin, kubernetes_storage_class="local"))
+    assert "local's reclaimPolicy is Delete; it must be Retain" in why
+    why = await refusal(replace(admin, kubernetes_storage_class="none"))
+    assert "there is no class 'none'" in why
+
+    claim = harbour.claim("somebody")
+    where = ("--namespace", shore.others[0])
+    shore.cluster.kubectl("apply", *where, "-f", "-", given=[claim])
+    why = await refusal(admin)
+    assert "1 objects of others, persistentvolumeclaims/somebody" in why
+
+
+async def test_a_namespace_belongs_to_one_database_and_a_database_to_one_place(
+    shore: Shore, given: Settings, tmp_path: Path
+) -> None:
+    own = as_admin(given, shore, shore.others[1])
+    migrate(own)
+    async with running(own):
+        pass
+    other = replace(own, home=str(tmp_path / "other"))
+    assert "belongs to another installation" in await refusal(other)
+    why = await refusal(replace(own, kubernetes_namespace="default"))
+    assert f"belong to another home, last on namespace {shore.others[1]} at" in why
+    why = await refusal(replace(own, runtime="local"))
+    assert "belong to another home" in why

@@ -1,0 +1,57 @@
+"""Buying a channel, as the story first-channel and the quickstart do."""
+
+from typing import Any
+
+import pytest
+
+from leyden.devnet.purchase import Purchase
+
+CHANNEL = {"channel_point": "ab:0", "active": True, "capacity": "1000000"}
+
+
+class Shelf:
+    """A platform that sells one channel, and a buyer who takes it."""
+
+    def __init__(self, *, invoice: str, due: int) -> None:
+        self.order = {
+            "order_id": "7",
+            "lightning_invoice": invoice,
+            "amount_due": due,
+            "sidecar_ticket": "sidecar1",
+        }
+        self.ways = iter(("created", "submitted", "filled"))
+        self.paid: list[str] = []
+        self.registered: list[str] = []
+
+    async def call(self, _: str, path: str, body: object = None) -> dict[str, Any]:
+        assert path in {"/flow/create", "/flow/status"}, body
+        if path == "/flow/create":
+            return {**self.order, "status": "waiting_payment"}
+        return {**self.order, "status": next(self.ways)}
+
+    async def pay(self, invoice: str) -> None:
+        self.paid.append(invoice)
+
+    async def register(self, ticket: str) -> None:
+        self.registered.append(ticket)
+
+    async def channels(self) -> list[dict[str, Any]]:
+        return [CHANNEL] if self.registered else []
+
+
+@pytest.mark.parametrize(
+    ("invoice", "due", "paid", "told"),
+    [
+        ("lnsb1", 16_163, ["lnsb1"], "16163 sat are due"),
+        ("", 0, [], "there is nothing to pay"),
+    ],
+    ids=["paid for", "covered by credit"],
+)
+async def test_a_channel_is_bought_whether_there_is_something_to_pay_or_not(
+    invoice: str, due: int, paid: list[str], told: str
+) -> None:
+    shelf, said = Shelf(invoice=invoice, due=due), list[str]()
+    buying = Purchase(call=shelf.call, pay=shelf.pay, buyer=shelf, tell=said.append)
+    assert await buying.buy(1_000_000) == ("7", CHANNEL)
+    assert (shelf.paid, shelf.registered) == (paid, ["sidecar1"])
+    assert told in said[0]

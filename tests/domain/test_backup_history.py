@@ -1,0 +1,63 @@
+"""What makes room in the history of a backup, and what never does."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leyden.domain.backup_history import LONG_USE, MOST_BRIEF, Version, making_room
+from tests.conftest import NOW
+
+MINUTE = timedelta(minutes=1)
+
+
+def history(*uses: timedelta) -> list[Version]:
+    """The first one, and then one after each of these times."""
+    versions = [Version(0, NOW)]
+    for use in uses:
+        versions.append(Version(len(versions), versions[-1].until + use))
+    return versions
+
+
+def test_a_few_all_stay() -> None:
+    assert making_room([]) == []
+    assert making_room(history(*[MINUTE] * MOST_BRIEF)) == []
+
+
+def test_the_first_and_what_was_in_use_for_a_day_stay_whatever_follows() -> None:
+    uses = (LONG_USE, MINUTE, *[MINUTE * 2] * 60)
+    gone = making_room(history(*uses))
+    assert len(gone) == 41
+    assert not {0, 1} & {*gone}
+    assert gone[0] == 2, "it was in use for the shortest time"
+
+
+def test_what_was_in_use_for_hours_outlasts_what_was_for_minutes() -> None:
+    uses = (timedelta(hours=3), *[MINUTE] * 500)
+    assert 1 not in making_room(history(*uses))
+
+
+def test_of_equals_the_latest_stay() -> None:
+    assert making_room(history(*[timedelta()] * (MOST_BRIEF + 2))) == [1, 2]
+
+
+def test_a_clock_that_was_set_back_pushes_nothing_out() -> None:
+    uses = (timedelta(days=-9), *[MINUTE] * 60)
+    assert 1 not in making_room(history(*uses))
+
+
+@given(
+    st.lists(st.integers(min_value=0, max_value=3 * 24 * 60), max_size=120),
+)
+def test_however_they_follow_what_has_to_stay_stays(minutes: list[int]) -> None:
+    versions = history(*(MINUTE * each for each in minutes))
+    kept: list[Version] = []
+    for version in versions:  # one after the other, as they come
+        kept.append(version)
+        gone = making_room(kept)
+        kept = [each for each in kept if each.id not in gone]
+    days = sum(MINUTE * each >= LONG_USE for each in minutes)
+    assert len(kept) <= 1 + days + MOST_BRIEF + days
+    assert kept[0].id == 0
+    long = {at for at, each in enumerate(minutes, start=1) if MINUTE * each >= LONG_USE}
+    assert long <= {each.id for each in kept}

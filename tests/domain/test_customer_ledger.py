@@ -1,0 +1,76 @@
+"""Customers see their own side of an entry, whatever stands on the other."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.customer_ledger import CustomerEntry, Kind, customer_entry
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.units import Sats
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+HARBOUR, ORDER = "harbour", "5b0cFO"
+OWN = {
+    ledger.credit(HARBOUR): "credit",
+    ledger.held(ORDER): "held",
+    ledger.owed(HARBOUR): "owed",
+    ledger.receivable(HARBOUR): "receivable",
+}
+
+
+def an_entry(what: Reason, source: str, target: str, key: str = "key") -> Entry:
+    return Entry(key=key, what=what, source=source, target=target, sats=Sats(21))
+
+
+@pytest.mark.parametrize("place", OWN)
+@pytest.mark.parametrize("operators", ledger.OPERATORS)
+def test_the_operators_accounts_are_outside(place: str, operators: str) -> None:
+    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, place, operators))
+    assert (shown.source, shown.target) == (OWN[place], "outside")
+    shown = customer_entry(7, NOON, an_entry(Reason.CORRECTION, operators, place))
+    assert (shown.source, shown.target) == ("outside", OWN[place])
+
+
+def test_every_place_but_an_organizations_is_the_operators() -> None:
+    places = {
+        getattr(ledger, name)
+        for name in vars(ledger)
+        if name.isupper() and isinstance(getattr(ledger, name), str)
+    }
+    assert places - {ledger.UNUSED_FEE} == set(ledger.OPERATORS)
+
+
+@pytest.mark.parametrize("what", Reason)
+def test_every_reason_means_something_to_the_customer(what: Reason) -> None:
+    kind = customer_entry(7, NOON, an_entry(what, "promo", "credit:harbour")).kind
+    theirs = {
+        Reason.AUCTION: "filled",
+        Reason.EARNED: "filled",
+        Reason.HTLC_HELD: "payment",
+    }
+    assert kind == theirs.get(what, str(what))
+
+
+def test_what_the_auction_left_is_an_unused_fee() -> None:
+    keyed = ledger.release(
+        order_id=ORDER,
+        organization_id=HARBOUR,
+        holds=21,
+        held_htlc=0,
+        charged=0,
+        owes=0,
+        outstanding=0,
+        key=f"{ledger.UNUSED_FEE}{ORDER}",
+    )
+    (shown,) = (customer_entry(7, NOON, entry) for entry in keyed)
+    assert shown == CustomerEntry(
+        number=7,
+        at=NOON,
+        kind=Kind.UNUSED_FEE,
+        source="held",
+        target="credit",
+        sats=Sats(21),
+        order_id=ORDER,
+        note="",
+    )

@@ -1,0 +1,124 @@
+"""How many connections one source and one node may have, with the real Envoy."""
+
+import asyncio
+from ipaddress import ip_address
+
+import pytest
+
+from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.local import LocalGateway
+from leyden.values import replace
+from tests.gateway.calls import ALICE, BOB, CHARLIE, Call, Callers, EchoNode
+from tests.gateway.connection_limits import FILTER, compiled
+
+PER_SOURCE = 20  # as the fixtures set them
+PER_NODE = 30
+
+
+async def fill(
+    callers: Callers, name: str, source: str, *, tries: int = 0
+) -> list[Call]:
+    """Call until refused; give those that got in."""
+    made = []
+    for _ in range(tries or PER_NODE + 5):
+        try:
+            each = await callers.call(name, source)
+        except OSError:
+            break
+        if not await each.open():
+            break
+        made.append(each)
+    return made
+
+
+@pytest.mark.real
+async def test_one_source_has_so_many_connections_and_others_theirs(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    routes = [harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")]
+    await gateway.apply(routes)
+    alices = await fill(callers, harbour.name, ALICE)
+    assert len(alices) == PER_SOURCE
+    assert await callers.admitted(harbour.name, BOB)
+    # the cap of a source is for all nodes
+    assert not await callers.admitted(lighthouse.name, ALICE)
+    assert all(await asyncio.gather(*(each.open() for each in alices)))
+
+
+@pytest.mark.real
+async def test_one_node_has_so_many_connections_and_others_theirs(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    routes = [harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")]
+    await gateway.apply(routes)
+    alices = await fill(callers, harbour.name, ALICE)
+    bobs = await fill(callers, harbour.name.upper(), BOB)
+    assert len(alices) + len(bobs) == PER_NODE
+    assert not await callers.admitted(harbour.name, CHARLIE)
+    assert await callers.admitted(lighthouse.name, CHARLIE)
+
+
+@pytest.mark.real
+async def test_both_listeners_count_together(
+    gateway: LocalGateway,
+    callers: Callers,
+    harbour: EchoNode,
+    listening: ListenerOptions,
+) -> None:
+    await gateway.apply([replace(harbour.route(ALICE), grpc=harbour.address)])
+    for port in listening.ports.values():
+        for _ in range(PER_SOURCE // 2):
+            made = await callers.call(harbour.name, ALICE, port=port)
+            assert await made.open()
+    for port in listening.ports.values():
+        assert not await callers.admitted(harbour.name, ALICE, port=port)
+
+
+@pytest.mark.real
+async def test_the_counts_come_back_to_nothing(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    """However connections end: by the caller, by a cut, by being refused."""
+    for number in range(6):
+        await gateway.apply([harbour.route(ALICE, BOB)])
+        made = await fill(callers, harbour.name, ALICE)
+        assert len(made) == PER_SOURCE, f"in round {number}"
+        await asyncio.gather(*(each.close() for each in made[::2]))
+        await gateway.apply([harbour.route(BOB)])
+        for each in made[1::2]:
+            assert await each.ended(within_s=1)
+
+
+@pytest.mark.real
+async def test_many_at_once_are_counted_right(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    """On two threads of Envoy that share the counters."""
+    await gateway.apply([harbour.route("127.0.0.0/8")])
+    for _ in range(5):
+        attempts = [callers.admitted(harbour.name, ALICE) for _ in range(60)]
+        await asyncio.gather(*attempts)
+
+    async def emptied() -> bool:
+        made = await fill(callers, harbour.name, ALICE)
+        await asyncio.gather(*(each.close() for each in made))
+        return len(made) == PER_SOURCE
+
+    async with asyncio.timeout(5):
+        while not await emptied():
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.real
+async def test_a_new_source_in_each_call_is_no_trouble(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode
+) -> None:
+    await gateway.apply([harbour.route("127.0.0.0/8")])
+    sources = [str(ip_address("127.1.0.1") + number) for number in range(300)]
+    for source in sources:
+        assert await callers.admitted(harbour.name, source)
+
+
+def test_the_filter_is_what_the_pinned_compiler_makes_of_its_source() -> None:
+    # If not: python -m tests.gateway.connection_limits
+    assert compiled() == FILTER.read_bytes()

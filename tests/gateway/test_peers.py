@@ -1,0 +1,202 @@
+"""Peers come to a port of the node's own, without TLS and without a whitelist."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from leyden.errors import Away
+from leyden.gateway.base import Traffic
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import Documents, ListenerOptions
+from leyden.gateway.local import LocalGateway
+from leyden.gateway.routes import Address, Listener, PeerPort, Route
+from leyden.values import replace
+from tests.gateway.calls import ALICE, BOB, HOST
+from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.ports import free_port
+
+PATIENCE_S = 5.0
+OWN = "127.0.0.99"
+Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture
+def listening() -> ListenerOptions:
+    return ListenerOptions(
+        ports={listener: free_port() for listener in Listener},
+        connections_per_source=3,
+        peer_connections_per_node=4,
+        own_addresses=(f"{OWN}/32",),
+    )
+
+
+@pytest.fixture
+async def harbour() -> AsyncIterator[Address]:
+    """Where a node waits for its peers: it sends back what it is sent."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while part := await reader.read(65_536):
+                writer.write(part)
+        writer.close()
+
+    server = await asyncio.start_server(echo, HOST, 0)
+    yield Address(HOST, server.sockets[0].getsockname()[1])
+    server.close()
+
+
+@pytest.fixture
+def route(harbour: Address) -> Route:
+    """A node that nobody but its peers may reach."""
+    peers = PeerPort(free_port(), harbour)
+    return replace(HARBOUR, whitelist=(), peers=peers)
+
+
+@pytest.fixture
+async def lines() -> AsyncIterator[list[Line]]:
+    """All connections of a test, closed after it."""
+    opened: list[Line] = []
+    yield opened
+    for _, writer in opened:
+        writer.close()
+
+
+async def is_let_in(lines: list[Line], route: Route, source: str) -> bool:
+    """Connect as a peer; it stays connected if it is answered."""
+    assert route.peers is not None
+    reader, writer = await asyncio.open_connection(
+        HOST, route.peers.port, local_addr=(source, 0)
+    )
+    lines.append((reader, writer))
+    try:
+        writer.write(b"act one")
+        await writer.drain()
+        async with asyncio.timeout(PATIENCE_S):
+            return await reader.read(100) == b"act one"
+    except ConnectionError:
+        return False
+
+
+@pytest.mark.real
+async def test_a_stranger_reaches_the_node_and_their_bytes_are_counted(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    await gateway.apply([route, LIGHTHOUSE])
+    assert await is_let_in(lines, route, ALICE)
+    async with asyncio.timeout(PATIENCE_S):
+        while (found := (await gateway.traffic()).get("5f3e", Traffic())) != Traffic(
+            connections=1, bytes_in=7, bytes_out=7
+        ):
+            await asyncio.sleep(0.01)
+    assert found.connections == 1
+
+
+@pytest.mark.real
+async def test_peers_are_limited_by_source_and_by_node_but_for_our_own(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    other = replace(
+        LIGHTHOUSE,
+        peers=replace(route.peers, port=free_port()) if route.peers else None,
+    )
+    await gateway.apply([route, other])
+    for _ in range(3):
+        assert await is_let_in(lines, route, ALICE)
+    assert not await is_let_in(lines, route, ALICE)  # three of one source
+    assert await is_let_in(lines, route, BOB)
+    assert not await is_let_in(lines, route, BOB)  # four of one node
+    for _ in range(4):
+        assert await is_let_in(lines, other, OWN)
+    assert not await is_let_in(lines, other, OWN)
+
+
+@pytest.mark.real
+async def test_a_node_that_stops_listening_is_cut_off_and_others_are_not(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    other = replace(
+        LIGHTHOUSE,
+        peers=replace(route.peers, port=free_port()) if route.peers else None,
+    )
+    await gateway.apply([route, other])
+    assert await is_let_in(lines, route, ALICE)
+    assert await is_let_in(lines, other, ALICE)
+    await gateway.apply([replace(route, peers=None), other])
+    (gone, _), (reader, writer) = lines
+    async with asyncio.timeout(PATIENCE_S):
+        assert await gone.read(1) == b""
+        writer.write(b"still here")
+        assert await reader.read(100) == b"still here"
+    with pytest.raises(ConnectionRefusedError):
+        await is_let_in(lines, route, ALICE)
+
+
+@pytest.mark.real
+async def test_a_port_that_another_program_has_keeps_no_other_node_from_its_peers(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    blocked = replace(LIGHTHOUSE, peers=PeerPort(free_port(), Address(HOST, 1)))
+    assert blocked.peers is not None
+    with taken(blocked.peers.port):
+        with pytest.raises(
+            Away, match=f"another program has port {blocked.peers.port}"
+        ):
+            await gateway.apply([route, blocked])
+        assert await is_let_in(lines, route, ALICE)
+        await gateway.apply([route])
+    await gateway.apply([route, blocked])  # the program is gone
+    assert await is_let_in(lines, route, ALICE)
+
+
+@pytest.mark.real
+async def test_an_envoy_that_dies_comes_back_though_a_peer_port_is_taken(
+    tmp_path: Path, listening: ListenerOptions, envoy: Path, route: Route
+) -> None:
+    folder = tmp_path / "gateway"
+    made = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
+    await made.start()
+    await made.apply([route])
+    await made.stop()
+    assert route.peers is not None
+    with taken(route.peers.port):
+        try:
+            await made.start()
+            with pytest.raises(Away, match="another program has port"):
+                await made.apply([route, LIGHTHOUSE])
+        finally:
+            await made.stop()
+
+
+def test_what_a_peer_port_leads_to_and_nothing_else(route: Route) -> None:
+    options = ListenerOptions(ports={Listener.REST: 1, Listener.GRPC: 2})
+    document = Documents(options).document([route, LIGHTHOUSE])
+    *_, peers = json.loads(document.content)["resources"]
+    assert route.peers is not None
+    assert peers["name"] == f"peers {route.peers.port} 5f3e"
+    assert peers["address"]["socket_address"]["port_value"] == route.peers.port
+    for chain in peers["filter_chains"]:
+        assert str(route.peers.to) in json.dumps(chain)
+        assert str(route.rest) not in json.dumps(chain)
+
+
+def test_peers_behind_a_balancer_come_by_it_alone(route: Route) -> None:
+    options = ListenerOptions(
+        ports={Listener.REST: 1, Listener.GRPC: 2}, balancers=("192.0.2.0/28",)
+    )
+    *_, peers = json.loads(Documents(options).document([route]).content)["resources"]
+    assert len(peers["listener_filters"]) == 1
+    for chain in peers["filter_chains"]:
+        assert chain["filter_chain_match"]["direct_source_prefix_ranges"] == [
+            {"address_prefix": "192.0.2.0", "prefix_len": 28}
+        ]
+
+
+@contextlib.contextmanager
+def taken(port: int) -> Iterator[None]:
+    with socket.create_server((HOST, port)):
+        yield

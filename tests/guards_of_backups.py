@@ -1,0 +1,178 @@
+"""The guards of backups, their proof and the way back; see mutations.py."""
+
+from tests.guards import Guard
+
+_RESTORE = "tests/backups/test_restore.py"
+_PROOFS = "tests/backups/test_proofs.py"
+_IN = "services/operators/backups"
+
+GUARDS = (
+    Guard(
+        "a restore replaces no home",
+        "app/restoring.py",
+        "    if target.exists() and (not target.is_dir() or _content(target)):\n",
+        "    if target.exists() and not target.is_dir():\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a restore replaces no database",
+        "app/restoring.py",
+        "        if sqlite_path(given.database).exists():\n",
+        "        if not sqlite_path(given.database):\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a restore replaces no keys",
+        "app/restoring.py",
+        "    if given.secrets_path.exists():\n",
+        "    if not given.secrets_path:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a backup of another installation is not restored",
+        "app/restoring.py",
+        "    if told.installation != key.installation:\n",
+        "    if not told.installation:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a backup of a newer version is not restored",
+        "app/restoring.py",
+        "    if told.schema > first_look.newest():\n",
+        "    if not told.schema:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a manifest of a newer form is not read",
+        f"{_IN}/manifest.py",
+        "        if form > FORMAT:\n",
+        "        if not form:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "what is restored is what was backed up, byte for byte",
+        f"{_IN}/manifest.py",
+        "        elif file(path) != told:\n",
+        "        elif not told:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "what is restored has the rows and books that were backed up",
+        "app/restoring.py",
+        "    if wrong := await facts_differ(fetched, url):\n",
+        "    if wrong := (await facts_differ(fetched, url))[:0]:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "who was signed in has to sign in again after a restore",
+        f"{_IN}/review.py",
+        "            ended = await tx.sessions.end_all()\n",
+        "            ended = len(await tx.sessions.list_('ada'))\n",
+        _RESTORE,
+    ),
+    Guard(
+        "a restored home does not start by itself",
+        "app/installation.py",
+        "    restored.refuse_unconfirmed(settings)\n",
+        "",
+        _RESTORE,
+    ),
+    Guard(
+        "a restored home gets its identity by an operator's word alone",
+        "app/migration.py",
+        "    restored.refuse_unconfirmed(settings)\n",
+        "",
+        _RESTORE,
+    ),
+    Guard(
+        "a restored home starts no lnd beside one that runs",
+        "app/takeover.py",
+        "    if running := sum(lnds(layout.root(given.home_path)).values()):\n",
+        "    if running := 0 * sum(lnds(layout.root(given.home_path)).values()):\n",
+        _RESTORE,
+    ),
+    Guard(
+        "keys and copy are of one moment",
+        f"{_IN}/running.py",
+        "        if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:\n",
+        "        if before.files:\n",
+        _PROOFS,
+    ),
+    Guard(
+        "a damaged database is not stored",
+        f"{_IN}/copies.py",
+        "    if wrong := damage(target):\n",
+        '    if wrong := damage(target) and "":\n',
+        _PROOFS,
+    ),
+    Guard(
+        "a drill opens every sealed value",
+        f"{_IN}/drilling.py",
+        "                problems += [*opened.shut, *await _broken(url)]\n",
+        "                problems += await _broken(url)\n",
+        _PROOFS,
+    ),
+    Guard(
+        "a drill compares the ledger with the running one",
+        f"{_IN}/drilling.py",
+        "        if now.get(name, 0) != then.get(name, 0)\n",
+        "        if now.get(name, 0) != now.get(name, 0)\n",
+        _PROOFS,
+    ),
+    Guard(
+        "a check reads every byte",
+        "backups/store.py",
+        'await self._run("check", "--read-data", doing="check the store")',
+        'await self._run("check", doing="check the store")',
+        _PROOFS,
+    ),
+    Guard(
+        "a backup that is missing in the store is found",
+        f"{_IN}/checking.py",
+        "each.ok and each.snapshot not in there:",
+        "each.ok and not each.snapshot:",
+        _PROOFS,
+    ),
+    Guard(
+        "a store that hangs is given up",
+        "backups/calls.py",
+        "        async with asyncio.timeout(deadline_s):\n",
+        "        async with asyncio.timeout(1_000 * deadline_s):\n",
+        _PROOFS,
+    ),
+    Guard(
+        "the recovery key is written over no file",
+        "app/setting_up_backups.py",
+        "os.O_CREAT | os.O_EXCL |",
+        "os.O_CREAT |",
+        _PROOFS,
+    ),
+    Guard(
+        "channel backups that are older than the backup are not added",
+        f"{_IN}/channel_copies.py",
+        "    if not snapshots or (newest := snapshots[-1]).made <= since:\n",
+        "    if not snapshots or not (newest := snapshots[-1]).made:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "channel backups of another installation are not added",
+        f"{_IN}/channel_copies.py",
+        '    if found.pop(_INSTALLATION, b"").decode() != installation:\n',
+        '    if not found.pop(_INSTALLATION, b""):\n',
+        _RESTORE,
+    ),
+    Guard(
+        "what failed is not kept as good",
+        f"{_IN}/results.py",
+        "                    ok=not found.problems,\n",
+        "                    ok=True,\n",
+        "tests/backups/test_results.py",
+    ),
+    Guard(
+        "a bundle puts no file beside the home",
+        f"{_IN}/keys.py",
+        'or path.is_absolute() or ".." in path.parts',
+        "",
+        "tests/backups/test_results.py",
+    ),
+)

@@ -1,0 +1,173 @@
+"""The guards of the event log; see mutations.py."""
+
+from tests.guards import Guard
+
+_LOG = "tests/storage/test_events.py"
+_API = "tests/api/test_events.py"
+_NEWS = "tests/services/test_told_events.py"
+_SUBSCRIPTIONS = "tests/services/test_subscriptions.py"
+
+GUARDS = (
+    Guard(
+        "the logs of several organizations are locked in the order of their ids",
+        "storage/events.py",
+        "new = sorted(self._new, key=itemgetter(0))",
+        "new = self._new",
+        _LOG,
+        "sqlite and without_gaps",
+    ),
+    Guard(
+        "a cursor is held to the event that has its number",
+        "services/events/log.py",
+        "    if known is not None and known != after.tag:",
+        "    if False:",
+        _LOG,
+        "sqlite and is_not_in_the_log",
+    ),
+    Guard(
+        "a cursor before what is kept has expired",
+        "services/events/log.py",
+        "    if after.number < page.first - 1:",
+        "    if False:",
+        _LOG,
+        "sqlite and cursors_expire",
+    ),
+    Guard(
+        "a cursor of the future is none",
+        "services/events/log.py",
+        "    if after.number > page.last:",
+        "    if False:",
+        _LOG,
+        "sqlite and is_not_in_the_log",
+    ),
+    Guard(
+        "a cursor is of one organization",
+        "domain/cursors.py",
+        "    if mark != _mark(organization_id):",
+        "    if False:",
+        _LOG,
+        "sqlite and is_not_in_the_log",
+    ),
+    Guard(
+        "the newest event of a log is never forgotten",
+        "storage/events.py",
+        "while old < len(rows) - 1 and",
+        "while old < len(rows) and",
+        _LOG,
+        "sqlite and cursors_expire",
+    ),
+    Guard(
+        "a key sees what its scopes are about",
+        "domain/events.py",
+        "name for name, each in TYPES.items() if each.scopes.issubset(scopes)",
+        "name for name, each in TYPES.items()",
+        _API,
+        "sqlite and its_scopes",
+    ),
+    Guard(
+        "a key waits in so many places and no more",
+        "services/events/tails.py",
+        "        if self._held[key_id] >= self._most:",
+        "        if False:",
+        _API,
+        "sqlite and so_many_places",
+    ),
+    Guard(
+        "whoever waits looks after those who write beside the server",
+        "services/events/tails.py",
+        "        if self._looking is None and self._database.is_alone:",
+        "        if False:",
+        _API,
+        "sqlite and another_process",
+    ),
+    Guard(
+        "a stream ends with its key",
+        "api/events.py",
+        "                    await self._request.confirm()  "
+        "# the key may have ended meanwhile\n",
+        "",
+        _API,
+        "sqlite and ends_with_its_key",
+    ),
+    Guard(
+        "what is settled was told of when it was held",
+        "services/channels/order_events.py",
+        "entry.source == ledger.RECEIVED and entry.target != ledger.HELD_HTLCS",
+        "entry.source == ledger.RECEIVED",
+        _NEWS,
+        "sqlite and from_its_order_to_its_channel",
+    ),
+    Guard(
+        "a subscription is another organization's to nobody",
+        "services/deliveries/subscriptions.py",
+        "    if found is None or found.organization_id != organization_id:",
+        "    if found is None:",
+        _SUBSCRIPTIONS,
+        "sqlite and subscribes_to_what_it_sees",
+    ),
+    Guard(
+        "a key has nothing to do with what it may not see",
+        "services/deliveries/subscriptions.py",
+        "    if not _is_visible(found, scopes):",
+        "    if False:",
+        _SUBSCRIPTIONS,
+        "sqlite and subscribes_to_what_it_sees",
+    ),
+    Guard(
+        "a key subscribes to nothing that it may not see",
+        "services/deliveries/subscriptions.py",
+        '        elif word.strip() != "*":',
+        "        elif False:",
+        _SUBSCRIPTIONS,
+        "sqlite and subscribes_to_what_it_sees",
+    ),
+    Guard(
+        "a subscription that is behind what is kept goes on with the oldest",
+        "services/events/log.py",
+        "(start is None or not start.tag) and page.first > begin.number + 1:",
+        "start is None and page.first > 1:",
+        _SUBSCRIPTIONS,
+        "sqlite and longer_than",
+    ),
+    Guard(
+        "a subscription that was moved meanwhile is not moved back",
+        "services/deliveries/subscription_mail.py",
+        "        if place.position not in {message.after, message.number - 1}:",
+        "        if message.test:",
+        _SUBSCRIPTIONS,
+        "sqlite and overlaps_a_delivery",
+    ),
+    Guard(
+        "the secret of a subscription is never sent",
+        "services/deliveries/dispatchers.py",
+        "    if not to.shows_secret:",
+        "    if False:",
+        _SUBSCRIPTIONS,
+        "sqlite and in_order_and_signed",
+    ),
+    Guard(
+        "an organization has so many subscriptions",
+        "services/deliveries/subscriptions.py",
+        "        if await tx.subscriptions.count(organization_id) >= MOST:",
+        "        if False:",
+        _SUBSCRIPTIONS,
+        "sqlite and there_are_so_many",
+    ),
+    Guard(
+        "tests and redeliveries of subscriptions have a limit",
+        "services/deliveries/subscriptions.py",
+        "    dispatcher.by_hand.take(to.organization_id, to.url, "
+        "at_s=begun.timestamp())\n",
+        "",
+        _SUBSCRIPTIONS,
+        "sqlite and says_that_it_is_one",
+    ),
+    Guard(
+        "of settings only the names are told",
+        "services/nodes/node_events.py",
+        "settings=sorted(names)",
+        "settings=sorted(map(str, names.items()))",
+        "tests/services/test_housekeeping.py",
+        "without_a_webhook",
+    ),
+)

@@ -1,0 +1,112 @@
+"""The guards of peer addresses; see mutations.py."""
+
+from tests.guards import Guard
+
+GUARDS = (
+    Guard(
+        "peers are counted by source and by node",
+        "gateway/envoy.py",
+        "[limit, self._limits(by_node=False), *through]",
+        "[*through]",
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "our own nodes are counted by the node they call",
+        "gateway/envoy.py",
+        '{"source_prefix_ranges": own}, [limit, *through]',
+        '{"source_prefix_ranges": own}, [*through]',
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "a peer port that another program has holds up no other route",
+        "gateway/local.py",
+        "            if not blocked:\n",
+        "            if True:\n",
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "Envoy is not ended for a peer port",
+        "gateway/supervisor.py",
+        "and not await self._serves()",
+        "",
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "two nodes do not share a peer port, in the gateway",
+        "gateway/routes.py",
+        "ports = () if route.peers is None else (route.peers.port,)",
+        "ports = ()",
+        "tests/gateway/test_routes.py",
+    ),
+    Guard(
+        "two nodes do not share a peer port, in the database",
+        "storage/migrations/versions/0018_peer_ports.py",
+        '["peer_port"], unique=True',
+        '["peer_port"]',
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "a released peer port is another organization's after 30 days only",
+        "storage/sql/nodes.sql",
+        "WHERE peer_port_released <= :until",
+        "WHERE peer_port_released IS NOT NULL",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "whoever takes a peer port over has the right to (compare-and-set)",
+        "storage/sql/nodes.sql",
+        "        OR peer_port_released <= :until\n",
+        "        OR peer_port_released IS NOT NULL\n",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "a deleted node gives its peer port back",
+        "domain/node_moves.py",
+        "after = after.without_peers(now)",
+        "pass",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "who creates and deletes all the time uses no more ports",
+        "services/nodes/peer_addresses.py",
+        "        if port in ports:\n            yield port",
+        "        if False:\n            yield port",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "the operator is told before all peer ports are in use",
+        "services/nodes/peer_addresses.py",
+        "    if free * _FEW >= every:",
+        "    if True:",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "peers reach only nodes that listen",
+        "services/nodes/routes.py",
+        "if not node.open_peer_port or",
+        "if not node.peer_port or",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "lnd is told to listen where it has an address, and nowhere else",
+        "services/nodes/launch_specs.py",
+        "fleet.rules.peer_address(node.open_peer_port)",
+        "fleet.rules.peer_address(node.peer_port)",
+        "tests/services/test_peer_addresses.py",
+    ),
+    Guard(
+        "nodes reach each other by the peer ports of the gateway alone",
+        "runtimes/egress_policy.py",
+        'return f"{opening.protocol} dport {opening.port}{last}"',
+        'return f"meta l4proto {opening.protocol}"',
+        "tests/runtimes/test_egress_policy.py",
+    ),
+    Guard(
+        "a restored node has its peer port back",
+        "services/nodes/restoring.py",
+        "after = await peer_addresses.adjust(tx, fleet.rules, after, now=now)",
+        "pass",
+        "tests/services/test_peer_addresses.py",
+        only="restored",
+    ),
+)

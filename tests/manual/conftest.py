@@ -1,0 +1,26 @@
+"""The reference and the guides, as browsers and programs ask for them."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.operations import Table
+from leyden.manual.site import Manual
+from leyden.settings import Settings
+from tests.api.conftest import Answer, Caller
+from tests.client.harbour import harbour  # noqa: F401  a fixture
+
+ORIGIN = "https://leyden.example"
+Get = Callable[[str], Awaitable[Answer]]
+
+
+@pytest.fixture(scope="session")
+def manual() -> Manual:
+    return Manual(Table(OPERATIONS), Settings(), version="0.1.0", origins=[ORIGIN])
+
+
+@pytest.fixture
+def reader(manual: Manual) -> Caller:
+    """Somebody without a key, and without an account."""
+    return Caller(manual, None, "")  # type: ignore[arg-type]

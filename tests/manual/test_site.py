@@ -1,0 +1,142 @@
+"""Everybody may read: the reference, the guides, and the library to install."""
+
+import asyncio
+import gzip
+import re
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import pytest
+
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.operations import Table
+from leyden.manual import table, wheel
+from leyden.manual.site import Manual
+from leyden.settings import Settings
+from leyden.web.assets import Assets
+from tests.api.conftest import Caller
+from tests.manual.conftest import ORIGIN
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GUIDES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != table.HOME)
+PAGES = ["/docs", *(f"/docs/{name}" for name in GUIDES)]
+LIMIT = 600 * 1024
+
+
+async def _page(reader: Caller, path: str) -> str:
+    answer = await reader.get(path)
+    assert answer.status == 200, path
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    return answer.body.decode()
+
+
+def test_every_guide_is_in_the_navigation_once() -> None:
+    named = [each.name for group in table.navigation().values() for each in group]
+    assert sorted(named) == GUIDES
+
+
+async def test_every_link_leads_to_a_page_and_a_place_on_it(reader: Caller) -> None:
+    pages = {path: await _page(reader, path) for path in PAGES}
+    for path, page in list(pages.items()):
+        for href in re.findall(r'href="([^"]+)"', page):
+            to, anchor = urldefrag(href)
+            if to.startswith("/docs/decisions/"):
+                pages.setdefault(to, await _page(reader, to))
+            if to.startswith(("http", "/app/", "/openapi.json")):
+                continue
+            target = pages[to or path]
+            assert not anchor or f' id="{anchor}"' in target, (path, href)
+
+
+async def test_every_operation_is_in_the_reference(reader: Caller) -> None:
+    page = await _page(reader, "/docs/api")
+    for operation in OPERATIONS:
+        assert f'<section class="operation" id="{operation.name}"' in page
+    assert page.count("data-language=") == 3 * len(OPERATIONS)
+
+
+async def test_the_reference_is_light(reader: Caller) -> None:
+    """With all that it loads, before anything is compressed."""
+    page = await _page(reader, "/docs/api")
+    loaded = re.findall(r'(?:href|src)="(/app/static/[^"]+)"', page)
+    assert len(loaded) == 6
+    assets = Assets()
+    sizes = [
+        len(assets.answer(*url.split("/", 4)[3:], packed=False).body) for url in loaded
+    ]
+    assert len(page.encode()) + sum(sizes) < LIMIT
+
+
+async def test_pages_are_protected_as_the_dashboard_is(reader: Caller) -> None:
+    for path in ("/docs", "/docs/api", "/docs/nowhere"):
+        answer = await reader.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert " style=" not in answer.body.decode()
+        assert "<script>" not in answer.body.decode()
+
+
+async def test_who_can_read_gzip_is_sent_less(reader: Caller) -> None:
+    plain = await reader.get("/docs/api")
+    packed = await reader.get("/docs/api", accept_encoding="gzip, br")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    assert len(packed.body) * 5 < len(plain.body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs/nowhere",
+        "/docs/../../pyproject",
+        "/docs/decisions/../README",
+        "/docs/pictures/node.png",
+        "/docs/webhooks.md",
+        "/docs/api/",
+        "/docs//etc/passwd",
+        "/docs/?",
+        f"/docs/{'x' * 200}",
+    ],
+)
+async def test_what_is_no_page_is_not_found(reader: Caller, path: str) -> None:
+    answer = await reader.get(path.replace("?", "%3F"))
+    assert answer.status == 404
+    assert "Page not found" in answer.body.decode()
+
+
+async def test_strangers_fill_no_memory(reader: Caller) -> None:
+    kept = reader.api._kept  # type: ignore[attr-defined]
+    await reader.get("/docs/nowhere")
+    before = len(kept)
+    for number in range(20):
+        await reader.get(f"/docs/nowhere-{number}")
+    assert len(kept) == before
+
+
+async def test_a_page_that_many_ask_for_at_once_is_made_once() -> None:
+    manual = Manual(Table(OPERATIONS), Settings(), version="0.1.0", origins=[ORIGIN])
+    reader = Caller(manual, None, "")  # type: ignore[arg-type]
+    answers = await asyncio.gather(*(reader.get("/docs/webhooks") for _ in range(8)))
+    assert {each.status for each in answers} == {200}
+    assert len({id(each.body) for each in answers}) == 1, "what was made is sent to all"
+
+
+async def test_pages_are_read_and_not_written(reader: Caller) -> None:
+    answer = await reader.post("/docs/api", {})
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    head = await reader.call("HEAD", "/docs/api")
+    assert (head.status, head.body) == (200, b"")
+
+
+async def test_the_library_is_served_under_the_name_that_the_guides_say(
+    reader: Caller,
+) -> None:
+    answer = await reader.get(f"/docs/{wheel.NAME}")
+    assert (answer.status, answer.body) == (200, wheel.wheel())
+    for name in ("python", "api-quickstart"):
+        line = f'pip install "$LEYDEN_URL/docs/{wheel.NAME}"'
+        assert line in (DOCS / f"{name}.md").read_text()

@@ -1,0 +1,195 @@
+"""What a tool changes in the code about money, and which changes no test notices.
+
+    python -m tests.mutants [WORD]
+
+has mutmut change each line of these modules (those with the word in their name) and run
+the tests beside them. A change that no test notices, a survivor, is on the list of
+`tests/accepted_mutants.toml` with the reason why it may, or it is shown and this fails.
+A survivor is known by its function and its changed lines: mutmut's numbers move.
+
+What a tool cannot make, above all what stands in SQL, the order of steps and locks, is
+on the list of `tests/mutations.py`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_ACCEPTED = Path(__file__).with_name("accepted_mutants.toml")
+_COPIED = ("src", "tests", "auctioneer", "pyproject.toml")
+_IN_PAIRS = os.cpu_count() or 2
+_SETTINGS = """
+[tool.mutmut]
+source_paths = ["src"]
+only_mutate = ["src/leyden/{module}"]
+do_not_mutate_patterns = ['\\blog\\.', '\\braise ']
+pytest_add_cli_args_test_selection = {tests}
+pytest_add_cli_args = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", {only}]
+use_git_change_detection = false
+track_dependencies = false
+timeout_constant = 4.0
+timeout_multiplier = 8.0
+"""
+
+
+@dataclass(frozen=True)
+class Mutated:
+    """A module, and the tests that are to notice what changes in it."""
+
+    module: str  # below src/leyden
+    tests: tuple[str, ...]
+
+
+def _of_domain(module: str, *tests: str) -> Mutated:
+    named = tests or (f"test_{module}.py",)
+    return Mutated(
+        f"domain/{module}.py", tuple(f"tests/domain/{each}" for each in named)
+    )
+
+
+def _of_money(module: str, *tests: str) -> Mutated:
+    return Mutated(
+        f"services/channels/{module}.py",
+        tuple(f"tests/services/{each}" for each in tests),
+    )
+
+
+MODULES = (
+    _of_domain("ledger"),
+    _of_domain("customer_ledger"),
+    _of_domain("orders"),
+    _of_domain("pricing"),
+    _of_domain("payments"),
+    _of_domain("deliveries"),
+    _of_domain("node_moves"),
+    _of_domain("observations"),
+    _of_domain("webhooks"),
+    _of_domain("accounts"),
+    _of_domain("keys"),
+    _of_domain("whitelist"),
+    _of_money(
+        "checkout",
+        "test_checkout.py",
+        "test_tickets.py",
+        "test_settlement.py",
+        "test_hearing.py",
+    ),
+    _of_money("unit_of_work", "test_holding.py", "test_unit_of_work.py"),
+    _of_money("holding", "test_holding.py"),
+    _of_money("filling", "test_filling.py", "test_unused_fees.py"),
+    _of_money("refunds", "test_refunds.py", "test_tickets.py"),
+    _of_money("payment_updates", "test_payment_updates.py"),
+    _of_money("outputs", "test_booking.py"),
+    _of_money("invoices", "test_booking.py"),
+    _of_money("expiry", "test_expiry.py", "test_settlement.py"),
+    _of_money("credit", "test_credit.py", "test_coupons.py"),
+)
+
+
+@dataclass(frozen=True, order=True)
+class Survivor:
+    """A change that no test noticed."""
+
+    function: str  # with its module: leyden.domain.pricing.quote
+    before: str
+    after: str
+
+
+def accepted() -> dict[Survivor, str]:
+    """Return those that may survive, and why."""
+    rows = tomllib.loads(_ACCEPTED.read_text()).get("accepted", [])
+    return {
+        Survivor(each["function"], each["before"], each["after"]): each["reason"]
+        for each in rows
+    }
+
+
+def survivors(mutated: Mutated) -> tuple[int, list[Survivor]]:
+    """Change each line of a module; return how many changes there were, who lived."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _copy(mutated, folder)
+        _mutmut(folder, "run", "--max-children", str(_IN_PAIRS))
+        lines = _mutmut(folder, "results", "--all", "true").splitlines()
+        ended = dict(line.strip().rsplit(": ", 1) for line in lines if ": " in line)
+        if not ended or "not checked" in ended.values():
+            raise RuntimeError(f"{mutated.module}: mutmut did not come to its end")
+        lived = [each for each, how in ended.items() if how in {"survived", "no tests"}]
+        return len(ended), sorted(
+            _survivor(each, _mutmut(folder, "show", each)) for each in lived
+        )
+
+
+def _copy(mutated: Mutated, folder: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    for each in _COPIED:
+        if (ROOT / each).is_dir():
+            shutil.copytree(ROOT / each, folder / each, symlinks=True, ignore=ignored)
+        else:
+            shutil.copy(ROOT / each, folder / each)
+    with (folder / "pyproject.toml").open("a") as settings:
+        settings.write(
+            _SETTINGS.format(
+                module=mutated.module,
+                tests=list(mutated.tests),
+                only='"-k", "not postgres"',
+            )
+        )
+
+
+def _mutmut(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mutmut", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"mutmut {words[0]}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
+    return done.stdout
+
+
+def _survivor(name: str, shown: str) -> Survivor:
+    lines = shown.splitlines()
+    changed = [each for each in lines if not each.startswith(("---", "+++", "#"))]
+    return Survivor(
+        name.rpartition("__mutmut_")[0].replace(".x_", ".").replace("xǁ", ""),
+        "\n".join(each[1:].strip() for each in changed if each.startswith("-")),
+        "\n".join(each[1:].strip() for each in changed if each.startswith("+")),
+    )
+
+
+def main(word: str = "") -> int:
+    """Change the modules, and print each survivor that is not accepted."""
+    known, new = accepted(), 0
+    for mutated in MODULES:
+        if word not in mutated.module:
+            continue
+        began = time.monotonic()
+        count, lived = survivors(mutated)
+        unknown = [each for each in lived if each not in known]
+        new += len(unknown)
+        print(  # noqa: T201  this is how it tells
+            f"{mutated.module}: {count} changes, {len(lived)} survived, "
+            f"{len(unknown)} not accepted, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+        for each in unknown:
+            print(f"\n[[accepted]]\nfunction = {each.function!r}")  # noqa: T201
+            print(f"before = {each.before!r}\nafter = {each.after!r}\nreason = ''")  # noqa: T201
+    return min(new, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

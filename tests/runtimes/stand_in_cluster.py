@@ -1,0 +1,161 @@
+"""An API server in memory, with as much of one as the runtime of pods asks for.
+
+What kubelets and schedulers do, a test does: `set` changes an object, and whoever
+watches is told.
+"""
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import aiohttp
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from leyden.runtimes.kubernetes.access import Access
+from leyden.runtimes.kubernetes.api import Api
+
+NAMESPACE: Final = "lnds"
+_DROPPED: Final = "$deleteFromPrimitiveList/finalizers"
+
+Object = dict[str, Any]
+
+
+class StandInCluster:
+    """Objects by kind and name, with versions and finalizers."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Object] = {}
+        self.calls: list[str] = []
+        self.watched_at: list[float] = []
+        self.is_silent = False  # watches say nothing
+        self.ends_watches = False  # at once
+        self.log = b""
+        self._told: list[tuple[str, Object]] = []  # each change, by its version
+        self._turn = asyncio.Event()
+        self._uids = itertools.count(1)
+        self.create("nodes", {"metadata": {"name": "machine-1"}, "status": ready()})
+
+    def create(self, plural: str, made: Object) -> Object:
+        metadata = made["metadata"]
+        metadata["uid"] = f"uid-{next(self._uids)}"
+        self.objects[plural, metadata["name"]] = made
+        if plural == "services":
+            made["spec"]["clusterIP"] = "127.0.0.2"
+        self._tell("ADDED", plural, made)
+        return made
+
+    def pod(self) -> Object | None:
+        """Return the only pod, if there is one."""
+        return next(
+            (o for (kind, _), o in self.objects.items() if kind == "pods"), None
+        )
+
+    def set(self, found: Object, *, machine: str = "machine-1", **state: Any) -> None:
+        """Put a pod on a machine, and its lnd into a state."""
+        found["spec"]["nodeName"] = machine
+        found["status"] = {"containerStatuses": [{"name": "lnd", "state": state}]}
+        self._tell("MODIFIED", "pods", found)
+
+    def drop_finalizers(self, plural: str, found: Object, gone: list[str]) -> None:
+        metadata = found["metadata"]
+        kept = [each for each in metadata.get("finalizers", ()) if each not in gone]
+        metadata["finalizers"] = kept
+        if kept or "deletionTimestamp" not in metadata:
+            self._tell("MODIFIED", plural, found)
+        else:
+            del self.objects[plural, metadata["name"]]
+            self._tell("DELETED", plural, found)
+
+    def delete(self, plural: str, found: Object) -> None:
+        found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        self.drop_finalizers(plural, found, [])
+
+    @asynccontextmanager
+    async def api(self) -> AsyncIterator[Api]:
+        """Serve, and connect to it."""
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        async with TestServer(app) as server, aiohttp.ClientSession() as session:
+            access = Access(
+                server=str(server.make_url("")).rstrip("/"),
+                namespace=NAMESPACE,
+                authority_pem="",
+            )
+            try:
+                yield Api(session, access)
+            finally:
+                self.ends_watches = True
+                self._turn.set()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        parts = request.path.removeprefix("/api/v1/").split("/")
+        plural, name, of = [*parts[2 * (parts[0] == "namespaces") :], "", ""][:3]
+        if "watch" in request.query:
+            return await self._watch(request, plural)
+        self.calls.append(f"{request.method} {plural}")
+        if of == "log":
+            return web.Response(body=self.log)
+        if request.method == "POST":
+            return self._created(plural, await request.json())
+        if not name:
+            return web.json_response(self._list(plural))
+        return await self._one(request, plural, name)
+
+    async def _one(self, request: web.Request, plural: str, name: str) -> web.Response:
+        found = self.objects.get((plural, name))
+        if found is None:
+            return refusal(404, "NotFound")
+        match request.method:
+            case "DELETE":
+                wanted = (await request.json()).get("preconditions", {}).get("uid")
+                if wanted not in {None, found["metadata"]["uid"]}:
+                    return refusal(409, "Conflict")
+                self.delete(plural, found)
+            case "PATCH":
+                metadata = json.loads(await request.read())["metadata"]
+                self.drop_finalizers(plural, found, metadata[_DROPPED])
+        return web.json_response(found)
+
+    def _created(self, plural: str, made: Object) -> web.Response:
+        if (plural, made["metadata"]["name"]) in self.objects:
+            return refusal(409, "AlreadyExists")
+        return web.json_response(self.create(plural, made))
+
+    def _list(self, plural: str) -> Object:
+        items = [each for (kind, _), each in self.objects.items() if kind == plural]
+        return {"metadata": {"resourceVersion": str(len(self._told))}, "items": items}
+
+    async def _watch(self, request: web.Request, plural: str) -> web.StreamResponse:
+        self.watched_at.append(asyncio.get_running_loop().time())
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        told = int(request.query["resourceVersion"])
+        while not self.ends_watches:
+            turn = self._turn
+            if not self.is_silent:
+                for kind, change in self._told[told:]:
+                    if kind == plural:
+                        await answer.write(json.dumps(change).encode() + b"\n")
+                told = len(self._told)
+            if turn is self._turn:
+                await turn.wait()
+        return answer
+
+    def _tell(self, how: str, plural: str, found: Object) -> None:
+        found["metadata"]["resourceVersion"] = str(len(self._told) + 1)
+        copy = json.loads(json.dumps(found))
+        self._told.append((plural, {"type": how, "object": copy}))
+        turn, self._turn = self._turn, asyncio.Event()
+        turn.set()
+
+
+def ready() -> Object:
+    return {"conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def refusal(code: int, reason: str) -> web.Response:
+    return web.json_response({"code": code, "reason": reason}, status=code)

@@ -1,0 +1,229 @@
+"""Nodes as pods, at a stand-in for a cluster: starts that break off, and ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from leyden.domain.nodes import Network, Node
+from leyden.domain.observations import Observation
+from leyden.domain.versions import OFFERED
+from leyden.errors import CannotStart
+from leyden.lnd.chains import Chain, Neutrino
+from leyden.lnd.home import Tls
+from leyden.lnd.trust import trusting_whenever
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
+from leyden.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.runtimes.kubernetes.informer import Informer
+from leyden.runtimes.kubernetes.kinds import Machine, Pod
+from leyden.runtimes.kubernetes.launches import Launches
+from leyden.runtimes.kubernetes.objects import Objects
+from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.runtimes.kubernetes.template import Template
+from leyden.runtimes.kubernetes.view import View
+from leyden.runtimes.layout import Ground
+from leyden.runtimes.unknown import UnknownNodes
+from leyden.values import replace
+from tests.authority import Authority
+from tests.contracts.runtimes import until
+from tests.domain.nodes import a_node
+from tests.runtimes.stand_in_cluster import StandInCluster
+
+AUTHORITY = Authority()
+TEMPLATE = Template(
+    grounds={Network.TESTNET: Ground(chain=Chain.SIMNET, backend=Neutrino())},
+    images={OFFERED.default: "lnd"},
+    storage_class="kept",
+)
+RUNS: Any = {"running": {}}
+ENDED: Any = {"terminated": {"exitCode": 0}}
+NO_IMAGE: Any = {"waiting": {"reason": "ErrImagePull"}}
+
+
+class Hands:
+    """A runtime at a cluster, and what it told."""
+
+    def __init__(self, cluster: StandInCluster, api: Api) -> None:
+        self.cluster = cluster
+        self.api = api
+        self.told: list[Observation] = []
+        self.runtimes: list[KubernetesRuntime] = []
+
+    def runtime(self, *, patience: float = 1.0) -> KubernetesRuntime:
+        made = KubernetesRuntime(
+            self.api,
+            TEMPLATE,
+            trusts=trusting_whenever(AUTHORITY.pem),
+            patience=patience,
+        )
+        made.watch(lambda _, seen: self.told.append(seen))
+        self.runtimes.append(made)
+        return made
+
+    async def broken_off(self, node: Node) -> Node:
+        """Start a node until its process is known; return it as it is stored then."""
+        steps = self.runtime().start(node, spec(node))
+        async with aclosing(steps):
+            async for each in steps:
+                if each.process:
+                    self.runtimes[-1].close()
+                    return replace(
+                        node,
+                        host=each.host,
+                        process=each.process,
+                        launched_revision=each.revision,
+                    )
+        raise AssertionError
+
+    async def launches(self, *, patience: float = 1.0) -> tuple[Launches, View]:
+        view = View(self.api, lambda _, __: None)
+        await view.ready()
+        objects = Objects(self.api, TEMPLATE)
+        return Launches(objects, view, UnknownNodes(), patience=patience), view
+
+    async def a_pod(self, node: Node) -> Pod:
+        pod = await Objects(self.api, TEMPLATE).create_pod(
+            node, TEMPLATE.pod(node, shown=b"")
+        )
+        assert pod is not None
+        return pod
+
+    @property
+    def pod(self) -> dict[str, Any]:
+        pod = self.cluster.pod()
+        assert pod is not None
+        return pod
+
+
+def spec(node: Node) -> LaunchSpec:
+    chain, key = AUTHORITY.sign(node.api_endpoint)
+    return LaunchSpec(
+        settings=replace(node.settings, whitelist=()),
+        tls=Tls(chain_pem=chain, key_pem=key),
+    )
+
+
+async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
+    """Return whether a task goes on for some time."""
+    return not (await asyncio.wait([task], timeout=for_s))[0]
+
+
+@pytest.fixture
+async def hands() -> AsyncIterator[Hands]:
+    cluster = StandInCluster()
+    async with cluster.api() as api:
+        hands = Hands(cluster, api)
+        yield hands
+        for each in hands.runtimes:
+            each.close()
+
+
+async def test_a_process_is_known_before_its_lnd_runs_and_can_be_stopped(
+    hands: Hands,
+) -> None:
+    node = await hands.broken_off(a_node())
+    assert node.process == hands.pod["metadata"]["uid"]
+    assert "status" not in hands.pod, "no machine has it yet"
+    runtime = hands.runtime()
+    await runtime.stop(node)
+    assert hands.cluster.pod() is None
+    assert not (await runtime.observe(node)).alive
+
+
+async def test_of_a_pod_that_does_not_start_the_end_is_seen(hands: Hands) -> None:
+    node, runtime, process = a_node(), hands.runtime(patience=0.001), ""
+    with pytest.raises(CannotStart, match="still creating"):
+        async for each in runtime.start(node, spec(node)):
+            process = each.process
+    seen = await runtime.observe(replace(node, process=process))
+    assert process
+    assert (seen.process, seen.known, seen.alive) == (process, True, False)
+
+
+async def test_a_pod_whose_start_broke_off_is_taken_away_if_it_never_runs(
+    hands: Hands,
+) -> None:
+    node = await hands.broken_off(a_node())
+    assert (await hands.runtime(patience=0.001).observe(node)).alive
+    await until(lambda: bool(hands.told))
+    assert hands.told == [Observation(process=node.process, alive=False)]
+    assert hands.cluster.pod() is None
+
+
+async def test_while_another_pod_of_the_node_runs_it_is_not_stopped(
+    hands: Hands,
+) -> None:
+    node = await hands.broken_off(a_node())
+    hands.cluster.set(hands.pod, **RUNS)
+    earlier = replace(node, process="one before")
+    stopping = asyncio.create_task(hands.runtime().stop(earlier))
+    assert await stays(stopping, for_s=0.1)
+    hands.cluster.set(hands.pod, **ENDED)
+    await stopping
+    assert hands.cluster.pod() is None
+
+
+async def test_a_pod_that_others_hold_is_asked_about_now_and_then(
+    hands: Hands,
+) -> None:
+    node = a_node()
+    pod = await hands.a_pod(node)
+    hands.pod["metadata"]["finalizers"].append("others/held")
+    hands.cluster.set(hands.pod, **ENDED)
+    launches, view = await hands.launches()
+    removing = asyncio.create_task(launches.remove(node, pod))
+    assert await stays(removing)
+    assert hands.cluster.calls.count("GET pods") <= 4
+    hands.cluster.drop_finalizers("pods", hands.pod, ["others/held"])
+    await removing
+    view.close()
+
+
+async def test_what_is_heard_late_is_asked_about_now_and_then(hands: Hands) -> None:
+    node = a_node()
+    pod = await hands.a_pod(node)
+    hands.cluster.set(hands.pod, **RUNS)
+    launches, view = await hands.launches()
+    hands.cluster.is_silent = True
+    removing = asyncio.create_task(launches.remove(node, pod))
+    assert await stays(removing)
+    assert hands.cluster.calls.count("GET pods") <= 3
+    hands.cluster.set(hands.pod, **ENDED)
+    await removing
+    view.close()
+
+
+async def test_each_hindrance_has_its_own_time(hands: Hands) -> None:
+    node = a_node()
+    pod = await hands.a_pod(node)
+    launches, view = await hands.launches(patience=0.015)  # 0.3 s for an image
+    waiting = asyncio.create_task(launches.until_it_runs(node, pod))
+    assert await stays(waiting, for_s=0.35)
+    hands.cluster.set(hands.pod, **NO_IMAGE)
+    assert await stays(waiting, for_s=0.1)
+    hands.cluster.set(hands.pod, **RUNS)
+    assert (await waiting).uid == pod.uid
+    view.close()
+
+
+async def test_watches_that_end_at_once_are_begun_again_ever_later(
+    hands: Hands,
+) -> None:
+    hands.cluster.ends_watches = True
+    informer = Informer(hands.api, "/api/v1/nodes", Machine, lambda _, __: None)
+    running = asyncio.create_task(informer.run())
+    at = hands.cluster.watched_at
+    await until(lambda: len(at) == 3)
+    running.cancel()
+    assert at[1] - at[0] >= 0.1
+    assert at[2] - at[1] >= 0.2
+
+
+async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
+    hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
+    first, last = await KubernetesHomes(hands.api).log(a_node(), 2)
+    assert len(first) + len(last) + 2 == MOST_TAIL
+    assert last == "the last"

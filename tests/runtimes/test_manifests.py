@@ -1,0 +1,136 @@
+"""The objects of a node, as a cluster is asked for them."""
+
+import base64
+import json
+import re
+
+import pytest
+
+from leyden.domain.nodes import Network, Type
+from leyden.domain.versions import OFFERED
+from leyden.errors import CannotStart
+from leyden.lnd import conf
+from leyden.lnd.chains import Bitcoind, Chain
+from leyden.lnd.home import Tls
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.kubernetes.installation import is_supported
+from leyden.runtimes.kubernetes.kinds import Release
+from leyden.runtimes.kubernetes.template import Template
+from leyden.runtimes.layout import Ground
+from leyden.values import replace
+from tests.domain.nodes import a_node, some_settings
+
+PASSWORD = "a password of the backend"
+BACKEND = Bitcoind(host="192.0.2.1:8332", user="leyden", password=PASSWORD)
+TEMPLATE = Template(
+    grounds={Network.TESTNET: Ground(chain=Chain.REGTEST, backend=BACKEND)},
+    images={OFFERED.default: "lnd@sha256:1"},
+    storage_class="retained",
+    cors_origins=("https://dashboard.example",),
+)
+SPEC = LaunchSpec(
+    settings=some_settings(), tls=Tls(chain_pem=b"chain", key_pem=b"a key")
+)
+NODE = a_node()
+
+
+def test_a_pod_is_nobody_special_and_is_started_again_by_nobody_else() -> None:
+    pod = TEMPLATE.pod(NODE, shown=b"")
+    spec, [lnd] = pod["spec"], pod["spec"]["containers"]
+    assert spec["restartPolicy"] == "Never"
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["terminationGracePeriodSeconds"] == 600
+    assert "nodeName" not in spec, "it would go round the scheduler, who keeps volumes"
+    inside = spec["securityContext"]
+    assert inside["runAsNonRoot"] is True
+    assert inside["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert lnd["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert lnd["image"] == "lnd@sha256:1"
+
+
+def test_a_lost_machine_is_tolerated_without_an_end_and_the_pod_is_held() -> None:
+    pod = TEMPLATE.pod(NODE, shown=b"")
+    assert pod["metadata"]["finalizers"] == ["leyden/held"]
+    tolerated = {each["key"]: each for each in pod["spec"]["tolerations"]}
+    assert {*tolerated} == {
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/not-ready",
+    }
+    assert not [each for each in tolerated.values() if "tolerationSeconds" in each]
+
+
+def test_a_volume_claim_belongs_to_nothing_else() -> None:
+    claim = TEMPLATE.claim(NODE)
+    assert "ownerReferences" not in claim["metadata"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+    assert claim["spec"]["storageClassName"] == "retained"
+
+
+def test_secrets_are_in_the_secret_alone() -> None:
+    secret = TEMPLATE.secret(NODE, SPEC)
+    data = {name: base64.b64decode(text) for name, text in secret["data"].items()}
+    assert PASSWORD.encode() in data["lnd.conf"]
+    assert (data["tls.cert"], data["tls.key"]) == (b"chain", b"a key")
+    others = json.dumps(
+        [TEMPLATE.pod(NODE, shown=b""), TEMPLATE.claim(NODE), TEMPLATE.service(NODE)]
+    )
+    assert PASSWORD not in others
+    assert "a key" not in others
+
+
+def test_lnd_finds_its_certificate_beside_its_configuration() -> None:
+    secret = TEMPLATE.secret(NODE, SPEC)
+    options = dict(conf.read(base64.b64decode(secret["data"]["lnd.conf"])))
+    assert options["tlscertpath"] == "/etc/lnd/tls.cert"
+    assert options["tlskeypath"] == "/etc/lnd/tls.key"
+    assert "logging.console.disable" not in options
+    [lnd] = TEMPLATE.pod(NODE, shown=b"")["spec"]["containers"]
+    assert not any("lnddir" in each for each in lnd["args"]), "it would take no notice"
+
+
+def test_a_type_has_its_size() -> None:
+    for type_, memory in ((Type.STANDARD, 1 << 30), (Type.PROFESSIONAL, 4 << 30)):
+        pod = TEMPLATE.pod(replace(NODE, type=type_), shown=b"")
+        [lnd] = pod["spec"]["containers"]
+        assert lnd["resources"]["limits"]["memory"] == str(memory)
+        environment = {each["name"]: each["value"] for each in lnd["env"]}
+        assert environment["GOMEMLIMIT"] == f"{memory * 9 // 10}B"
+
+
+def test_one_selector_shows_a_node_and_names_fit() -> None:
+    objects = [
+        TEMPLATE.pod(NODE, shown=b""),
+        TEMPLATE.claim(NODE),
+        TEMPLATE.service(NODE),
+        TEMPLATE.secret(NODE, SPEC),
+    ]
+    assert {each["metadata"]["labels"]["leyden/node"] for each in objects} == {NODE.id}
+    [name] = {each["metadata"]["name"] for each in objects}
+    assert re.fullmatch(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])", name)
+
+
+def test_a_service_keeps_its_address_and_serves_before_readiness() -> None:
+    assert "clusterIP" not in TEMPLATE.service(NODE)["spec"]
+    again = TEMPLATE.service(replace(NODE, host="10.96.7.7"))["spec"]
+    assert again["clusterIP"] == "10.96.7.7"
+    assert again["publishNotReadyAddresses"] is True
+
+
+def test_a_version_without_an_image_is_told() -> None:
+    other = replace(NODE, version=OFFERED.versions[0])
+    with pytest.raises(CannotStart, match=r"kubernetes_images names no image of lnd v"):
+        TEMPLATE.pod(other, shown=b"")
+
+
+@pytest.mark.parametrize(
+    ("minor", "supported"),
+    [("28", False), ("29", True), ("34", True), ("29+", True), ("", False)],
+)
+def test_clusters_that_share_volumes_out_to_two_pods_are_refused(
+    minor: str, *, supported: bool
+) -> None:
+    assert is_supported(Release(major="1", minor=minor)) is supported

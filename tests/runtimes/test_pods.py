@@ -1,0 +1,125 @@
+"""What a pod tells of its lnd: only its kubelet knows of an end."""
+
+from typing import Any
+
+import pytest
+
+from leyden.runtimes.kubernetes import pods
+from leyden.runtimes.kubernetes.kinds import (
+    HELD,
+    Condition,
+    ContainerState,
+    ContainerStatus,
+    Machine,
+    MachineStatus,
+    Metadata,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Running,
+    Terminated,
+    Waiting,
+)
+
+RUNS = ContainerState(running=Running())
+ENDED = ContainerState(terminated=Terminated(exit_code=1))
+WAITS = ContainerState(waiting=Waiting(reason="ContainerCreating"))
+FORGOTTEN = Condition(type="DisruptionTarget", status="True", reason="DeletionByPodGC")
+
+
+def a_pod(
+    state: ContainerState | None = None,
+    *,
+    machine: str = "machine-1",
+    deleted: str = "",
+    **status: Any,
+) -> Pod:
+    statuses = () if state is None else (ContainerStatus(name="lnd", state=state),)
+    return Pod(
+        metadata=Metadata(
+            name="node-1", uid="1", deletion_timestamp=deleted, finalizers=(HELD,)
+        ),
+        spec=PodSpec(node_name=machine),
+        status=PodStatus(container_statuses=statuses, **status),
+    )
+
+
+def machine(ready: str) -> Machine:
+    condition = Condition(type="Ready", status=ready, reason="NodeStatusUnknown")
+    return Machine(status=MachineStatus(conditions=(condition,)))
+
+
+@pytest.mark.parametrize(
+    ("pod", "ended"),
+    [
+        (a_pod(RUNS, phase="Running"), False),
+        (a_pod(RUNS, phase="Running", deleted="now"), False),  # it is terminating
+        (a_pod(ENDED, phase="Failed"), True),
+        (a_pod(ENDED, phase="Running", deleted="now"), True),
+        # Written by somebody who could not see it.
+        (a_pod(RUNS, phase="Failed", deleted="now"), False),
+        (a_pod(WAITS, phase="Failed", conditions=(FORGOTTEN,)), False),
+        (a_pod(phase="Failed", reason="NodeLost"), False),
+        (a_pod(WAITS, phase="Pending", deleted="now"), False),
+        # Refused by its kubelet; and never told to one.
+        (a_pod(phase="Failed", reason="OutOfmemory"), True),
+        (a_pod(machine="", phase="Pending"), False),
+        (a_pod(machine="", phase="Pending", deleted="now"), True),
+    ],
+)
+def test_an_lnd_has_ended_when_that_is_certain(pod: Pod, *, ended: bool) -> None:
+    assert pods.has_ended(pod) is ended
+
+
+def test_on_a_machine_that_does_not_answer_nothing_is_known() -> None:
+    runs = a_pod(RUNS, phase="Running")
+    assert pods.unseen(runs, {"machine-1": machine("True")}) == ""
+    assert pods.unseen(runs, {"machine-1": machine("False")}) == "", "it says so itself"
+    lost = pods.unseen(runs, {"machine-1": machine("Unknown")})
+    assert lost == "machine machine-1 does not answer"
+    assert "not in the cluster any more" in pods.unseen(runs, {})
+
+
+def test_what_has_ended_or_was_never_begun_is_known_without_its_machine() -> None:
+    assert pods.unseen(a_pod(ENDED), {}) == ""
+    assert pods.unseen(a_pod(machine="", phase="Pending"), {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason", "why"),
+    [
+        (
+            a_pod(ContainerState(waiting=Waiting(reason="ErrImagePull", message="no"))),
+            "image",
+            "ErrImagePull: no",
+        ),
+        (
+            a_pod(
+                machine="",
+                conditions=(
+                    Condition(type="PodScheduled", status="False", message="0/2 nodes"),
+                ),
+            ),
+            "No machine has room",
+            "0/2 nodes",
+        ),
+        (a_pod(WAITS), "does not start", "is its volume there?"),
+        (
+            a_pod(ContainerState(waiting=Waiting(reason="CreateContainerConfigError"))),
+            "does not start",
+            "CreateContainerConfigError: ",
+        ),
+    ],
+)
+def test_owners_are_told_what_hinders_and_operators_in_full(
+    pod: Pod, reason: str, why: str
+) -> None:
+    found = pods.hindrance(pod)
+    assert reason in found.reason
+    assert why in found.why
+
+
+@pytest.mark.parametrize(("text", "revision"), [("7", 7), ("", 0), ("²", 0), ("-1", 0)])
+def test_a_revision_that_was_edited_is_none(text: str, revision: int) -> None:
+    pod = Pod(metadata=Metadata(annotations={pods.REVISION: text}))
+    assert pods.revision(pod) == revision

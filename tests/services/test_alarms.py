@@ -1,0 +1,138 @@
+"""What an operator has to look after is listed, counted, and logged once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+
+from leyden.domain.units import Sats
+from leyden.services.operators import alarm_watch
+from leyden.services.operators.alarms import Kind, disk, list_alarms
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.statements import Statement
+from leyden.values import replace
+from tests.services.test_upkeep import HEIGHT, WELL, Purse
+from tests.services.till import Till, request_of
+
+
+@pytest.fixture
+def purse() -> Purse:
+    return Purse()
+
+
+@pytest.fixture
+def platform(till: Till, purse: Purse, tmp_path: Path) -> Platform:
+    return Platform(
+        settings=Settings(home=str(tmp_path)),
+        database=till.database,
+        sealer=till.sealer,
+        clock=lambda: till.now,
+        shop=replace(till.shop, account=purse),
+    )
+
+
+def metric(kind: Kind) -> float | None:
+    return REGISTRY.get_sample_value("leyden_alarm", {"alarm": kind.value})
+
+
+async def kinds(platform: Platform) -> list[str]:
+    found = await list_alarms(platform, now=platform.clock())
+    assert all(each.what for each in found)
+    return [each.kind.value for each in found]
+
+
+async def more(till: Till, sats: str) -> None:
+    """Change the stored balances that are more than nothing."""
+    text = f"UPDATE balance SET sats = sats + {sats} WHERE sats > 0"  # noqa: S608  our own text
+    async with till.database.transaction() as tx:
+        await tx.run(Statement(text))
+
+
+async def test_there_are_none_where_all_is_well(platform: Platform) -> None:
+    assert await kinds(platform) == []
+
+
+async def test_a_treasury_that_is_away_or_another_one_is_told(
+    platform: Platform, till: Till
+) -> None:
+    await till.start_sweeping()
+    till.payments.away = True
+    assert await kinds(platform) == ["treasury.away"]
+    till.payments.away = False
+    ours, till.payments.pubkey = till.payments.pubkey, f"03{'66' * 32}"
+    await till.start_sweeping()
+    assert await kinds(platform) == ["treasury.replaced"]
+    till.payments.pubkey = ours
+    await till.start_sweeping()
+    assert await kinds(platform) == []
+
+
+async def test_an_account_at_the_auction_is_told_that_is_low_ending_or_away(
+    platform: Platform, purse: Purse
+) -> None:
+    purse.account = replace(WELL, available=Sats(1_000))
+    assert await kinds(platform) == ["pool.low"]
+    purse.account = replace(WELL, expires=HEIGHT + 100)
+    assert await kinds(platform) == ["pool.expiring"]
+    purse.away = True
+    assert await kinds(platform) == ["market.away"]
+
+
+async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
+    platform: Platform, till: Till
+) -> None:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.hear()
+    till.now += timedelta(minutes=6)
+    assert "order.stuck" in await kinds(platform)
+
+
+async def test_what_was_due_long_ago_or_fails_again_and_again_is_told(
+    platform: Platform, till: Till
+) -> None:
+    async with till.database.transaction() as tx:
+        await tx.tasks.put("lamp", "harbour", due=till.now)
+    assert await kinds(platform) == []
+    till.now += timedelta(minutes=6)
+    assert await kinds(platform) == ["queue.lagging"]
+
+
+def test_a_disk_is_told_that_is_nearly_full(tmp_path: Path) -> None:
+    assert disk(tmp_path, least=1) == disk(tmp_path / "none", least=1 << 62) == []
+    (alarm,) = disk(tmp_path, least=1 << 62)
+    assert alarm.kind == "disk.low"
+    assert str(tmp_path) in alarm.what
+
+
+async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over(
+    platform: Platform, till: Till, logged: pytest.LogCaptureFixture
+) -> None:
+    raised = await alarm_watch.look(platform)
+    assert (raised, metric(Kind.TREASURY_AWAY)) == (frozenset(), 0)
+    till.payments.away = True
+    raised = await alarm_watch.look(platform, raised)
+    assert metric(Kind.TREASURY_AWAY) == 1
+    assert "the treasury does not answer" in logged.records[-1].what  # type: ignore[attr-defined]
+    logged.clear()
+    raised = await alarm_watch.look(platform, raised)
+    assert not logged.records
+    till.payments.away = False
+    assert await alarm_watch.look(platform, raised) == frozenset()
+    assert metric(Kind.TREASURY_AWAY) == 0
+    assert logged.records[-1].message == "alarm is over"
+
+
+async def test_a_ledger_that_does_not_add_up_is_told(
+    platform: Platform, till: Till
+) -> None:
+    await till.give_credit(5_000)
+    assert await alarm_watch.prove(platform) == []
+    await more(till, "1")
+    broken = await alarm_watch.prove(platform)
+    assert {each.kind for each in broken} == {Kind.LEDGER_BROKEN}
+    assert await alarm_watch.look(platform, broken=broken) == frozenset(broken)
+    assert metric(Kind.LEDGER_BROKEN) == 1
+    await more(till, "-1")

@@ -1,0 +1,362 @@
+"""What is booked of outputs and invoices, in each state of an order.
+
+The story of each is in test_outputs.py and test_settlement.py; here it is compared
+whole: entries, keys, and what is kept.
+"""
+
+from functools import partial
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import (
+    Invoice,
+    InvoiceState,
+    KnownOutput,
+    Outpoint,
+    Output,
+    OutputState,
+)
+from leyden.domain.units import Sats
+from leyden.services.channels import invoices, outputs
+from leyden.services.channels.shop import CLOSING, EXPIRY, ShopSettings
+from leyden.values import replace
+from tests.services.desk import (
+    CREDIT,
+    HARBOUR,
+    HELD,
+    LATER,
+    ORDER,
+    QUOTE,
+    Desk,
+    of_the_order,
+)
+
+PRICE = QUOTE.total_fee
+RULES = ShopSettings()
+OUTPUT = Output(
+    outpoint=Outpoint("ab" * 32, 3),
+    address=ORDER.onchain_address,
+    sats=Sats(PRICE + 100),
+    confirmations=1,
+)
+KNOWN = KnownOutput(
+    outpoint=OUTPUT.outpoint,
+    order_id=ORDER.id,
+    sats=OUTPUT.sats,
+    state=OutputState.SEEN,
+    seen=LATER,
+)
+KEY = f"chain:{'ab' * 32}:3#1"
+BOOKED = replace(KNOWN, state=OutputState.BOOKED, bookings=1, to_order=PRICE)
+received = partial(of_the_order, source="received")
+
+
+async def see(desk: Desk, *confirmations: int, sats: int = OUTPUT.sats) -> None:
+    for depth in confirmations:
+        output = replace(OUTPUT, confirmations=depth, sats=Sats(sats))
+        async with desk.deciding() as (work, order):
+            outputs.seen(work, order, output, RULES)
+
+
+async def kept(desk: Desk) -> list[KnownOutput]:
+    return await desk.database.reader.outputs.of_order(ORDER.id)
+
+
+def reversed_(key: str, source: str, sats: int) -> Entry:
+    return of_the_order(
+        key=f"{KEY}:reversed{key}",
+        what=Reason.REVERSED,
+        source=source,
+        target="received",
+        sats=Sats(sats),
+    )
+
+
+async def test_an_output_is_seen_then_booked_then_buried(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    await see(desk, -1)
+    await see(desk, 1, sats=0)
+    assert await kept(desk) == []
+    await see(desk, 0)
+    assert await kept(desk) == [KNOWN]
+    async with desk.deciding() as (work, order):
+        assert outputs.detected(work, order) == OUTPUT.sats
+    await see(desk, 1, 1)
+    assert await kept(desk) == [BOOKED]
+    assert await desk.written() == [
+        received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=PRICE),
+        received(
+            key=f"{KEY}:credit", what=Reason.SURPLUS, target=CREDIT, sats=Sats(100)
+        ),
+    ]
+    async with desk.deciding() as (work, order):
+        assert outputs.detected(work, order) == 0
+    await see(desk, RULES.buried - 1)
+    assert await kept(desk) == [BOOKED]
+    await see(desk, RULES.buried)
+    assert await kept(desk) == [replace(BOOKED, state=OutputState.BURIED)]
+    await see(desk, 1)
+    assert await kept(desk) == [replace(BOOKED, state=OutputState.BURIED)]
+    assert len(await desk.written()) == 2
+
+
+@pytest.mark.parametrize(
+    ("order_sats", "sats", "depth"),
+    [(0, 999_999, 1), (0, 1_000_000, 2), (1_000_000, 1, 2), (5_000_000, 1_000_000, 3)],
+)
+def test_the_larger_of_order_and_output_says_how_deep_it_has_to_lie(
+    order_sats: int, sats: int, depth: int
+) -> None:
+    credited = Sats(QUOTE.total_fee - order_sats)
+    order = replace(ORDER, credit_used=credited)
+    for confirmations in range(5):
+        output = replace(OUTPUT, sats=Sats(sats), confirmations=confirmations)
+        counts = confirmations >= depth
+        state = OutputState.BOOKED if counts else OutputState.SEEN
+        assert outputs.next_state(order, KNOWN, output, RULES) is state
+        once_booked = outputs.next_state(order, BOOKED, output, RULES)
+        assert once_booked is (
+            OutputState.BOOKED if confirmations else OutputState.SEEN
+        )
+
+
+async def test_a_single_satoshi_counts(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    await see(desk, 1, sats=1)
+    assert [each.to_order for each in await kept(desk)] == [1]
+
+
+async def test_another_story_of_an_output_changes_nothing(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    await see(desk, 0)
+    await see(desk, 1, sats=OUTPUT.sats + 1)
+    assert await kept(desk) == [KNOWN]
+    assert await desk.written() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "held", "to_order", "credited", "what"),
+    [
+        (Status.WAITING_PAYMENT, 0, PRICE, 100, Reason.SURPLUS),
+        (Status.WAITING_PAYMENT, PRICE - 1, 1, PRICE + 99, Reason.SURPLUS),
+        (Status.WAITING_PAYMENT, PRICE, 0, PRICE + 100, Reason.LATE),
+        (Status.WAITING_PAYMENT, PRICE + 1, 0, PRICE + 100, Reason.LATE),
+        (Status.CREATING, PRICE - 1, 0, PRICE + 100, Reason.LATE),
+        (Status.EXPIRED, 0, 0, PRICE + 100, Reason.LATE),
+    ],
+)
+async def test_an_order_is_given_what_it_lacks(
+    desk: Desk, status: Status, held: int, to_order: int, credited: int, what: Reason
+) -> None:
+    await desk.have(ORDER.with_changes(status=status), {HELD: held} if held else {})
+    await see(desk, 1)
+    assert await kept(desk) == [replace(BOOKED, to_order=Sats(to_order))]
+    hold = received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=Sats(to_order))
+    assert await desk.written() == [
+        *([hold] if to_order else []),
+        received(key=f"{KEY}:credit", what=what, target=CREDIT, sats=Sats(credited)),
+    ]
+
+
+async def test_what_the_chain_takes_back_is_booked_again_under_another_key(
+    desk: Desk,
+) -> None:
+    await desk.have(ORDER, {})
+    await see(desk, 1, 0)
+    assert await kept(desk) == [replace(BOOKED, state=OutputState.SEEN)]
+    assert (await desk.written())[2:] == [
+        reversed_("", HELD, PRICE),
+        reversed_(":rest:credit", CREDIT, 100),
+    ]
+    await see(desk, 1)
+    assert await kept(desk) == [replace(BOOKED, bookings=2)]
+    assert (await desk.written())[4].key == KEY.replace("#1", "#2")
+    await see(desk, -1)
+    assert await kept(desk) == [replace(BOOKED, bookings=2, state=OutputState.GONE)]
+    assert await desk.all_due() == {}
+
+
+async def later(desk: Desk, status: Status) -> None:
+    """Book the output, and let the order go on."""
+    await desk.have(ORDER, {})
+    await see(desk, 1)
+    async with desk.deciding() as (work, order):
+        work.change(order.with_changes(status=status))
+
+
+async def test_an_order_whose_payment_is_taken_back_waits_again(desk: Desk) -> None:
+    await later(desk, Status.CREATING)
+    await see(desk, 0)
+    assert (await desk.order()).status is Status.WAITING_PAYMENT
+    assert await desk.all_due() == {EXPIRY: LATER}
+    assert (await desk.written())[2:] == [
+        reversed_("", HELD, PRICE),
+        reversed_(":rest:credit", CREDIT, 100),
+    ]
+
+
+async def test_who_has_the_ticket_owes_it_and_gives_the_rest_back(desk: Desk) -> None:
+    await later(desk, Status.CREATED)
+    await see(desk, 0)
+    assert (await desk.order()).status is Status.CREATED
+    assert (await desk.written())[2:] == [
+        reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
+        reversed_(":rest:credit", CREDIT, 100),
+    ]
+
+
+async def test_what_became_credit_is_taken_from_there_and_then_owed(
+    desk: Desk,
+) -> None:
+    await desk.have(ORDER.with_changes(status=Status.EXPIRED), {})
+    await see(desk, 1)
+    async with desk.deciding() as (work, _):
+        work.post(
+            [
+                Entry(
+                    key="spent",
+                    what=Reason.REFUND,
+                    source=CREDIT,
+                    target="refunded",
+                    sats=Sats(PRICE),
+                )
+            ]
+        )
+    await see(desk, 0)
+    assert (await desk.written())[1:] == [
+        reversed_(":rest:credit", CREDIT, 100),
+        reversed_(":rest:receivable", ledger.receivable(HARBOUR), PRICE),
+    ]
+
+
+@pytest.mark.parametrize("more", [PRICE - 1, PRICE])
+async def test_what_all_is_held_for_waits_for_no_part_of_it(
+    desk: Desk, more: int
+) -> None:
+    await desk.have(ORDER, {HELD: 1})
+    await see(desk, 1)
+    async with desk.deciding() as (work, order):
+        work.change(order.with_changes(status=Status.CREATING))
+        work.post(
+            [
+                Entry(
+                    key="more",
+                    what=Reason.CORRECTION,
+                    source="promo",
+                    target=HELD,
+                    sats=Sats(more),
+                )
+            ]
+        )
+    await see(desk, 0)
+    assert (await desk.order()).status is Status.CREATING
+
+
+async def tell(desk: Desk, state: InvoiceState, sats: int = 0) -> Order:
+    invoice = Invoice(payment_hash=ORDER.payment_hash, state=state, sats=Sats(sats))
+    async with desk.deciding() as (work, order):
+        invoices.seen(work, order, invoice)
+    return await desk.order()
+
+
+HELD_ORDER = ORDER.with_changes(
+    invoice=InvoiceState.ACCEPTED, htlc_sats=PRICE, paid_at=LATER
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "target", "what", "key"),
+    [
+        (Status.WAITING_PAYMENT, HELD, Reason.PAYMENT, ""),
+        (Status.CREATING, CREDIT, Reason.LATE, ":credit"),
+        (Status.EXPIRED, CREDIT, Reason.LATE, ":credit"),
+    ],
+)
+async def test_a_settled_invoice_is_booked_once(
+    desk: Desk, status: Status, target: str, what: Reason, key: str
+) -> None:
+    given = ORDER.with_changes(status=status)
+    await desk.have(given, {})
+    for sats in (500, 700):
+        assert await tell(desk, InvoiceState.SETTLED, sats) == given.with_changes(
+            invoice=InvoiceState.SETTLED, htlc_sats=Sats(500)
+        )
+    assert await desk.written() == [
+        received(
+            key=f"lightning:{ORDER.payment_hash}{key}",
+            what=what,
+            target=target,
+            sats=Sats(500),
+        )
+    ]
+
+
+@pytest.mark.parametrize("sats", [PRICE, PRICE + 1])
+async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
+    desk: Desk, sats: int, logged: pytest.LogCaptureFixture
+) -> None:
+    given = HELD_ORDER.with_changes(status=Status.CREATED)
+    await desk.have(given, {})
+    told = await tell(desk, InvoiceState.SETTLED, sats)
+    assert told == given.with_changes(invoice=InvoiceState.SETTLED)
+    assert ("another sum than it held" in logged.text) == (sats != PRICE)
+    assert await desk.written() == [
+        received(
+            key=f"lightning:{ORDER.payment_hash}",
+            what=Reason.PAYMENT,
+            target="promised",
+            sats=PRICE,
+        )
+    ]
+
+
+async def test_an_invoice_that_nobody_paid_is_cancelled_and_that_is_all(
+    desk: Desk, logged: pytest.LogCaptureFixture
+) -> None:
+    await desk.have(ORDER, {})
+    assert await tell(desk, InvoiceState.OPEN) == ORDER
+    assert "does not know" not in logged.text
+    assert await tell(desk, InvoiceState.MISSING) == ORDER
+    assert "the treasury does not know an invoice of ours" in logged.text
+    told = await tell(desk, InvoiceState.CANCELLED)
+    assert told == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
+    assert await desk.written() == []
+
+
+async def test_a_settled_invoice_is_not_cancelled(desk: Desk) -> None:
+    given = ORDER.with_changes(invoice=InvoiceState.SETTLED, htlc_sats=PRICE)
+    await desk.have(given, {})
+    assert await tell(desk, InvoiceState.CANCELLED) == given
+    assert await desk.written() == []
+
+
+async def test_a_held_payment_that_is_handed_back_ends_its_order(desk: Desk) -> None:
+    await desk.have(HELD_ORDER.with_changes(status=Status.CREATING), {HELD: PRICE})
+    assert await tell(desk, InvoiceState.CANCELLED) == HELD_ORDER.with_changes(
+        status=Status.FAILED, invoice=InvoiceState.CANCELLED, paid_at=None
+    )
+    assert await desk.all_due() == {CLOSING: LATER}
+    (entry,) = await desk.written()
+    assert entry.key == f"broke:{ORDER.id}:promised"
+
+
+async def test_a_held_payment_that_is_handed_back_later_is_held_no_more(
+    desk: Desk,
+) -> None:
+    given = HELD_ORDER.with_changes(status=Status.CREATED)
+    await desk.have(given, {HELD: PRICE})
+    assert await tell(desk, InvoiceState.CANCELLED) == given.with_changes(
+        invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0)
+    )
+    assert await desk.written() == [
+        of_the_order(
+            key=f"lightning:{ORDER.payment_hash}:handed_back",
+            what=Reason.HANDED_BACK,
+            source=HELD,
+            target="promised",
+            sats=PRICE,
+        )
+    ]

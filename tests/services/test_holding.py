@@ -1,0 +1,275 @@
+"""What is booked for an order, entry by entry, and what is to be done after it."""
+
+from contextlib import nullcontext
+from datetime import datetime, timedelta
+from functools import partial
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import Event, Status
+from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
+from leyden.domain.tickets import Lease
+from leyden.domain.units import Sats
+from leyden.errors import NotFound, Stale
+from leyden.services.channels import holding
+from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.values import replace
+from tests.conftest import NOW
+from tests.services.desk import (
+    CREDIT,
+    HARBOUR,
+    HELD,
+    LATER,
+    ORDER,
+    Desk,
+    an_order,
+    of_the_order,
+)
+
+
+async def test_money_is_held_for_its_order(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    async with desk.deciding() as (work, order):
+        put = partial(holding.hold, work, order, source="received", what=Reason.PAYMENT)
+        put(0, key="nothing")
+        put(1, key="one")
+        assert (work.holds(order), work.balance("received")) == (1, -1)
+        put(20, key="twenty")
+        assert (work.holds(order), work.balance("received")) == (21, -21)
+    entry = partial(of_the_order, what=Reason.PAYMENT, source="received", target=HELD)
+    assert await desk.written() == [
+        entry(key="one", sats=Sats(1)),
+        entry(key="twenty", sats=Sats(20)),
+    ]
+
+
+async def test_credit_repays_what_is_owed_first(desk: Desk) -> None:
+    await desk.have(ORDER, {ledger.receivable(HARBOUR): -30})
+    async with desk.deciding() as (work, order):
+        give = partial(holding.credit, work, order, source="received", what=Reason.LATE)
+        give(0, key="nothing")
+        give(100, key="k")
+        assert work.outstanding(HARBOUR) == 0
+        assert work.balance(CREDIT) == 70
+        give(1, key="one")
+    entry = partial(of_the_order, what=Reason.LATE, source="received")
+    assert await desk.written() == [
+        entry(key="k:receivable", target=ledger.receivable(HARBOUR), sats=Sats(30)),
+        entry(key="k:credit", target=CREDIT, sats=Sats(70)),
+        entry(key="one:credit", target=CREDIT, sats=Sats(1)),
+    ]
+
+
+async def test_a_settled_payment_is_received_and_promised_no_more(desk: Desk) -> None:
+    given = ORDER.with_changes(invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(500))
+    await desk.have(given, {})
+    async with desk.deciding() as (work, order):
+        settled = holding.settle(work, order)
+        assert settled == given.with_changes(invoice=InvoiceState.SETTLED)
+        assert work.order(ORDER.id) == settled
+    assert await desk.order() == settled
+    assert await desk.written() == [
+        of_the_order(
+            key=f"lightning:{ORDER.payment_hash}",
+            what=Reason.PAYMENT,
+            source="received",
+            target="promised",
+            sats=Sats(500),
+        )
+    ]
+    assert await desk.database.reader.moves.of_order(ORDER.id) == []
+
+
+async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
+    """To its payer, to the bill, to what is owed, and to credit."""
+    given = ORDER.with_changes(
+        status=Status.CREATED,
+        invoice=InvoiceState.ACCEPTED,
+        htlc_sats=Sats(10),
+        paid_at=NOW,
+        credit_refund=Sats(5),
+        offered=True,
+    )
+    charged = replace(given, charged=Sats(20))
+    owing = {ledger.owed(HARBOUR): -20, ledger.receivable(HARBOUR): -30}
+    await desk.have(charged, {HELD: 100, **owing})
+    async with desk.deciding() as (work, order):
+        ended = holding.end(work, order, Event.CANCELLED)
+        assert work.holds(order) == work.owes(HARBOUR) == work.outstanding(HARBOUR) == 0
+    assert (
+        await desk.order()
+        == ended
+        == charged.with_changes(
+            status=Status.CANCELLED,
+            credit_refund=Sats(45),
+            paid_at=None,
+            invoice=InvoiceState.CANCELLED,
+        )
+    )
+    key = f"cancelled:{ORDER.id}"
+    entry = partial(of_the_order, source=HELD, what=Reason.RELEASED)
+    assert await desk.written() == [
+        of_the_order(
+            key=f"{key}:promised",
+            what=Reason.HANDED_BACK,
+            source=HELD,
+            target="promised",
+            sats=Sats(10),
+        ),
+        entry(key=f"{key}:owed", target=ledger.owed(HARBOUR), sats=Sats(20)),
+        entry(
+            key=f"{key}:receivable", target=ledger.receivable(HARBOUR), sats=Sats(30)
+        ),
+        entry(key=f"{key}:credit", target=CREDIT, sats=Sats(40)),
+    ]
+    assert await desk.all_due() == {CLOSING: LATER, WITHDRAWAL: LATER}
+    moves = await desk.database.reader.moves.of_order(ORDER.id)
+    assert moves == [(Status.CREATED, Status.CANCELLED)]
+
+
+@pytest.mark.parametrize(
+    ("invoice", "offered", "due"),
+    [
+        (InvoiceState.OPEN, False, {CLOSING: LATER}),
+        (InvoiceState.SETTLED, False, {}),
+        (InvoiceState.SETTLED, True, {WITHDRAWAL: LATER}),
+        (None, False, {}),
+    ],
+)
+async def test_what_there_is_to_close_is_closed(
+    desk: Desk,
+    invoice: InvoiceState | None,
+    offered: bool,  # noqa: FBT001
+    due: dict[str, datetime],
+) -> None:
+    """What was paid was paid, and stays so."""
+    given = ORDER.with_changes(
+        status=Status.FAILED, invoice=invoice, paid_at=NOW, offered=offered
+    )
+    await desk.have(given, {})
+    async with desk.deciding() as (work, order):
+        holding.end(work, order, Event.CANCELLED)
+    assert await desk.order() == given.with_changes(status=Status.CANCELLED)
+    assert await desk.written() == []
+    assert await desk.all_due() == due
+
+
+@pytest.mark.parametrize(
+    ("expires", "due"), [(LATER + timedelta(1), LATER + timedelta(1)), (NOW, LATER)]
+)
+async def test_an_order_is_waited_for_again_until_it_expires(
+    desk: Desk, expires: datetime, due: datetime
+) -> None:
+    paid = ORDER.with_changes(status=Status.CREATING, paid_at=NOW)
+    given = replace(paid, expires=expires)
+    await desk.have(given, {})
+    async with desk.deciding() as (work, order):
+        holding.reopen(work, order)
+    again = given.with_changes(status=Status.WAITING_PAYMENT, paid_at=None)
+    assert await desk.order() == again
+    assert await desk.all_due() == {EXPIRY: due}
+    moves = await desk.database.reader.moves.of_order(ORDER.id)
+    assert moves == [(Status.CREATING, Status.WAITING_PAYMENT)]
+
+
+def test_an_entry_may_have_a_note() -> None:
+    make = partial(
+        holding.entry,
+        ORDER,
+        7,
+        source="promo",
+        target=HELD,
+        what=Reason.CORRECTION,
+        key="k",
+    )
+    same = partial(
+        of_the_order,
+        key="k",
+        what=Reason.CORRECTION,
+        source="promo",
+        target=HELD,
+        sats=Sats(7),
+    )
+    assert make() == same()
+    assert make(note="for the storm") == same(note="for the storm")
+
+
+async def test_an_order_may_change_and_move_more_than_once(desk: Desk) -> None:
+    """It is compared with what it was when it was loaded."""
+    await desk.have(ORDER, {})
+    async with desk.deciding() as (work, order):
+        offered = work.change(order.with_changes(offered=True))
+        creating = work.move(offered.with_changes(status=Status.CREATING))
+        failed = work.move(creating.with_changes(status=Status.FAILED))
+        with pytest.raises(NotFound):
+            work.order("5b0cFO")
+    assert await desk.order() == failed
+    assert await desk.database.reader.moves.of_order(ORDER.id) == [
+        (Status.WAITING_PAYMENT, Status.CREATING),
+        (Status.CREATING, Status.FAILED),
+    ]
+
+
+async def test_outputs_are_kept_as_they_are_in_the_end(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    known = KnownOutput(
+        outpoint=Outpoint("ab" * 32, 0),
+        order_id=ORDER.id,
+        sats=Sats(500),
+        state=OutputState.SEEN,
+        seen=NOW,
+    )
+    states = (OutputState.SEEN, OutputState.BOOKED, OutputState.BURIED)
+    stored = [
+        replace(known, state=state, bookings=number)
+        for number, state in enumerate(states)
+    ]
+    for steps in (stored[:2], stored[1:]):
+        async with desk.deciding() as (work, order):
+            for each in steps:
+                assert work.keep(each) == each
+            assert work.output(known.outpoint) == steps[-1]
+            assert work.output(Outpoint("cd" * 32, 0)) is None
+            assert work.outputs_of(order) == [steps[-1]]
+            assert work.outputs_of(an_order(2)) == []
+        kept = await desk.database.reader.outputs.of_order(ORDER.id)
+        assert kept == [steps[-1]]
+    async with desk.database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [ORDER.id], now=LATER)
+        assert work.output(known.outpoint) is None, "nobody asked for outputs"
+
+
+async def test_a_lease_is_kept_with_its_order(desk: Desk) -> None:
+    await desk.have(ORDER, {})
+    lease = Lease(
+        channel_point=f"{'ab' * 32}:0",
+        premium=Sats(1),
+        execution_fee=Sats(2),
+        chain_fee=Sats(3),
+        self_chan_balance=Sats(4),
+        node="02" + "cd" * 32,
+        peer="03" + "ef" * 32,
+        height=850_000,
+    )
+    async with desk.deciding() as (work, _):
+        work.keep_lease(ORDER.id, lease)
+    found = await desk.database.reader.leases.of_orders([ORDER.id])
+    assert found == {ORDER.id: lease}
+
+
+@pytest.mark.parametrize(("stale", "tries"), [(0, 1), (7, 8), (99, 8)])
+async def test_a_step_is_tried_eight_times(stale: int, tries: int) -> None:
+    tried = 0
+
+    async def step() -> None:
+        nonlocal tried
+        tried += 1
+        if tried <= stale:
+            raise Stale
+
+    with pytest.raises(Stale) if stale > tries else nullcontext():
+        await until_not_stale(step)
+    assert tried == tries

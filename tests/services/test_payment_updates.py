@@ -1,0 +1,94 @@
+"""Of what the treasury tells again and again, only what is news is booked."""
+
+import pytest
+
+from leyden.domain.payments import (
+    Invoice,
+    InvoiceState,
+    Outpoint,
+    Output,
+    PaymentUpdate,
+)
+from leyden.domain.units import Sats
+from leyden.services.channels.checkout import record_payment
+from leyden.services.channels.payment_updates import unbooked
+from leyden.values import replace
+from tests.services.till import Till
+
+
+def invoice(payment_hash: str, state: InvoiceState) -> Invoice:
+    return Invoice(payment_hash=payment_hash, state=state, sats=Sats(500))
+
+
+def output(address: str, depth: int, vout: int = 0) -> Output:
+    return Output(
+        outpoint=Outpoint("ab" * 32, vout),
+        address=address,
+        sats=Sats(500),
+        confirmations=depth,
+    )
+
+
+async def test_nothing_told_is_no_news(till: Till) -> None:
+    assert await unbooked(till.shop, []) == []
+
+
+async def test_an_invoice_is_news_in_another_state_than_it_was_booked_in(
+    till: Till,
+) -> None:
+    order = await till.create()
+    opened, accepted, settled = (
+        invoice(order.payment_hash, state)
+        for state in (InvoiceState.OPEN, InvoiceState.ACCEPTED, InvoiceState.SETTLED)
+    )
+    strange = invoice("ab" * 32, InvoiceState.SETTLED)
+    for told, news in (
+        ([opened], []),
+        ([strange], []),
+        ([strange, accepted], [accepted]),
+        ([opened, accepted], [accepted]),
+        ([accepted, opened], [accepted, opened]),  # no news after what came before it
+        ([accepted, settled, accepted], [accepted, settled, accepted]),
+    ):
+        found = await unbooked(till.shop, told)
+        assert found == [(order.id, each) for each in news]
+
+
+@pytest.mark.parametrize("deep", [1, 6, -1])
+async def test_an_output_is_news_if_something_follows_from_it(
+    till: Till, deep: int
+) -> None:
+    order = await till.create()
+    at = order.onchain_address
+    seen, another = output(at, 0), output(at, 0, vout=1)
+    strange = output("bcrt1qsomebodyelses", 6)
+    assert await unbooked(till.shop, [strange, seen]) == [(order.id, seen)]
+    await record_payment(till.shop, seen, now=till.now)
+    deeper = replace(seen, confirmations=deep)
+    cases: tuple[tuple[list[PaymentUpdate], list[PaymentUpdate]], ...] = (
+        ([seen], []),
+        ([seen, another], [another]),
+        ([deeper], [deeper]),
+        ([seen, deeper], [deeper]),
+        ([deeper, seen], [deeper, seen]),
+        ([deeper, another, another], [deeper, another, another]),
+    )
+    for told, news in cases:
+        found = await unbooked(till.shop, told)
+        assert found == [(order.id, each) for each in news]
+
+
+async def test_news_come_in_the_order_in_which_they_were_told(till: Till) -> None:
+    order, other = await till.create(), await till.create()
+    told: list[PaymentUpdate] = [
+        output(other.onchain_address, 1),
+        invoice(order.payment_hash, InvoiceState.ACCEPTED),
+        invoice(other.payment_hash, InvoiceState.ACCEPTED),
+        output(order.onchain_address, 1, vout=1),
+    ]
+    assert await unbooked(till.shop, told) == [
+        (other.id, told[0]),
+        (order.id, told[1]),
+        (other.id, told[2]),
+        (order.id, told[3]),
+    ]

@@ -1,0 +1,68 @@
+"""What is left of backups whose place others took, whoever did that and how often."""
+
+import base64
+import os
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from leyden.certificates.authority import open_or_create
+from leyden.services.nodes import backups, resealing
+from leyden.services.nodes.resealing import Resealed
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.services.yard import HARBOUR, Yard
+
+
+@pytest.fixture
+async def yard(db: Database, sealer: Sealer, tmp_path: Path) -> AsyncIterator[Yard]:
+    yard = Yard(db, sealer, open_or_create(tmp_path / "authority", now=NOW))
+    await yard.found()
+    yield yard
+    await yard.watching.close()
+
+
+def ciphertext() -> str:
+    return base64.b64encode(b"Salted__" + os.urandom(88)).decode()
+
+
+async def test_a_stolen_key_pushes_out_nothing_that_was_in_use_for_a_day(
+    yard: Yard,
+) -> None:
+    """Twice its owner changes the password, then somebody puts garbage there."""
+    node = await yard.create()
+    whose, now = (yard.fleet, HARBOUR, node.id), yard.now
+    theirs = [ciphertext() for _ in range(3)]
+    values = [*theirs, *(ciphertext() for _ in range(60))]
+    await backups.keep_seed(*whose, theirs[0], actor="key:own", now=now)
+    days, minutes = timedelta(days=2), timedelta(minutes=7)
+    for before, value in pairwise(values):
+        now += days if before in theirs else minutes
+        digest = sha256(before.encode()).hexdigest()
+        anew = Resealed(name=None, replaces=digest, value=value)
+        await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
+    found = await resealing.replaced(*whose, now=now)
+    assert {*theirs} <= {each.value for each in found}
+    assert len(found) == len(theirs) + 20
+
+
+async def test_each_backup_has_a_history_of_its_own(yard: Yard) -> None:
+    node = await yard.create()
+    whose, now = (yard.fleet, HARBOUR, node.id), yard.now
+    original = ciphertext()
+    for name in ("admin", "read"):
+        await backups.keep_macaroon(*whose, name, original, actor="key:own", now=now)
+    for name, times in (("admin", 1), ("read", 30)):
+        value = original
+        for _ in range(times):
+            digest, value = sha256(value.encode()).hexdigest(), ciphertext()
+            anew = Resealed(name=name, replaces=digest, value=value)
+            await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
+    found = await resealing.replaced(*whose, now=now)
+    assert [each.value for each in found if each.name == "admin"] == [original]
+    assert len([each for each in found if each.name == "read"]) == 21

@@ -1,0 +1,388 @@
+"""Subscriptions: endpoints of an organization that get its events, in order."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+from standardwebhooks import Webhook
+
+from leyden.domain.accounts import Organization, Scope
+from leyden.domain.deliveries import Answer
+from leyden.domain.events import TYPES, Event
+from leyden.domain.webhooks import verify
+from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany
+from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries.dispatchers import Dispatcher, deliver
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.deliveries.subscriptions import MOST, Wanted
+from leyden.services.events import log
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.tasks import Work
+from leyden.webhooks.fake import FakeSender, Received
+from tests.conftest import NOW
+
+URL = "https://hooks.harbour.test/events"
+OTHER_URL = "https://hooks.shore.test/events"
+TEAM, STRANGERS = "harbour", "other shore"
+ALL = frozenset(Scope)
+BROKEN = Answer(status=500)
+
+
+@dataclass
+class Office:
+    """An organization with subscriptions, and a clock one can turn."""
+
+    database: Database
+    sealer: Sealer
+    sender: FakeSender = field(default_factory=FakeSender)
+    now: datetime = NOW
+    dispatcher: Dispatcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dispatcher = Dispatcher(
+            database=self.database,
+            sealer=self.sealer,
+            sender=self.sender,
+            clock=lambda: self.now,
+            luck=lambda: 0.5,
+        )
+
+    async def subscribe(
+        self,
+        *types: str,
+        url: str = URL,
+        id_: str = "1S",
+        scopes: frozenset[Scope] = ALL,
+    ) -> Subscription:
+        made, self.secret = await subscriptions.create(
+            self.dispatcher,
+            TEAM,
+            id_,
+            Wanted(url=url, types=types or None),
+            scopes=scopes,
+            actor="test",
+        )
+        return made
+
+    async def stop(self, made: Subscription, *, stopped: bool) -> None:
+        await subscriptions.change(
+            self.dispatcher,
+            TEAM,
+            made.id,
+            Wanted(stopped=stopped),
+            scopes=ALL,
+            actor="test",
+        )
+
+    async def tell(self, *kinds: str, team: str = TEAM) -> None:
+        async with self.database.transaction() as tx:
+            for kind in kinds:
+                data = TYPES[kind].example
+                event = Event(organization_id=team, type=kind, data=data)
+                tx.events.add(event, at=self.now)
+
+    async def work(self) -> None:
+        for _ in range(100):
+            async with self.database.transaction() as tx:
+                claims = await tx.tasks.claim(
+                    SUBSCRIPTIONS,
+                    now=self.now,
+                    until=self.now + timedelta(seconds=30),
+                    most=10,
+                )
+            if not claims:
+                return
+            for claim in claims:
+                work = Work(self.database, claim)
+                await deliver(self.dispatcher, SUBSCRIPTION_MAIL, work)
+                if not work.settled:
+                    async with work.transaction() as tx:
+                        await work.done(tx)
+        raise AssertionError("the queue does not come to rest")
+
+    async def pass_time(self, **time: float) -> None:
+        self.now += timedelta(**time)
+        await self.work()
+
+    def got(self, url: str = URL) -> list[str]:
+        """The types that an endpoint was sent, failures included."""
+        return [
+            json.loads(each.body)["type"]
+            for each in self.sender.received
+            if each.url == url
+        ]
+
+    def ids(self, url: str = URL) -> list[str]:
+        return [
+            each.headers["webhook-id"]
+            for each in self.sender.received
+            if each.url == url
+        ]
+
+    async def states(self, of: Subscription) -> list[tuple[str, str]]:
+        _, page = await subscriptions.deliveries(
+            self.dispatcher, TEAM, of.id, scopes=ALL, before=1 << 62, most=100
+        )
+        return [(each.message.type, each.message.state) for each in reversed(page)]
+
+
+@pytest.fixture
+async def office(db: Database, sealer: Sealer) -> Office:
+    office = Office(db, sealer)
+    async with db.transaction() as tx:
+        for name in (TEAM, STRANGERS):
+            await tx.accounts.add(Organization(id=name, name=name, created=NOW))
+    return office
+
+
+async def test_events_of_its_types_arrive_in_order_and_signed(office: Office) -> None:
+    await office.tell("order.created")  # before there was anyone
+    await office.subscribe("order.*", "node.running")
+    await office.tell("order.paid", "node.stopped", "node.running")
+    await office.tell("order.filled", team=STRANGERS)
+    await office.work()
+    assert office.got() == ["order.paid", "node.running"]
+    await office.tell("order.filled")
+    await office.work()
+    assert office.got() == ["order.paid", "node.running", "order.filled"]
+    for each in office.sender.received:
+        headers = dict(each.headers)
+        assert "Service-Secret" not in headers
+        assert verify([office.secret], headers=headers, body=each.body, now=office.now)
+        # The public library, but for its clock, which is the real one.
+        signed = Webhook(office.secret).sign(
+            headers["webhook-id"], office.now, each.body.decode()
+        )
+        assert signed in headers["webhook-signature"].split()
+    logged = await log.read(office.database.reader, TEAM, TYPES, after=None, most=99)
+    kept = {each.id: each for each in logged.events}
+    sent = json.loads(office.sender.received[0].body)
+    assert sent["data"] == TYPES["order.paid"].example
+    assert kept[sent["id"]].type == "order.paid"
+    assert (
+        office.ids() == [each for each in kept if kept[each].type in office.got()][-3:]
+    )
+
+
+async def test_one_that_fails_holds_up_itself_and_no_other(office: Office) -> None:
+    slow = await office.subscribe("*")
+    await office.subscribe("*", url=OTHER_URL, id_="2S")
+    office.sender.answers[URL] = BROKEN
+    await office.tell("order.created", "order.paid")
+    await office.work()
+    assert office.got(OTHER_URL) == ["order.created", "order.paid"]
+    assert office.got() == ["order.created"]
+    await office.pass_time(seconds=5)
+    assert office.got() == ["order.created"] * 2
+    office.sender.answers[URL] = Answer(status=204)
+    await office.tell("order.filled")  # which does not overtake, nor hurry
+    await office.work()
+    assert office.got() == ["order.created"] * 2
+    await office.pass_time(seconds=30)
+    assert office.got() == ["order.created"] * 3 + ["order.paid", "order.filled"]
+    assert len(set(office.ids())) == 3
+    assert await office.states(slow) == [
+        ("order.created", "delivered"),
+        ("order.paid", "delivered"),
+        ("order.filled", "delivered"),
+    ]
+
+
+async def test_what_is_given_up_can_be_sent_again_from_any_event(
+    office: Office,
+) -> None:
+    made = await office.subscribe("*")
+    office.sender.answers[URL] = Answer(status=400)
+    await office.tell("order.created", "order.paid")
+    await office.work()
+    for _ in range(40):
+        await office.pass_time(hours=12)
+    assert ("order.created", "failed") in await office.states(made)
+    found = await subscriptions.get(office.database.reader, TEAM, made.id, ALL)
+    assert found.pause is not None
+    office.sender.received.clear()
+    office.sender.answers[URL] = Answer(status=200)
+    await subscriptions.resend(
+        office.dispatcher, TEAM, made.id, "", scopes=ALL, actor="test"
+    )
+    await office.work()
+    assert office.got() == []  # still paused
+    await subscriptions.change(
+        office.dispatcher,
+        TEAM,
+        made.id,
+        Wanted(stopped=False),
+        scopes=ALL,
+        actor="test",
+    )
+    await office.work()
+    assert office.got() == ["order.created", "order.paid"]
+    assert len(set(office.ids())) == 2
+
+
+async def test_its_owner_stops_it_and_it_goes_on_where_it_was(office: Office) -> None:
+    made = await office.subscribe("*")
+    await office.stop(made, stopped=True)
+    await office.tell("order.created", "order.paid")
+    await office.work()
+    assert office.got() == []
+    await office.stop(made, stopped=False)
+    await office.work()
+    assert office.got() == ["order.created", "order.paid"]
+
+
+async def test_one_that_was_stopped_for_longer_than_events_are_kept_gets_the_rest(
+    office: Office,
+) -> None:
+    made = await office.subscribe("order.*")
+    await office.stop(made, stopped=True)
+    old = 503  # more than one look takes in
+    await office.tell(*["order.paid"] * old)
+    before = office.now + timedelta(seconds=1)
+    office.now += timedelta(days=91)
+    await office.tell("order.filled", "node.running")
+    async with office.database.transaction() as tx:
+        assert await tx.events.forget(TEAM, before=before, most=2 * old) == old
+    await office.stop(made, stopped=False)
+    await office.work()
+    assert office.got() == ["order.filled"]
+
+
+async def test_what_was_sent_is_sent_again_by_hand(office: Office) -> None:
+    made = await office.subscribe("*")
+    office.sender.answers[URL] = BROKEN
+    await office.tell("order.created", "order.paid")
+    await office.work()
+    office.sender.answers[URL] = Answer(status=200)
+    sent = await subscriptions.redeliver(
+        office.dispatcher, TEAM, made.id, office.ids()[0], scopes=ALL
+    )
+    assert sent.message.state == "delivered"
+    assert [answer.status for _, answer in sent.attempts] == [500, 200]
+    await office.work()
+    # It was the one that held up the rest, and is not sent a third time.
+    assert office.got() == ["order.created", "order.created", "order.paid"]
+    with pytest.raises(NotFound):
+        await subscriptions.redeliver(
+            office.dispatcher, TEAM, made.id, "evt_unknown", scopes=ALL
+        )
+
+
+async def test_a_test_says_that_it_is_one(office: Office) -> None:
+    made = await office.subscribe("order.*")
+    sent = await subscriptions.test(
+        office.dispatcher, TEAM, made.id, "order.paid", scopes=ALL
+    )
+    (received,) = office.sender.received
+    body = json.loads(received.body)
+    assert body["test"] is True
+    assert body["id"].startswith("test_")
+    assert body["type"] == "order.paid"
+    assert sent.message.state == "delivered"
+    office.sender.answers[URL] = BROKEN
+    failed = await subscriptions.test(
+        office.dispatcher, TEAM, made.id, None, scopes=ALL
+    )
+    assert failed.message.state == "failed"
+    await office.pass_time(days=1)
+    assert len(office.sender.received) == 2, "nobody sends a test later"
+    with pytest.raises(Malformed, match="type: must be a type that"):
+        await subscriptions.test(
+            office.dispatcher, TEAM, made.id, "node.running", scopes=ALL
+        )
+    with pytest.raises(TooMany):
+        for _ in range(20):
+            await subscriptions.test(office.dispatcher, TEAM, made.id, None, scopes=ALL)
+
+
+async def test_a_replaced_secret_signs_for_a_day(office: Office) -> None:
+    made = await office.subscribe("*")
+    rotated = await subscriptions.rotate_secret(
+        office.dispatcher, TEAM, made.id, scopes=ALL, actor="test"
+    )
+    await office.tell("order.paid")
+    await office.work()
+    (received,) = office.sender.received
+    headers = dict(received.headers)
+    for secret in (office.secret, rotated.secret):
+        assert verify([secret], headers=headers, body=received.body, now=office.now)
+    await office.tell("order.filled")
+    await office.pass_time(days=1, seconds=1)
+    headers, body = dict(office.sender.received[-1].headers), received.body
+    body = office.sender.received[-1].body
+    assert not verify([office.secret], headers=headers, body=body, now=office.now)
+    assert verify([rotated.secret], headers=headers, body=body, now=office.now)
+
+
+async def test_a_key_subscribes_to_what_it_sees(office: Office) -> None:
+    nodes = frozenset({Scope.NODE})
+    made = await office.subscribe(scopes=nodes)
+    assert made.types == ("node.*",)
+    with pytest.raises(Malformed, match="lacks the scope"):
+        await office.subscribe("order.paid", id_="2S", scopes=nodes)
+    with pytest.raises(Malformed, match="lacks the scope"):
+        await office.subscribe("node.*", "key.created", id_="2S", scopes=nodes)
+    whole = await office.subscribe("*", id_="3S")
+    with pytest.raises(Forbidden):
+        await subscriptions.get(office.database.reader, TEAM, whole.id, nodes)
+    assert await subscriptions.list_(office.dispatcher, TEAM, nodes) == [made]
+    with pytest.raises(NotFound):
+        await subscriptions.get(office.database.reader, STRANGERS, whole.id, ALL)
+
+
+async def test_it_is_made_once_and_there_are_so_many(office: Office) -> None:
+    made = await office.subscribe("*")
+    secret = office.secret
+    assert await office.subscribe("*") == made
+    assert office.secret == secret
+    for number in range(2, MOST + 1):
+        await office.subscribe("*", id_=f"{number}S")
+    with pytest.raises(Conflict, match=f"{MOST} subscriptions"):
+        await office.subscribe("*", id_="more")
+    await subscriptions.delete(
+        office.dispatcher, TEAM, made.id, scopes=ALL, actor="test"
+    )
+    await office.tell("order.paid")
+    await office.work()
+    assert len(office.got()) == MOST - 1
+
+
+async def test_a_resend_that_overlaps_a_delivery_is_not_lost(office: Office) -> None:
+    """Its owner moves it while an event is on its way."""
+    made = await office.subscribe("*")
+    await office.tell("order.created", "order.paid")
+    await office.work()
+
+    async def resend(_: Received) -> Answer:
+        office.sender.answers.clear()
+        await subscriptions.resend(
+            office.dispatcher, TEAM, made.id, "", scopes=ALL, actor="test"
+        )
+        return Answer(status=200)
+
+    office.sender.answers[URL] = resend
+    await office.tell("order.filled")
+    await office.work()
+    assert office.got()[2:] == [
+        "order.filled",
+        "order.created",
+        "order.paid",
+        "order.filled",
+    ]
+
+
+async def test_many_subscribe_and_write_at_once(office: Office) -> None:
+    """Whoever makes one locks the log; nobody waits for each other."""
+    await asyncio.gather(
+        *(office.subscribe("*", id_=f"{number}S") for number in range(5)),
+        *(office.tell("order.paid", "order.filled") for _ in range(10)),
+    )
+    await office.work()
+    found = await office.database.reader.subscriptions.list_(TEAM)
+    end = await log.end(office.database.reader, TEAM)
+    assert end.number == 20
+    assert [each.position for each in found] == [20] * 5

@@ -1,0 +1,195 @@
+"""What orders, money and members tell their organization."""
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.domain.events import TYPES
+from leyden.domain.orders import Order, Status
+from leyden.services.channels import corrections, order_events
+from leyden.services.channels.corrections import Correction
+from leyden.services.people import accounts, team
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.services.desk import ORDER
+from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till, request_of
+from tests.services.told import told, types_told
+
+TICKETED = ["order.created", "payment.received", "order.paid", "order.ticket_ready"]
+
+
+async def bought(till: Till) -> Order:
+    order = await till.create()
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    return order
+
+
+async def test_a_purchase_is_told_from_its_order_to_its_channel(till: Till) -> None:
+    order = await bought(till)
+    till.market.register(await till.ticket(order))
+    await till.follow_tickets()
+    till.market.match(await till.ticket(order), unused=163)
+    await till.follow_tickets()
+    await till.hear_again()
+    of = {"order_id": order.id, "capacity": 1_000_000}
+    assert await told(till.database, HARBOUR) == [
+        ("order.created", {**of, "status": "waiting_payment"}),
+        (
+            "payment.received",
+            {"order_id": order.id, "rail": "lightning", "amount": PRICE},
+        ),
+        ("order.paid", {**of, "status": "creating"}),
+        ("order.ticket_ready", {**of, "status": "created"}),
+        ("order.submitted", {**of, "status": "submitted"}),
+        (
+            "credit.changed",
+            {"order_id": order.id, "reason": "unused_fee", "amount": 163},
+        ),
+        ("order.filled", {**of, "status": "filled"}),
+    ]
+    assert await told(till.database, LIGHTHOUSE) == []
+
+
+async def test_a_cancelled_order_gives_its_money_back(till: Till) -> None:
+    order = await bought(till)
+    await till.cancel(order)
+    await till.cancel(order)
+    assert await told(till.database, HARBOUR, skip=len(TICKETED)) == [
+        (
+            "credit.changed",
+            {"order_id": order.id, "reason": "released", "amount": PRICE},
+        ),
+        (
+            "order.cancelled",
+            {"order_id": order.id, "capacity": 1_000_000, "status": "cancelled"},
+        ),
+    ]
+
+
+async def test_an_order_paid_by_credit_is_told_at_once(till: Till) -> None:
+    await till.give_credit(PRICE)
+    order = await till.create()
+    used = {"order_id": order.id, "reason": "credit_used", "amount": -PRICE}
+    granted = {"order_id": "", "reason": "coupon", "amount": PRICE}
+    found = await told(till.database, HARBOUR)
+    assert found[0] == ("credit.changed", granted)
+    assert [kind for kind, _ in found] == [
+        "credit.changed",
+        "order.created",
+        "credit.changed",
+        "order.paid",
+    ]
+    assert found[2][1] == used
+
+
+async def test_a_payment_on_the_chain_is_told_once_and_when_it_is_taken_back(
+    till: Till,
+) -> None:
+    order = await till.create()
+    outpoint = till.payments.send(order.onchain_address, PRICE + 700)
+    till.payments.mine()
+    await till.settle_down()
+    onchain = {"order_id": order.id, "rail": "onchain", "amount": PRICE + 700}
+    surplus = {"order_id": order.id, "reason": "surplus", "amount": 700}
+    assert (await told(till.database, HARBOUR))[1:3] == [
+        ("payment.received", onchain),
+        ("credit.changed", surplus),
+    ]
+    till.payments.reorganise(1, drop=[outpoint])
+    await till.start_sweeping()
+    kinds = await told(till.database, HARBOUR, skip=3)
+    back = {"order_id": order.id, "reason": "reversed", "amount": PRICE + 700}
+    assert ("payment.returned", back) in kinds
+
+
+async def test_an_order_that_is_not_paid_expires(till: Till) -> None:
+    await till.create()
+    await till.pass_time(hours=2)
+    assert await types_told(till.database, HARBOUR) == [
+        "order.created",
+        "order.expired",
+    ]
+
+
+async def test_what_an_operator_corrects_is_told(till: Till) -> None:
+    for correction, key in ((Correction.CREDIT, "1"), (Correction.REFUND, "2")) * 2:
+        await corrections.correct(
+            till.database,
+            HARBOUR,
+            correction,
+            sats=500,
+            reason="a gift",
+            actor="operator:alice",
+            key=key,
+            now=NOW,
+        )
+    assert await told(till.database, HARBOUR) == [
+        ("credit.changed", {"order_id": "", "reason": "correction", "amount": 500}),
+        ("payment.returned", {"order_id": "", "reason": "refund", "amount": 500}),
+        ("credit.changed", {"order_id": "", "reason": "refund", "amount": -500}),
+    ]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_each_status_of_an_order_is_a_type(status: Status) -> None:
+    kinds = [each.type for each in order_events.of_move(ORDER, status)]
+    assert len(kinds) == (status is not Status.WAITING_PAYMENT)
+    assert set(kinds) <= TYPES.keys()
+
+
+async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
+    platform = Platform(
+        settings=Settings(), database=db, sealer=sealer, clock=lambda: NOW
+    )
+    of = (await accounts.create_organization(platform, "Pier", actor="op")).id
+    alice = await accounts.create_user(
+        platform,
+        "alice@example.org",
+        password=None,
+        organization_id=of,
+        role=Role.OWNER,
+        actor="op",
+    )
+    invitation, _ = await team.invite(
+        platform,
+        of,
+        email="bob@example.org",
+        role=Role.VIEWER,
+        actor=f"user:{alice.id}",
+        now=NOW,
+    )
+    bob = await team.enrol(platform, invitation, "correct horse battery", now=NOW)
+    for role in (Role.ADMIN, Role.ADMIN):
+        await team.set_role(
+            platform, of, bob.id, role, actor=f"user:{alice.id}", now=NOW
+        )
+    await team.remove(platform, of, bob.id, actor=f"user:{alice.id}", now=NOW)
+    key, text = await accounts.create_key(
+        platform,
+        of,
+        name="harbour",
+        scopes=["node"],
+        expires=None,
+        actor=f"user:{alice.id}",
+    )
+    await accounts.revoke_key(platform, of, key.id, actor=f"user:{alice.id}")
+    found = await told(db, of)
+    assert found == [
+        ("member.joined", {"user_id": alice.id, "role": "owner"}),
+        ("member.joined", {"user_id": bob.id, "role": "viewer"}),
+        (
+            "member.role_changed",
+            {"user_id": bob.id, "role": "admin", "from_role": "viewer"},
+        ),
+        ("member.removed", {"user_id": bob.id, "role": "admin"}),
+        (
+            "key.created",
+            {"key_id": key.id, "name": "harbour", "scopes": ["node"], "expires": ""},
+        ),
+        ("key.revoked", {"key_id": key.id}),
+    ]
+    assert text not in str(found)
+    assert "@" not in str(found)

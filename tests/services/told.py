@@ -1,0 +1,39 @@
+"""What an organization's event log says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from leyden.domain import cursors
+from leyden.domain.events import TYPES
+from leyden.services.events import log
+from leyden.storage.database import Database
+
+
+async def told(
+    database: Database, organization_id: str, *, skip: int = 0
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return type and data of each event, all shaped like their type's example."""
+    found = []
+    after, has_more = cursors.START, True
+    while has_more:
+        part = await log.read(
+            database.reader, organization_id, TYPES, after=after, most=100
+        )
+        after, has_more = part.cursor, part.has_more
+        found += [(each.type, msgspec.json.decode(each.data)) for each in part.events]
+    for kind, data in found:
+        assert _shape(data) == _shape(TYPES[kind].example), kind
+    return found[skip:]
+
+
+async def types_told(
+    database: Database, organization_id: str, *, skip: int = 0
+) -> list[str]:
+    """Return the type of each event."""
+    return [kind for kind, _ in await told(database, organization_id, skip=skip)]
+
+
+def _shape(data: Mapping[str, object]) -> dict[str, type]:
+    return {name: type(value) for name, value in data.items()}

@@ -1,0 +1,129 @@
+"""Schema and statements fit together, on both databases."""
+
+import re
+import sqlite3
+
+import psycopg
+import pytest
+
+from leyden.domain.orders import ENDED, Status
+from leyden.storage.every_table import metadata
+from leyden.storage.statements import FOLDER, SqlFile, Statement
+
+NOUNS = sorted(path.stem for path in FOLDER.glob("*.sql"))
+EVERY = [statement for noun in NOUNS for statement in SqlFile(noun)]
+
+
+def written(noun: str) -> list[tuple[str, str]]:
+    """Return the name and the text of each statement, as they stand in the file."""
+    _, *parts = (FOLDER / f"{noun}.sql").read_text().split("-- name: ")
+    return [(name, text) for name, _, text in (part.partition("\n") for part in parts)]
+
+
+def for_prepare(statement: Statement) -> bytes:
+    numbers = {name: f"${at}" for at, name in enumerate(statement.parameters, start=1)}
+    return (statement.postgresql % numbers).encode()
+
+
+def test_sqlite_prepares_each_statement(sqlite_url: str) -> None:
+    with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+        for statement in EVERY:
+            nothing = dict.fromkeys(statement.parameters)
+            connection.execute(f"EXPLAIN {statement.sqlite}", nothing)
+
+
+def test_postgresql_prepares_each_statement(postgres_url: str) -> None:
+    """Told no types: it finds out by itself what each parameter is."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for statement in EVERY:
+            connection.execute(b"PREPARE one AS " + for_prepare(statement))
+            connection.execute("DEALLOCATE one")
+
+
+def test_each_statement_runs_as_it_is_written(sqlite_url: str) -> None:
+    """Comments, semicolon and all, as it is pasted into sqlite3."""
+    with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+        for noun in NOUNS:
+            for name, text in written(noun):
+                nothing = dict.fromkeys(getattr(SqlFile(noun), name).parameters)
+                connection.execute(f"EXPLAIN {text}", nothing)
+
+
+@pytest.mark.parametrize("status", [each for each in Status if each not in ENDED])
+def test_open_orders_are_found_by_their_own_index(
+    sqlite_url: str, postgres_url: str, status: Status
+) -> None:
+    """Of PostgreSQL this is the plan for any parameters, which it may come to use."""
+    statement = getattr(SqlFile("orders"), f"in_{status}")
+    index = f"ix_channel_order_{status}"
+    with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+        plan = connection.execute(
+            f"EXPLAIN QUERY PLAN {statement.sqlite}", {"after": "", "most": 1}
+        ).fetchall()
+        assert index in str(plan)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        connection.execute("SET enable_seqscan = off")
+        connection.execute(b"PREPARE one AS " + for_prepare(statement))
+        values = ", ".join(
+            {"after": "''", "most": "1"}[n] for n in statement.parameters
+        )
+        plan = connection.execute(f"EXPLAIN EXECUTE one({values})".encode()).fetchall()
+        assert index in str(plan)
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_a_star_is_what_the_insert_names_and_the_table_has(noun: str) -> None:
+    """But for numbers that the database gives out, which are asked for by name."""
+    texts = [re.sub(r"--.*", "", text) for _, text in written(noun)]
+    inserted = {
+        table: {each.strip() for each in columns.split(",")}
+        for text in texts
+        for table, columns in re.findall(r"INSERT INTO (\w+) \(([^)]*)\)", text)
+    }
+    for text in texts:
+        for table in re.findall(r"SELECT \*\s+FROM (\w+)", text):
+            assert inserted[table] == {*metadata.tables[table].columns.keys()}
+        for head, table in re.findall(r"SELECT ([^*]*)\b(\w+)\.\*", text):
+            asked_for = set(re.findall(r"\w+", head))
+            columns = {*metadata.tables[table].columns.keys()}
+            assert inserted[table] | asked_for == columns
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_no_name_is_given_twice(noun: str) -> None:
+    names = [name for name, _ in written(noun)]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    ("text", "sqlite", "postgresql"),
+    [
+        ("SELECT :one, a::TEXT", "SELECT :one, a::TEXT", "SELECT %(one)s, a::TEXT"),
+        (
+            "SELECT ':no 5 %''s' % 2",
+            "SELECT ':no 5 %''s' % 2",
+            "SELECT ':no 5 %%''s' %% 2",
+        ),
+        (
+            "SELECT 1 -- :no, '\n/* :no' */ + :a;",
+            "SELECT 1 \n + :a",
+            "SELECT 1 \n + %(a)s",
+        ),
+        (
+            "SELECT a WHERE a IN (:as) /* FOR UPDATE SKIP LOCKED */;",
+            "SELECT a WHERE a IN (SELECT value FROM json_each(:as))",
+            "SELECT a WHERE a = ANY(%(as)s) FOR UPDATE SKIP LOCKED",
+        ),
+    ],
+)
+def test_only_what_the_databases_say_in_different_ways_is_translated(
+    text: str, sqlite: str, postgresql: str
+) -> None:
+    statement = Statement(text)
+    assert (statement.sqlite, statement.postgresql) == (sqlite, postgresql)
+
+
+def test_a_name_that_there_is_not_is_refused() -> None:
+    with pytest.raises(AttributeError, match=r"orders\.sql has no `-- name: purchase`"):
+        _ = SqlFile("orders").purchase

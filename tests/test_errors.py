@@ -1,0 +1,47 @@
+"""One tree of errors: as it is drawn, and as callers, documents and commands see it."""
+
+import re
+
+import pytest
+
+from leyden import errors
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.openapi import refusals
+from leyden.api.operations import Operation
+from leyden.cli import exits
+
+OURS = [each for each in errors.every() if each.__module__ == errors.__name__]
+
+
+def drawn() -> list[tuple[str, str]]:
+    """Each error of the drawing, with what it is a kind of."""
+    found = []
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if match := re.match(r"^([│├└─ ]*)([A-Z]\w+)( {2}|$)", line):
+            depth = len(match[1]) // 4
+            above[depth:] = [match[2]]
+            found.append((match[2], above[depth - 1] if depth else "Exception"))
+    return found
+
+
+def test_every_error_is_drawn_where_it_belongs() -> None:
+    made = [(each.__name__, each.__base__) for each in OURS]
+    assert sorted(drawn()) == sorted(
+        (name, base.__name__) for name, base in made if base is not None
+    )
+
+
+@pytest.mark.parametrize("each", OURS, ids=lambda each: each.__name__)
+def test_every_error_has_a_message_and_a_code_that_is_explained(
+    each: type[errors.LeydenError],
+) -> None:
+    assert each.__doc__
+    assert each.exit_code in exits.CODES
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
+def test_every_refusal_that_is_announced_is_explained(operation: Operation) -> None:
+    announced = refusals(operation)
+    assert all(announced.values())
+    assert list(announced) == sorted(announced)

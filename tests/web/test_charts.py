@@ -1,0 +1,66 @@
+"""Charts say when, how much, and nothing where nothing is known."""
+
+from datetime import timedelta
+
+from leyden.services.nodes.samples import Sample
+from leyden.web.charts import charts
+from tests.conftest import NOW
+
+
+def sample(minutes: float, **changes: int) -> Sample:
+    return Sample(
+        at=NOW + timedelta(minutes=minutes),
+        memory=changes.get("memory", 1 << 20),
+        cpu_s=0,
+        bytes_in=changes.get("bytes_in", 0),
+        bytes_out=0,
+        height=changes.get("height", 0),
+    )
+
+
+def test_there_is_no_chart_of_one_sample() -> None:
+    assert charts([]) is None
+    assert charts([sample(0)]) is None
+
+
+def test_each_value_belongs_to_a_time() -> None:
+    found = charts(
+        [sample(0), sample(1, bytes_in=6000, memory=3 << 20), sample(2, bytes_in=6000)]
+    )
+    assert found is not None
+    assert [each.name for each in found.each] == ["Memory", "Traffic in", "Traffic out"]
+    began = int(NOW.timestamp())
+    assert found.times == f"{began},{began + 60},{began + 120}"
+    memory, traffic, _ = found.each
+    assert memory.values == f"{1 << 20},{3 << 20},{1 << 20}"
+    assert (memory.latest, memory.note) == ("1.0 MiB", "at most 3.0 MiB")
+    assert (traffic.values, traffic.unit) == (",100,0", "bytes/s")
+    assert traffic.path == "M50.0 1.0L100.0 29.0"
+
+
+def test_no_line_is_drawn_over_a_time_in_which_the_node_was_down() -> None:
+    found = charts([sample(0), sample(0.5), sample(10), sample(10.5)])
+    assert found is not None
+    assert found.each[0].path.count("M") == 2
+
+
+def test_a_height_that_is_not_known_is_left_out() -> None:
+    found = charts([sample(0), sample(1, height=811), sample(2, height=814)])
+    assert found is not None
+    block = found.each[0]
+    assert (block.name, block.values) == ("Block height", ",811,814")
+    assert (block.latest, block.note) == ("814", "3 new")
+    undone = charts([sample(0, height=814), sample(1, height=813)])
+    assert undone is not None
+    assert undone.each[0].note == "1 undone"
+
+
+def test_times_below_the_chart_are_round() -> None:
+    hour = charts([sample(3), sample(30), sample(63)])
+    assert hour is not None
+    assert [each.at.minute for each in hour.ticks] == [15, 30, 45, 0]
+    assert hour.ticks[0].x == "20.0"
+    assert hour.ticks[-1].anchor == "end"
+    moments = charts([sample(0.2), sample(0.7)])
+    assert moments is not None
+    assert [each.anchor for each in moments.ticks] == ["start", "end"]

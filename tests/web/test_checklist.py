@@ -1,0 +1,141 @@
+"""What a new organization does first: shown on its list of nodes until it is done."""
+
+import re
+import uuid
+from html import unescape
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.domain.observations import State
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.web.site import Site
+from leyden.webhooks.fake import FakeSender
+from tests.api.flow.conftest import World
+from tests.services.yard import Yard
+from tests.web.conftest import person
+from tests.web.test_channels import ordered, until
+from tests.web.test_nodes import filled, made
+from tests.web.visitor import Visitor
+
+
+@pytest.fixture
+def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+    shop = world.shop
+    return Platform(
+        settings=settings,
+        database=shop.database,
+        sealer=shop.sealer,
+        clock=shop.clock,
+        shop=shop,
+        fleet=yard.fleet,
+        dispatcher=Dispatcher(
+            database=shop.database,
+            sealer=shop.sealer,
+            sender=FakeSender(),
+            clock=shop.clock,
+        ),
+    )
+
+
+async def lines(visitor: Visitor) -> dict[str, str]:
+    """Return the lines of the checklist: each name, with how it stands."""
+    shown = (await visitor.get(f"{visitor.root}/nodes")).text
+    found = re.findall(r'<li class="(\w+)">\s*<div><strong>([^<]+)</strong>', shown)
+    return {unescape(name): state for state, name in found}
+
+
+async def button(visitor: Visitor) -> str:
+    """Return the one button of the checklist, with where it leads."""
+    shown = (await visitor.get(f"{visitor.root}/nodes")).text
+    listed = shown[shown.index('<details class="card checklist"') :]
+    (found,) = re.findall(r'<a class="button" href="([^"]+)">([^<]+)<', listed)
+    return " ".join(reversed(found))
+
+
+async def fill(alice: Visitor, world: World, page: str) -> None:
+    """Pay for the order, and let its channel come."""
+
+    async def look() -> str:
+        return (await alice.get(page)).text
+
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+    created = await until(look, shows="state-created")
+    (ticket,) = re.findall(r'id="ticket">([^<]+)<', created)
+    for move, state in (
+        (world.market.register, "state-submitted"),
+        (world.market.match, "state-filled"),
+    ):
+        assert move(ticket)
+        await world.follow_tickets()
+        await until(look, shows=state)
+
+
+async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
+    alice: Visitor, yard: Yard, world: World
+) -> None:
+    root = alice.root
+    assert list((await lines(alice)).values()) == ["now", *["ahead"] * 5]
+    assert await button(alice) == f"Create node {root}/nodes/new"
+
+    node = await made(alice, yard)
+    assert await button(alice) == f"Create wallet {node}/wallet/initialise"
+    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    yard.runtime.say(kept.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    now = await lines(alice)
+    assert [name for name, state in now.items() if state == "done"] == [
+        "Create a node",
+        "Create its wallet",
+        "Trust the platform's certificates",
+    ]
+    assert await button(alice) == f"Order channel {root}/channels/new"
+
+    order = await ordered(alice)
+    assert await button(alice) == f"Order channel {root}/channels/new"
+    await fill(alice, world, order)
+    assert await button(alice) == f"Create key {root}/keys"
+
+    key = {"name": "backend", "scope": "node", "once": str(uuid.uuid4())}
+    await alice.get(f"{root}/keys")
+    assert (await alice.submit(f"{root}/keys", key)).status == 200
+    assert await button(alice) == f"Add webhook {node}/webhook"
+
+    url = {"webhook": "https://hooks.example/"}
+    assert (await alice.submit(f"{node}/webhook", url)).status == 303
+    assert (await alice.submit(f"{node}/webhook/test")).status == 303
+    assert await lines(alice) == {}
+
+
+async def test_a_deleted_node_counts_no_more(alice: Visitor, yard: Yard) -> None:
+    node = await made(alice, yard)
+    await alice.get(node)
+    await alice.submit(f"{node}/delete", {"name": "harbour light"})
+    await yard.work()
+    await yard.settled()
+    assert (await lines(alice))["Create a node"] == "now"
+
+
+async def test_a_role_sees_what_it_can_do(
+    alice: Visitor, bob: Visitor, site: Site, platform: Platform
+) -> None:
+    of = alice.organization_id
+    dora = await person(platform, site, "dora", of, Role.DEVELOPER)
+    assert "Order a channel" not in await lines(dora)
+    assert "Add a webhook" in await lines(dora)
+    assert await lines(bob) == {}
+    assert "No nodes yet" in (await bob.get(f"{bob.root}/nodes")).text
+
+
+async def test_who_has_many_nodes_needs_no_first_steps(
+    alice: Visitor, yard: Yard
+) -> None:
+    await alice.get(f"{alice.root}/nodes/new")
+    for place in range(9):
+        wish = filled(f"beacon {place}", once=str(uuid.uuid4()))
+        assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
+    await yard.work()
+    assert await lines(alice) == {}

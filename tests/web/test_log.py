@@ -1,0 +1,40 @@
+"""A node's log as its owner reads it: filtered, and as a file."""
+
+from tests.services.yard import Yard
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+INFO = "2026-03-01 12:00:00.000 [INF] SRVR: <b>Initializing</b>"
+ERROR = "2026-03-01 12:00:01.000 [ERR] SRVR: no addresses found"
+
+
+async def logged(alice: Visitor, yard: Yard) -> str:
+    page = await made(alice, yard)
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    yard.homes.logs[node.id] = [INFO, ERROR]
+    return f"{page}/log"
+
+
+async def test_a_log_is_filtered_by_level_and_text(alice: Visitor, yard: Yard) -> None:
+    page = await logged(alice, yard)
+    both = (await alice.get(page)).text
+    assert "Initializing" in both
+    assert 'class="log-ERR"' in both
+    errors = (await alice.get(f"{page}?level=error")).text
+    assert "no addresses found" in errors
+    assert "Initializing" not in errors
+    assert 'hx-get="' + page + "?level=error" in errors, "it stays filtered"
+    none = (await alice.get(f"{page}?level=error&find=%3Cscript%3E")).text
+    assert "No lines match" in none
+    assert "<script>" not in none.partition("<main")[2]
+    assert "Initializing" in (await alice.get(f"{page}?level=any")).text
+
+
+async def test_a_log_is_saved_as_a_file(
+    alice: Visitor, bob: Visitor, yard: Yard
+) -> None:
+    page = await logged(alice, yard)
+    saved = await bob.get(f"{page}/download")
+    assert saved.text == f"{INFO}\n{ERROR}\n"
+    assert saved.header("content-type") == "text/plain; charset=utf-8"
+    assert saved.header("content-disposition").startswith("attachment; filename=")

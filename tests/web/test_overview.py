@@ -1,0 +1,176 @@
+"""What the overview shows of a node while its owner's vault is open."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Page, Route
+
+from leyden.domain.observations import State
+from leyden.services.nodes.fleet import EVERYTHING
+from leyden.services.nodes.samples import EVERY, SAMPLING
+from leyden.services.platform import Platform
+from leyden.tasks import LEASE, Work
+from leyden.web.site import Site
+from tests.bakery import READER, baked
+from tests.services.yard import Yard
+from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+from tests.web.wallet.sealing import seal_jwe
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+
+PASSWORD = "a lamp in the harbour"
+KEY = f"02{'ab' * 32}"
+
+
+def channel(local: int, remote: int, **more: object) -> dict[str, object]:
+    return {
+        "capacity": str(local + remote),
+        "local_balance": str(local),
+        "remote_balance": str(remote),
+        **more,
+    }
+
+
+# As lnd tells it: numbers are strings, and lists of two kinds name their peers apart.
+TOLD = {
+    "/v1/getinfo": {
+        "identity_pubkey": KEY,
+        "alias": "<b>harbour</b> light",
+        "uris": [f"{KEY}@peers.example:9735"],
+        "num_peers": 2,
+        "block_height": 812345,
+        "synced_to_chain": True,
+        "synced_to_graph": False,
+    },
+    "/v1/balance/blockchain": {
+        "confirmed_balance": "21000",
+        "unconfirmed_balance": "700",
+    },
+    "/v1/channels": {
+        "channels": [
+            channel(1000, 2000, active=True, remote_pubkey=KEY, peer_alias="pier"),
+            channel(10, 0, active=False, remote_pubkey=KEY, peer_alias=""),
+        ]
+    },
+    "/v1/channels/pending": {
+        "pending_open_channels": [{"channel": channel(5, 5, remote_node_pub=KEY)}],
+        "waiting_close_channels": [{"channel": channel(0, 3, remote_node_pub=KEY)}],
+    },
+}
+
+
+async def answer(route: Route) -> None:
+    """Stand for lnd's REST, as pages of the dashboard may call it."""
+    path = route.request.url.partition(":8080")[2].partition("?")[0]
+    await route.fulfill(
+        body=json.dumps(TOLD[path]),
+        headers={
+            "access-control-allow-origin": "*",
+            "content-type": "application/json",
+        },
+    )
+
+
+async def sample(platform: Platform, yard: Yard) -> None:
+    """Take a sample of every node, as is done twice a minute."""
+    database = platform.database
+    async with database.transaction() as tx:
+        await tx.tasks.put(SAMPLING, EVERYTHING, due=yard.now)
+        (claim,) = await tx.tasks.claim(
+            SAMPLING, now=yard.now, until=yard.now + LEASE, most=1
+        )
+    await platform.samples.take(yard.fleet, Work(database, claim))
+    yard.now += EVERY
+
+
+@asynccontextmanager
+async def opened(
+    site: Site, alice: Visitor, platform: Platform, yard: Yard
+) -> AsyncIterator[Screen]:
+    """Open the vault on the page of a node that runs, with a clock that can be set."""
+    node = await made(alice, yard)
+    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    yard.runtime.say(kept.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    for _ in range(3):
+        await sample(platform, yard)
+    about = {"node": kept.id, "kind": "macaroon", "name": "read-only"}
+    value = seal_jwe(baked(READER).hex(), PASSWORD, about)
+    await alice.get(f"{node}/wallet/vault")
+    fields = {"kind": "macaroon", "name": "read-only", "value": value}
+    assert (await alice.submit(f"{node}/wallet/backups", fields)).status == 200
+    async with served(site) as url, chromium() as browser:
+        screen = await Screen.opened(await browser.new_context(), url)
+        page = screen.page
+        await page.clock.install()
+        await page.context.route("https://*.nodes.localhost:8080/**", answer)
+        await screen.sign_in("alice@example.org")
+        await screen.go(node)
+        await open_vault(page)
+        yield screen
+
+
+async def open_vault(page: Page) -> None:
+    await page.fill("#password", PASSWORD)
+    await page.click("button:has-text('Open vault')")
+    await page.wait_for_selector("#public-key:visible")
+
+
+async def test_balances_are_shown_until_somebody_leaves(
+    site: Site, alice: Visitor, platform: Platform, yard: Yard
+) -> None:
+    async with opened(site, alice, platform, yard) as screen:
+        page = screen.page
+        told = {
+            name: await page.inner_text(f"[data-figure={name}]")
+            for name in ("coins", "unconfirmed", "local", "remote", "alias", "peer")
+        }
+        assert told == {
+            "coins": "21,000 sat",
+            "unconfirmed": "700 sat unconfirmed",
+            "local": "1,015 sat",
+            "remote": "2,008 sat",
+            "alias": "<b>harbour</b> light",
+            "peer": f"{KEY}@peers.example:9735",
+        }
+        await page.click("#peer-shown summary")
+        assert await page.locator("#peer-code path").count() == 1
+        assert await page.inner_text("[data-figure=chain]") == "Synced, block 812,345"
+        assert await page.inner_text("[data-figure=graph]") == "Not synced"
+        states = await page.locator("#channels .state").all_inner_texts()
+        assert states == ["active", "inactive", "pending", "closing"]
+        assert await page.input_value("#password") == ""
+
+        assert await screen.grave_faults() == []
+        said = page.locator("figure output").first
+        latest = await said.inner_text()
+        await page.locator("svg.chart").first.focus()
+        await page.keyboard.press("ArrowLeft")  # the newest
+        await page.keyboard.press("ArrowLeft")
+        assert re.fullmatch(r"[\d:]+\s[AP]M: [\d.]+ [KM]?i?B", await said.inner_text())
+        await page.locator("svg.chart").nth(1).focus()
+        assert await said.inner_text() == latest
+
+        await page.clock.fast_forward("14:00")
+        await page.keyboard.press("Shift")
+        await page.clock.fast_forward("14:00")
+        assert await page.locator("#public-key").is_visible()
+        await page.clock.fast_forward("01:30")
+        await page.wait_for_selector("#password:visible")
+        assert await page.text_content("#public-key") == ""
+        assert await page.text_content("#channels") == ""
+        assert await page.locator("#peer-code path").count() == 0
+
+        await open_vault(page)
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await other.wait_for_selector("#public-key:visible")  # without being asked
+        await other.click("details.menu summary")
+        await other.click("text=Sign out")
+        await page.wait_for_selector("#password:visible")
+        assert await page.text_content("#public-key") == ""

@@ -1,0 +1,43 @@
+"""Each app that is named has its steps, and a macaroon no wider than it needs."""
+
+import gzip
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from leyden.client.macaroons import PRESETS
+from leyden.web.recipes import RECIPES, Recipe
+from tests.services.yard import Yard
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+
+async def test_every_app_is_offered_with_its_steps(alice: Visitor, yard: Yard) -> None:
+    node = await made(alice, yard)
+    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    shown = (await alice.get(f"{node}/wallet/bakery")).text
+    for recipe in RECIPES:
+        assert f'<option value="{recipe.slug}" data-preset="{recipe.preset}"' in shown
+        steps = shown.partition(f'data-recipe="{recipe.slug}"')[2].partition("</div>")[
+            0
+        ]
+        assert "<ol>" in steps
+    assert f"https://{kept.api_endpoint}:8080/v1/getinfo" in shown
+    assert f"--rpcserver={kept.api_endpoint}:10009" in shown
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda each: each.slug)
+def test_no_app_is_handed_the_keys_to_bake_more(recipe: Recipe) -> None:
+    may = PRESETS[recipe.preset]
+    assert not {each for each in may if each.startswith("macaroon:generate")}
+
+
+async def test_the_heaviest_page_is_light(alice: Visitor, yard: Yard) -> None:
+    """Every script and style that there is goes with it, and it is still light."""
+    node = await made(alice, yard)
+    page = (await alice.get(f"{node}/wallet/bakery")).text
+    static = files("leyden.web") / "static"
+    scripts = [*Path(str(static)).rglob("*.js"), *Path(str(static)).rglob("*.css")]
+    weight = sum(len(gzip.compress(each.read_bytes())) for each in scripts)
+    assert len(page.encode()) + weight < 150 * 1024

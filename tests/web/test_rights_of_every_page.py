@@ -1,0 +1,238 @@
+"""Whatever a form does: who lost the right to it while it was on its way does nothing.
+
+Each page of an organization that changes something is asked, and the database is
+compared before and after. A page that is added to the table is asked for its form here.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from leyden.domain.accounts import Membership, Role
+from leyden.domain.sign_in import Right
+from leyden.market.simulated import SimulatedMarket
+from leyden.payments.fake import FakePayments
+from leyden.services.channels import credit
+from leyden.services.channels.shop import Shop, ShopSettings
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import open_database
+from leyden.storage.every_table import metadata
+from leyden.storage.secrets import Sealer
+from leyden.storage.statements import Row, Statement
+from leyden.web.table import PAGES
+from leyden.webhooks.fake import FakeSender
+from tests.conftest import NOW
+from tests.services.hesitant import Hesitant
+from tests.services.plenty import PLENTY
+from tests.services.yard import Yard
+from tests.web.conftest import person
+from tests.web.test_channels import ONCE, WISH, ordered
+from tests.web.test_nodes import filled, made
+from tests.web.test_team import user_id
+from tests.web.test_wallet import ciphertext
+from tests.web.visitor import Visitor
+
+HERE = "/app/{organization_id}"
+NODE = f"{HERE}/nodes/{{node_id}}"
+ORDER = f"{HERE}/channels/{{order_id}}"
+URL = "https://hooks.harbour.test/leyden"
+SEED = ciphertext()
+ANOTHER = "9d1f5c80-7a44-4c39-9a0e-0c1f2b7d9e55"
+FORMS: Mapping[str, Mapping[str, str]] = {
+    f"{HERE}/channels/new": {**WISH, "once": ANOTHER},
+    f"{ORDER}/cancel": {},
+    f"{HERE}/credit": {"coupon": "{coupon}"},
+    f"{HERE}/keys": {"name": "backend", "scope": "node", "once": ANOTHER},
+    f"{HERE}/keys/revoke": {"key": "{key}"},
+    f"{HERE}/team/invite": {"email": "x@example.org", "role": "viewer"},
+    f"{HERE}/team/withdraw": {"invitation": "{invitation}"},
+    f"{HERE}/team/role": {"user": "{dora}", "role": "viewer"},
+    f"{HERE}/team/remove": {"user": "{dora}"},
+    f"{HERE}/nodes/new": filled("pier", once=ANOTHER),
+    f"{NODE}/start": {},
+    f"{NODE}/stop": {},
+    f"{NODE}/restart": {},
+    f"{NODE}/update": {"version": "v0.20.2-beta"},
+    f"{NODE}/delete": {"name": "harbour light"},
+    f"{NODE}/restore": {},
+    f"{NODE}/settings": {"alias": "pier", "was-alias": "harbour light"},
+    f"{NODE}/whitelist": {"whitelist": "203.0.113.9"},
+    f"{NODE}/whitelist/mine": {},
+    f"{NODE}/webhook": {"webhook": f"{URL}/another"},
+    f"{NODE}/webhook/test": {},
+    f"{NODE}/webhook/rotate-secret": {},
+    f"{NODE}/webhook/redeliver": {"delivery": "{delivery}"},
+    f"{NODE}/wallet/backups": {"kind": "macaroon", "name": "a", "value": ciphertext()},
+    f"{NODE}/wallet/backups#seed": {"kind": "seed", "value": SEED},
+    f"{NODE}/wallet/reseal": {
+        "anew": json.dumps(
+            [
+                {
+                    "kind": "seed",
+                    "name": "",
+                    "value": ciphertext(),
+                    "replaces": sha256(SEED.encode()).hexdigest(),
+                }
+            ]
+        )
+    },
+}
+# What a look at a page changes, and what a test does to the one who acts.
+APART = ("session", "membership")
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Hesitant]:
+    """Both: which of two comes first is decided by each in its own way."""
+    database = await open_database(database_url)
+    yield Hesitant(database)
+    await database.close()
+
+
+@pytest.fixture
+def platform(db: Hesitant, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+    payments = FakePayments()
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: NOW,
+        fleet=yard.fleet,
+        shop=Shop(
+            database=db,
+            sealer=sealer,
+            payments=payments,
+            treasury=payments,
+            market=SimulatedMarket(),
+            clock=lambda: NOW,
+            rules=ShopSettings(quotas=PLENTY),
+        ),
+        dispatcher=Dispatcher(
+            database=db, sealer=sealer, sender=FakeSender(), clock=lambda: NOW
+        ),
+    )
+
+
+@pytest.fixture
+async def ids(alice: Visitor, platform: Platform, yard: Yard) -> dict[str, str]:
+    """What is Alice's, and Dora's who is an owner too."""
+    of = alice.organization_id
+    await person(platform, alice.site, "dora", of, Role.OWNER)
+    node = await made(alice, yard)
+    await alice.submit(f"{node}/webhook", {"webhook": URL})
+    await alice.submit(f"{node}/webhook/test")
+    shown = (await alice.get(f"{node}/webhook")).text
+    order = await ordered(alice)
+    key = {"name": "first", "scope": "node", "once": ONCE}
+    assert (await alice.submit(f"{alice.root}/keys", key)).status == 200
+    invite = {"email": "y@example.org", "role": "viewer"}
+    await alice.submit(f"{alice.root}/team/invite", invite)
+    (coupon,) = await credit.issue_coupons(
+        platform.database,
+        sats=21_000,
+        count=1,
+        organization_id=None,
+        expires=None,
+        note="",
+        actor="test",
+        now=NOW,
+    )
+    reader = platform.database.reader
+    return {
+        "organization_id": of,
+        "node_id": node.rpartition("/")[2],
+        "order_id": order.rpartition("/")[2],
+        "coupon": coupon.id,
+        "key": (await reader.keys.list_(of))[0].id,
+        "invitation": (await reader.invitations.list_(of, now=NOW))[0].id,
+        "dora": await user_id(platform, "dora"),
+        "delivery": re.findall(r'name="delivery" value="(msg_\w+)"', shown)[0],
+    }
+
+
+def fill_in(text: str, ids: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: ids[found[1]], text)
+
+
+async def everything(platform: Platform) -> dict[str, list[Row]]:
+    run, rows = platform.database.reader.accounts._run, {}
+    for table in metadata.sorted_tables:
+        if table.name not in APART:
+            sql = f"SELECT * FROM {table.name}"  # noqa: S608  names of our own
+            rows[table.name] = await run(Statement(sql))
+    return {name: sorted(found, key=repr) for name, found in rows.items()}
+
+
+def meanwhile(
+    platform: Platform, of: str, role: Role | None
+) -> Callable[[], Awaitable[object]]:
+    """Let Alice have another role, or none."""
+
+    async def happen() -> None:
+        alice = await user_id(platform, "alice")
+        async with platform.database.transaction() as tx:
+            await tx.accounts.lock(of)
+            if role is None:
+                await tx.people.leave(of, alice)
+                return
+            await tx.accounts.join(
+                Membership(organization_id=of, user_id=alice, role=role, created=NOW)
+            )
+
+    return happen
+
+
+def test_each_page_that_changes_something_is_asked() -> None:
+    pages = {
+        page.path
+        for page in PAGES
+        if page.method == "POST" and isinstance(page.needs, Right)
+    }
+    assert pages == {path.partition("#")[0] for path in FORMS}
+
+
+@pytest.mark.parametrize("path", FORMS)
+async def test_who_lost_the_right_meanwhile_does_nothing(
+    alice: Visitor,
+    platform: Platform,
+    ids: dict[str, str],
+    db: Hesitant,
+    yard: Yard,
+    path: str,
+) -> None:
+    of, at = alice.organization_id, fill_in(path.partition("#")[0], ids)
+    fields: dict[str, Any] = {
+        name: value if name == "anew" else fill_in(value, ids)
+        for name, value in FORMS[path].items()
+    }
+    if path.endswith("/start"):
+        await alice.submit(f"{at.removesuffix('start')}stop")
+        await yard.work()
+    if path.endswith("/restore"):
+        name = {"name": "harbour light"}
+        await alice.submit(f"{at.removesuffix('restore')}delete", name)
+        await yard.work()
+    if path.endswith("/reseal"):
+        kept = {"kind": "seed", "value": SEED}
+        await alice.submit(f"{at.removesuffix('reseal')}backups", kept)
+    for role, status in ((None, 404), (Role.VIEWER, 403)):
+        await meanwhile(platform, of, Role.OWNER)()
+        await alice.get(f"{alice.root}/usage")
+        before = await everything(platform)
+        db.happens = meanwhile(platform, of, role)
+        refused = await alice.submit(at, {**fields})
+        assert db.happens is None, "no transaction: nothing looks at rights"
+        assert (refused.status, path) == (status, path)
+        assert "usage" not in refused.text or role is not None
+        assert await everything(platform) == before
+    await meanwhile(platform, of, Role.OWNER)()
+    await alice.get(f"{alice.root}/usage")
+    done = await alice.submit(at, {**fields})
+    assert done.status in {200, 303}, done.text
+    assert await everything(platform) != before
