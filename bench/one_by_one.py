@@ -66,7 +66,7 @@ def _rows(order: Order, ref: str, sealed: bytes) -> Rows:
 
 
 def settle(path: Path, made: Sequence[Rows]) -> float:
-    """Give the payments a second that reach `created`."""
+    """Return the payments a second that reach `created`."""
     connection = connect_to_write(path)
     execute = connection.execute
     began = time.perf_counter()

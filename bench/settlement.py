@@ -110,7 +110,7 @@ class Telling(FakePayments):
         return []
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Tell it all, then be silent."""
+        """Announce it all, then be silent."""
         for update in self._told:
             yield update
             await asyncio.sleep(0)  # as a socket does
@@ -140,7 +140,7 @@ def settled(payment_hash: str) -> Invoice:
 
 
 def news(payments: int) -> list[PaymentUpdate]:
-    """Tell of every payment, of some twice, and of some that are not ours."""
+    """Announce every payment, some twice, and some that are not ours."""
     told = [settled(f"{number:064x}") for number in range(payments)]
     told += _DICE.sample(told, payments // 10)
     told += [
@@ -151,7 +151,7 @@ def news(payments: int) -> list[PaymentUpdate]:
 
 
 async def ours(url: str, payments: int) -> float:
-    """Give the payments a second that reach `created`."""
+    """Return the payments a second that reach `created`."""
     await furnish(url, payments)
     database = await open_database(url)
     rate = await settle(database, payments)
@@ -161,7 +161,7 @@ async def ours(url: str, payments: int) -> float:
 
 
 async def naive(url: str, payments: int) -> float:
-    """Give the payments a second that a naive program brings to `created`."""
+    """Return the payments a second that a naive program brings to `created`."""
     await furnish(url, payments)
     numbers = list(range(payments))
     _DICE.shuffle(numbers)
@@ -178,7 +178,7 @@ def _file(url: str) -> Path:
 
 
 def leaves_the_same(one: str, other: str) -> bool:
-    """Tell whether the same rows lie in both databases."""
+    """Return whether the same rows lie in both databases."""
     with (
         contextlib.closing(sqlite3.connect(_file(one))) as ones,
         contextlib.closing(sqlite3.connect(_file(other))) as others,
@@ -371,7 +371,7 @@ def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> 
 
 
 def _sync_ms(folder: Path) -> float:
-    """Tell what the disk takes for a page, written where one is already."""
+    """Return what the disk takes for a page, written where one is already."""
     took = []
     with (folder / "synced").open("wb", buffering=0) as file:
         for _ in range(100):
