@@ -1,9 +1,10 @@
-"""A database that went away, as those who ask it see it."""
+"""Databases that went away or are busy, as those who ask them see it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.errors import DatabaseAway
+from leyden.errors import DatabaseAway, Stale
+from leyden.storage.database import Database
 from leyden.storage.statements import Row, Wake
 from leyden.storage.stores import Stores
 
@@ -45,3 +46,37 @@ class AwayDatabase:
 
     async def close(self) -> None:
         """Let go of nothing."""
+
+
+class BusyDatabase:
+    """A database in which others move what is to be moved first, while `is_stale`."""
+
+    is_alone = True
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.reader = database.reader
+        self.is_stale = False
+
+    def edition(self) -> int | None:
+        """Return the database's own."""
+        return self._database.edition()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Stores]:
+        """Begin one, unless somebody else was first."""
+        if self.is_stale:
+            raise Stale
+        async with self._database.transaction() as tx:
+            yield tx
+
+    def listen(self, wake: Wake) -> None:
+        """Announce what the database announces."""
+        self._database.listen(wake)
+
+    async def durability_risks(self) -> list[str]:
+        """Return the database's own."""
+        return await self._database.durability_risks()
+
+    async def close(self) -> None:
+        """Leave the database to whoever opened it."""

@@ -10,7 +10,7 @@ import pytest
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
-from leyden.errors import NotFound
+from leyden.errors import NotFound, Stale
 from leyden.services.nodes import commands, housekeeping
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
@@ -18,6 +18,8 @@ from leyden.services.nodes.node_cache import NodeCache
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
+from leyden.values import replace
+from tests.away import BusyDatabase
 from tests.conftest import NOW
 from tests.services.told import told as told_of
 from tests.services.yard import LEASE, SETTINGS, Yard
@@ -96,6 +98,25 @@ async def test_each_backup_of_channels_is_kept(yard: Yard, house: Housekeeping) 
     await look(yard, house)
     taken = (await backups.latest_channels(node.id)).taken
     assert taken == yard.now - timedelta(seconds=20), "the last look found it known"
+
+
+async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
+    yard: Yard,
+) -> None:
+    """Homes tell of a backup once: who could not store it must not forget it."""
+    node = await yard.running()
+    busy = BusyDatabase(yard.fleet.database)
+    house = Housekeeping(replace(yard.fleet, database=busy))
+    await look(yard, house)
+    yard.homes.channel_backups[node.id] = b"one channel"
+    busy.is_stale = True
+    with pytest.raises(Stale):
+        await look(yard, house)
+    busy.is_stale = False
+    yard.now += LEASE  # of the look that failed
+    await look(yard, house)
+    kept = await yard.fleet.database.reader.backups.latest_channels(node.id)
+    assert kept.content == b"one channel"
 
 
 async def test_nothing_is_looked_for_where_no_lnd_runs(

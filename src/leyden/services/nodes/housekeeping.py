@@ -37,12 +37,15 @@ class Housekeeping:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._swept: dict[str, tuple[Status, str, datetime]] = {}
+        self._unstored: set[str] = set()  # nodes with a channel backup that has to be
         self._places = LogPlaces()
 
     async def look(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
         nodes = await self._fleet.node_cache.nodes(self._fleet.database.reader.nodes)
-        for node_id in self._swept.keys() - {node.id for node in nodes}:
+        there = {node.id for node in nodes}
+        self._unstored &= there
+        for node_id in self._swept.keys() - there:
             del self._swept[node_id]
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
@@ -60,7 +63,9 @@ class Housekeeping:
     async def _look_at(self, node: Node) -> None:
         found = self._fleet.homes.look(node, self._places.of(node))
         if found.channel_backup is not None:
-            await backups.keep_channels(self._fleet, node, found.channel_backup)
+            self._unstored.add(node.id)
+        if node.id in self._unstored:
+            await self._store_channels(node, found.channel_backup)
         if found.log is not None:
             await self._announce_log_events(node, found.log)
         now = self._fleet.clock()
@@ -72,6 +77,13 @@ class Housekeeping:
         ):
             self._swept[node.id] = (node.status, node.process, now)
             await _sweep(self._fleet, node, now)
+
+    async def _store_channels(self, node: Node, content: bytes | None) -> None:
+        """Store a channel backup; read it again if it could not be stored last time."""
+        content = content or await self._fleet.homes.channel_backup(node)
+        if content:
+            await backups.keep_channels(self._fleet, node, content)
+        self._unstored.discard(node.id)
 
     async def _announce_log_events(self, node: Node, read: News) -> None:
         """Announce what the node's log reports; store how far it was read."""
