@@ -1,5 +1,6 @@
 """Nodes as people see them: made, looked at, changed, deleted."""
 
+import asyncio
 import re
 from html import unescape
 
@@ -126,6 +127,17 @@ async def test_the_whitelist_changes_without_a_restart(
     refused = await alice.submit(page, {"whitelist": "fe80::1%eth0"})
     assert refused.status == 400
     assert "fe80::1%eth0" in refused.text
+
+
+async def test_addresses_that_are_allowed_at_once_are_all_allowed(
+    alice: Visitor, yard: Yard
+) -> None:
+    page = f"{await made(alice, yard)}/whitelist"
+    addresses = [f"192.0.2.{number}" for number in range(1, 6)]
+    await alice.get(page)
+    await asyncio.gather(*(alice.at(each).submit(f"{page}/mine") for each in addresses))
+    (node,) = await yard.fleet.database.reader.nodes.all_()
+    assert set(addresses) <= set(node.settings.whitelist)
 
 
 async def test_a_whitelist_without_ones_own_address_warns(

@@ -52,6 +52,17 @@ class Visitor:
     def root(self) -> str:
         return f"/app/{self.organization_id}"
 
+    def at(self, address: str) -> "Visitor":
+        """Return the same session at another address, in a tab of its own."""
+        return Visitor(
+            site=self.site,
+            organization_id=self.organization_id,
+            scheme=self.scheme,
+            address=address,
+            cookies=dict(self.cookies),
+            token=self.token,
+        )
+
     async def get(self, path: str, **headers: str) -> Shown:
         return await self.ask("GET", path, headers=headers)
 

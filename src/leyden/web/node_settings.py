@@ -56,8 +56,13 @@ async def replace_whitelist(visit: Visit) -> Response:
 
 async def allow_mine(visit: Visit) -> Response:
     """Add the visitor's own address to the whitelist as it is now."""
-    now = await views.get(fleet_of(visit), *which(visit))
-    await _change(visit, {"whitelist": [*now.settings.whitelist, visit.address]})
+    await commands.allow_address(
+        fleet_of(visit),
+        *which(visit),
+        visit.address,
+        actor=visit.who.actor,
+        now=visit.now,
+    )
     return redirect(f"{node_root(visit)}/whitelist?done=saved")
 
 

@@ -75,32 +75,58 @@ async def change_settings(
     """Change some settings; restart lnd only if one of them requires it."""
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
-        if (before.status, Action.SETTINGS) not in MOVES:
-            raise NotAllowed(f"a node that is {before.status} cannot be given settings")
-        sealed = await tx.launch_specs.get(node_id)
-        old = launch_specs.whole_settings(fleet, before, sealed)
-        rules = fleet.rules
-        new = node_settings.change(
-            old, given, webhooks=rules.webhooks, calls=rules.calls
-        )
-        if not old.listen:
-            peer_addresses.check(rules, new)
-        after = await peer_addresses.adjust(
-            tx,
-            rules,
-            replace(before, settings=node_settings.without_secrets(new)),
-            now=now,
-        )
-        if node_settings.needs_restart(old, new):
-            after = apply_command(after, Action.SETTINGS, now=now)
-            resealed = launch_specs.seal_settings(fleet, node_id, new)
-            await tx.launch_specs.set_settings(node_id, resealed)
-        changes = node_settings.differences(old, new)
-        await _asked(
-            tx, before, after, Action.SETTINGS, actor=actor, now=now, changes=changes
-        )
-        if changes:
-            tx.events.add(node_events.of_settings(after, changes), at=now)
+        return await _changed(fleet, tx, before, given, actor=actor, now=now)
+
+
+async def allow_address(
+    fleet: Fleet,
+    organization_id: str,
+    node_id: str,
+    address: str,
+    *,
+    actor: str,
+    now: datetime,
+) -> Node:
+    """Add an address to the whitelist, as it is under the node's lock."""
+    async with fleet.database.transaction() as tx:
+        before = await _locked(tx, organization_id, node_id, actor=actor)
+        given = {"whitelist": [*before.settings.whitelist, address]}
+        return await _changed(fleet, tx, before, given, actor=actor, now=now)
+
+
+async def _changed(
+    fleet: Fleet,
+    tx: Stores,
+    before: Node,
+    given: Mapping[str, object],
+    *,
+    actor: str,
+    now: datetime,
+) -> Node:
+    if (before.status, Action.SETTINGS) not in MOVES:
+        raise NotAllowed(f"a node that is {before.status} cannot be given settings")
+    sealed = await tx.launch_specs.get(before.id)
+    old = launch_specs.whole_settings(fleet, before, sealed)
+    rules = fleet.rules
+    new = node_settings.change(old, given, webhooks=rules.webhooks, calls=rules.calls)
+    if not old.listen:
+        peer_addresses.check(rules, new)
+    after = await peer_addresses.adjust(
+        tx,
+        rules,
+        replace(before, settings=node_settings.without_secrets(new)),
+        now=now,
+    )
+    if node_settings.needs_restart(old, new):
+        after = apply_command(after, Action.SETTINGS, now=now)
+        resealed = launch_specs.seal_settings(fleet, before.id, new)
+        await tx.launch_specs.set_settings(before.id, resealed)
+    changes = node_settings.differences(old, new)
+    await _asked(
+        tx, before, after, Action.SETTINGS, actor=actor, now=now, changes=changes
+    )
+    if changes:
+        tx.events.add(node_events.of_settings(after, changes), at=now)
     return after
 
 
