@@ -21,6 +21,7 @@ from leyden.services.nodes.fleet import ROUTES
 from leyden.services.nodes.records import Records
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from tests.away import BusyDatabase
 from tests.conftest import NOW
 from tests.metrics import Observed
 from tests.services.yard import HARBOUR, OTHER_SHORE, SETTINGS, Yard
@@ -464,6 +465,21 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(
     await yard.work()
     await certificate_expiry.look(yard.fleet)
     assert certificates_ending("expiring") == 0
+
+
+async def test_certificates_are_watched_on_after_somebody_was_faster(
+    yard: Yard, logged: pytest.LogCaptureFixture
+) -> None:
+    await yard.running()
+    yard.now += timedelta(days=340)
+    busy = BusyDatabase(yard.fleet.database)
+    busy.is_stale = True
+    fleet = values.replace(yard.fleet, database=busy)
+    watching = asyncio.create_task(certificate_expiry.watch(fleet))
+    while "were not looked at" not in logged.text and not watching.done():
+        await asyncio.sleep(0)
+    assert not watching.done()
+    watching.cancel()
 
 
 async def test_nobody_is_told_of_a_node_once_it_is_deleted(yard: Yard) -> None:
