@@ -8,10 +8,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from leyden.api.challenges import Challenges
 from leyden.api.server import bare_tls, bind
+from leyden.app.background import background
 from leyden.certificates import jws
 from leyden.certificates.acme import AcmeAccount, AcmeIssuer
 from leyden.certificates.authority import Authority
@@ -90,14 +92,9 @@ async def api_tls(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
     served = await _issued(platform, name)
     context = bare_tls()
     load_tls(context, served or authority.issue(name, now=platform.clock()))
-    following = asyncio.create_task(
-        _follow(platform, name, context, served), name="the API's certificate"
-    )
-    try:
+    following = partial(_follow, platform, name, context, served)
+    async with background({"the API's certificate": following}):
         yield context
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
 
 
 async def _follow(

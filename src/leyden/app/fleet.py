@@ -6,9 +6,11 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 
 from leyden import __version__
 from leyden.app import gateways, local_egress, local_nodes, origins, peer_addresses
+from leyden.app.background import Job, background
 from leyden.app.clusters import Cluster, offered
 from leyden.app.dispatcher import allowed, reach
 from leyden.app.programs import Binary
@@ -104,23 +106,19 @@ async def looked_after(
     """
     runtime = fleet.runtime
     runtime.watch(watching.enqueue)
-    tasks = [
-        asyncio.create_task(_found(given, fleet, watching), name="nodes found again"),
-        asyncio.create_task(certificate_expiry.watch(fleet), name="certificates"),
-    ]
+    jobs: dict[str, Job] = {
+        "nodes found again": partial(_found, given, fleet, watching),
+        "certificates": partial(certificate_expiry.watch, fleet),
+        "runtime": runtime.run,
+    }
     if not fleet.database.is_alone:
-        tasks.append(
-            asyncio.create_task(watching.poll_unwatched(), name="nodes tended")
-        )
-    tasks.append(asyncio.create_task(runtime.run(), name="runtime"))
-    await fleet.gateway.start()
-    tasks.append(asyncio.create_task(fleet.gateway.run(), name="gateway"))
+        jobs["nodes tended"] = watching.poll_unwatched
     try:
-        yield
+        async with background(jobs):
+            await fleet.gateway.start()
+            async with background({"gateway": fleet.gateway.run}):
+                yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         await watching.close()
         runtime.close()
 

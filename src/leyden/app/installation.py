@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from leyden import __version__, processes
 from leyden.api.gateways import Gateways
@@ -18,6 +19,7 @@ from leyden.app import (
     gateways,
     restored,
 )
+from leyden.app.background import background
 from leyden.app.dispatcher import dispatcher_of, words
 from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import front_of
@@ -153,16 +155,9 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
             hold=ownership.hold,
         )
         await put_standing(platform, watching)
-        working = (
-            asyncio.create_task(worker.run(), name="worker"),
-            asyncio.create_task(alarm_watch.watch(platform), name="alarms"),
-        )
-        try:
+        alarms = partial(alarm_watch.watch, platform)
+        async with background({"worker": worker.run, "alarms": alarms}):
             yield
-        finally:
-            for each in working:
-                each.cancel()
-            await asyncio.gather(*working, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -172,12 +167,8 @@ async def _far_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
     if fleet is None or (told := gateways.far_gateway(given)) is None:
         yield None
         return
-    following = asyncio.create_task(Routes(fleet, told).follow(), name="routes told")
-    try:
+    async with background({"routes told": Routes(fleet, told).follow}):
         yield Gateways(told, failures_per_minute=given.failures_per_minute)
-    finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -19,9 +19,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Final, Protocol
 
 from leyden.app import identity
+from leyden.app.background import background
 from leyden.app.identity import Here
 from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Node
@@ -100,12 +102,10 @@ async def owned(
         yield ownership
         return
     await _enter(platform, here, ownership, watches=watches)
-    beating = asyncio.create_task(_beat(platform, ownership), name="home")
     try:
-        yield ownership
+        async with background({"home": partial(_beat, platform, ownership)}):
+            yield ownership
     finally:
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
         try:
             async with platform.database.transaction() as tx:
                 await tx.homes.leave(holder)
