@@ -22,23 +22,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 
 from leyden.certificates import former, signing
-from leyden.certificates.signing import open_signer
+from leyden.certificates.constraints import Scope
+from leyden.certificates.signing import Seal, Signer, open_signer
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.types import (
-        CertificatePublicKeyTypes,
-    )
-
-    from leyden.certificates.constraints import Scope
-    from leyden.certificates.signing import Seal, Signer
 
 LEAF_LIFE: Final = timedelta(days=365)
 
@@ -46,9 +40,8 @@ LEAF_LIFE: Final = timedelta(days=365)
 class Authority:
     """The certificates and key that sign nodes' certificates: no root key.
 
-    The files are read at once but parsed at the first use, or by `check`: the
-    first requests after a start need no certificate, and do not wait for the
-    import of the parser.
+    The files are read at once, and parsed at the first use or by `check`: the
+    first requests after a start need no certificate.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,7 +64,7 @@ class Authority:
         self._former = former.roots(folder)
 
     @cached_property
-    def _signer(self) -> "Signer":
+    def _signer(self) -> Signer:
         return open_signer(
             self._folder,
             root_pem=self.root_pem,
@@ -99,7 +92,7 @@ class Authority:
         return bool(self._former)
 
     @cached_property
-    def _former_subjects(self) -> "dict[x509.Name, bytes]":
+    def _former_subjects(self) -> dict[x509.Name, bytes]:
         loaded = x509.load_pem_x509_certificate
         return {loaded(pem).subject: pem for pem in self._former}
 
@@ -114,22 +107,22 @@ class Authority:
         _ = self._signer
 
     @property
-    def scope(self) -> "Scope | None":
+    def scope(self) -> Scope | None:
         """Return what it may vouch for; None means anything."""
         return self._signer.scope
 
     @property
-    def root(self) -> "x509.Certificate":
+    def root(self) -> x509.Certificate:
         """Return what vouches for the intermediate."""
         return self._signer.root
 
     @property
-    def intermediate(self) -> "x509.Certificate":
+    def intermediate(self) -> x509.Certificate:
         """Return what vouches for nodes."""
         return self._signer.intermediate
 
     @property
-    def key(self) -> "ec.EllipticCurvePrivateKey":
+    def key(self) -> ec.EllipticCurvePrivateKey:
         """Return the intermediate's key."""
         return self._signer.key
 
@@ -145,7 +138,7 @@ class Authority:
     def certify(
         self,
         name: str,
-        key: "CertificatePublicKeyTypes",
+        key: CertificatePublicKeyTypes,
         *,
         since: datetime,
         until: datetime,
@@ -190,8 +183,8 @@ def find_or_create(
     folder: Path,
     *,
     now: datetime,
-    scope: "Scope | None" = None,
-    seal: "Seal | None" = None,
+    scope: Scope | None = None,
+    seal: Seal | None = None,
 ) -> Authority:
     """Return the authority of a folder as it lies there; the first time, make it."""
     if not (folder / "intermediate.pem").exists():
@@ -203,8 +196,8 @@ def open_or_create(
     folder: Path,
     *,
     now: datetime,
-    scope: "Scope | None" = None,
-    seal: "Seal | None" = None,
+    scope: Scope | None = None,
+    seal: Seal | None = None,
 ) -> Authority:
     """Return the authority of a folder, which is as it should be.
 
@@ -216,7 +209,7 @@ def open_or_create(
 
 
 def renew_intermediate(
-    folder: Path, *, now: datetime, unseal: "Seal | None" = None
+    folder: Path, *, now: datetime, unseal: Seal | None = None
 ) -> Authority:
     """Sign a new intermediate with the root; the root's key has to be there for it.
 

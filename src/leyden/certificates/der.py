@@ -1,7 +1,6 @@
 """A reader for the lengths of DER elements that skips their contents.
 
-reader = Der(data) inside = reader.enter(SEQUENCE) bits =
-inside.integer_bits()
+`Der(data).enter(SEQUENCE).integer_bits()` is the length of the first number inside.
 """
 
 from typing import Final

@@ -13,14 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from leyden.certificates.signing import ROOT_KEY, SEALED_ROOT_KEY
 from leyden.files import write_whole
 
 NEXT: Final = "next"
 _FORMER: Final = "former"
 _ANCHORS: Final = "anchors.pem"
 _PUBLIC: Final = 0o644
+# An authority has one of these, or none where the key is kept elsewhere.
+_KEYS: Final = (ROOT_KEY, SEALED_ROOT_KEY)
 # In the order in which a new authority's are put in place.
-_FILES: Final = ("root.pem", "root.key", "root.key.sealed", "intermediate.pem")
+_FILES: Final = ("root.pem", *_KEYS, "intermediate.pem")
 
 
 def roots(folder: Path) -> tuple[bytes, ...]:
@@ -59,7 +62,7 @@ def complete(folder: Path) -> None:
         _remember((folder / "root.pem").read_bytes(), folder)
         told = b"".join((root.read_bytes(), *roots(folder)))
         write_whole(folder / _ANCHORS, told, mode=_PUBLIC)
-        for name in _FILES[1:3]:
+        for name in _KEYS:
             if not (new / name).exists():
                 (folder / name).unlink(missing_ok=True)
     for name in _FILES:

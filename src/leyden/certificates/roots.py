@@ -46,7 +46,7 @@ class Roots:
         return b""
 
     @cached_property
-    def _known(self) -> "dict[x509.Name, list[x509.Certificate]]":
+    def _known(self) -> dict[x509.Name, list[x509.Certificate]]:
         found: dict[x509.Name, list[x509.Certificate]] = {}
         for path in self._files():
             for each in _certificates(path):
@@ -63,7 +63,7 @@ class Roots:
             yield from sorted(Path(system.capath).glob("*.0"))
 
 
-def _certificates(path: Path) -> "Iterator[x509.Certificate]":
+def _certificates(path: Path) -> Iterator[x509.Certificate]:
     """Yield those of a file that can be read; systems have some that no rule allows."""
     try:
         content = path.read_bytes()

@@ -1,7 +1,4 @@
-"""The signing code of the platform's authority, for `certificates.py`.
-
-It is a module of its own because its imports take a tenth of a start.
-"""
+"""Signing by the platform's authority: its own certificates, and those of nodes."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta

@@ -14,7 +14,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def utc_now() -> datetime:
-    """Return the current time: the only clock, passed on by app.py."""
+    """Return the current time: the only clock, passed on by the app."""
     return datetime.now(UTC)
 
 

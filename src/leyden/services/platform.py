@@ -1,4 +1,4 @@
-"""Everything that a request or task may need, wired by app.py."""
+"""Everything that a request or task may need; the app builds it."""
 
 from leyden.domain.times import Clock
 from leyden.services.channels.shop import Shop

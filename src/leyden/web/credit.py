@@ -18,7 +18,6 @@ _AT_A_TIME = 50
 _SHEET = 500
 _HEADLINE = ("id", "time", "what", "source", "target", "amount", "order_id", "note")
 _NO_COUPON = "This coupon does not exist, or it was already used."
-
 _DONE = "The coupon was added to your credit."
 
 
@@ -82,7 +81,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         kinds=KINDS,
         places=PLACES,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
-        done="The coupon was added to your credit." if visit.query.text("done") else "",
+        done=_DONE if visit.query.text("done") else "",
         refused=wrong,
     )
 

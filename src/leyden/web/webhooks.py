@@ -73,7 +73,7 @@ async def _shown(
         most=_AT_A_TIME,
     )
     full = len(overview.deliveries) == _AT_A_TIME
-    response = node.render(
+    return node.render(
         visit,
         "nodes/webhook.html",
         view.node,
@@ -84,6 +84,3 @@ async def _shown(
         secret=view.settings["webhook_secret"],
         refused=wrong,
     )
-    if wrong is not None and wrong.retry_after_s is not None:
-        response.headers["retry-after"] = str(wrong.retry_after_s)
-    return response

@@ -1,4 +1,4 @@
-"""The fleet: everything needed to run nodes, wired by app.py."""
+"""The fleet: everything needed to run nodes; app/fleet.py builds it."""
 
 from datetime import timedelta
 

@@ -57,7 +57,7 @@ class RetryIntervals(Struct, frozen=True, kw_only=True):
 
 
 class Issuance(Struct, frozen=True, kw_only=True):
-    """Everything needed to have certificates issued, wired by app.py."""
+    """Everything needed to have certificates issued; the app builds it."""
 
     database: Database
     sealer: Sealer

@@ -15,7 +15,7 @@ from typing import Final
 
 from leyden.domain.accounts import Role
 from leyden.domain.sign_in import RIGHTS, Right
-from leyden.errors import Forbidden, RightsChanged
+from leyden.errors import RightsChanged
 from leyden.storage.database import Database
 from leyden.storage.stores import Stores
 
@@ -53,15 +53,6 @@ async def confirm_before(
     if actor.startswith(_PERSON):
         async with database.transaction() as tx:
             await check(tx, actor, organization_id, right)
-
-
-def check_has(role: Role, right: Right) -> None:
-    """Raise Forbidden if the role lacks the right."""
-    if right not in RIGHTS[role]:
-        raise Forbidden(
-            f"Your role, {role}, can't do this. An owner or admin can give you another "
-            "role."
-        )
 
 
 async def check_operator(tx: Stores, actor: str) -> None:
