@@ -181,8 +181,8 @@ GUARDS = (
     Guard(
         "a root key is never written open",
         "certificates/signing.py",
-        "write_private(folder / SEALED_ROOT_KEY, seal(_key_pem(key)))",
-        "write_private(folder / ROOT_KEY, _key_pem(key))",
+        "write_private(folder / SEALED_ROOT_KEY, seal(key_pem(key)))",
+        "write_private(folder / ROOT_KEY, key_pem(key))",
         _CONSTRAINTS,
         "sealed_root_key",
     ),

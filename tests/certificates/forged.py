@@ -5,12 +5,12 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.certificates import signing
 from leyden.certificates.authority import Authority
 from leyden.certificates.constraints import general_names
+from leyden.certificates.keys import key_pem, load_key, new_key
 from leyden.lnd.home import Tls
 
 
@@ -23,9 +23,8 @@ def by_intermediate(authority: Authority, name: str) -> Tls:
 def by_root(folder: Path, name: str) -> Tls:
     """Sign an intermediate without constraints by the root's key, and a name by it."""
     root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
-    root_key = load_pem_private_key((folder / "root.key").read_bytes(), None)
-    assert isinstance(root_key, ec.EllipticCurvePrivateKey)
-    key = signing.new_key()
+    root_key = load_key((folder / "root.key").read_bytes())
+    key = new_key()
     now = datetime.now(UTC)
     intermediate = signing._sign(
         _name("Leyden nodes"),
@@ -45,7 +44,7 @@ def _leaf(
     issuer_key: ec.EllipticCurvePrivateKey,
     above: bytes,
 ) -> Tls:
-    key, now = signing.new_key(), datetime.now(UTC)
+    key, now = new_key(), datetime.now(UTC)
     leaf = signing._sign(
         _name(name),
         key.public_key(),
@@ -59,7 +58,7 @@ def _leaf(
             x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
         ),
     )
-    return Tls(chain_pem=signing._pem(leaf) + above, key_pem=signing._key_pem(key))
+    return Tls(chain_pem=signing._pem(leaf) + above, key_pem=key_pem(key))
 
 
 def _name(common: str) -> x509.Name:

@@ -16,7 +16,12 @@ from typing import cast
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from leyden.certificates.authority import (
     LEAF_LIFE,
@@ -273,6 +278,25 @@ def test_the_root_key_can_be_taken_offline(authority: Authority, folder: Path) -
     renewed = renew_intermediate(folder, now=datetime.now(UTC))
     assert renewed.root == authority.root
     assert renewed.intermediate != authority.intermediate
+
+
+@pytest.mark.parametrize("file", ["root.key", "intermediate.pem"])
+def test_a_key_with_a_password_is_said_and_left_alone(
+    folder: Path, now: datetime, file: str
+) -> None:
+    open_or_create(folder, now=now)
+    pem = (folder / file).read_bytes()
+    locked = load_pem_private_key(pem, None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"a lamp")
+    )
+    certificate, _, _ = pem.rpartition(b"-----BEGIN PRIVATE KEY-----")
+    (folder / file).write_bytes(certificate + locked)
+    with pytest.raises(SetupError, match=f"{file}.* has a password"):
+        open_or_create(folder, now=now)
+    if file == "root.key":
+        with pytest.raises(SetupError, match=r"root\.key.* has a password"):
+            renew_intermediate(folder, now=now)
+    assert (folder / file).read_bytes() == certificate + locked
 
 
 def test_a_half_made_authority_is_made_anew(folder: Path, now: datetime) -> None:

@@ -18,12 +18,8 @@ from playwright.async_api import Error, async_playwright
 
 from leyden.certificates.authority import Authority, open_or_create, renew_intermediate
 from leyden.certificates.constraints import Scope, check_covers, scope, scope_of
-from leyden.certificates.signing import (
-    INTERMEDIATE_LIFE,
-    ROOT_LIFE,
-    new_key,
-    seal_root_key,
-)
+from leyden.certificates.keys import new_key
+from leyden.certificates.signing import INTERMEDIATE_LIFE, ROOT_LIFE, seal_root_key
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
 from tests.certificates import forged

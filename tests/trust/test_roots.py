@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.certificates.constraints import Scope, scope
-from leyden.certificates.signing import new_key
+from leyden.certificates.keys import new_key
 from leyden.cli.trust import trust, untrust
 from leyden.errors import LeydenError, SetupError
 from leyden.trust import fetching

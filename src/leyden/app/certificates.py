@@ -17,7 +17,7 @@ from leyden.app.background import background
 from leyden.certificates import jws
 from leyden.certificates.acme import AcmeAccount, AcmeIssuer
 from leyden.certificates.authority import Authority
-from leyden.certificates.signing_requests import load_key
+from leyden.certificates.keys import load_key
 from leyden.errors import Away, SetupError
 from leyden.lnd.home import Tls
 from leyden.services.nodes import issuance

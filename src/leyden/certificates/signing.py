@@ -10,15 +10,11 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.certificates.constraints import Scope, check_covers, general_names, scope_of
+from leyden.certificates.keys import key_pem, load_key, new_key
 from leyden.errors import SetupError
 from leyden.files import write_private, write_whole
 from leyden.lnd.home import Tls
@@ -38,11 +34,6 @@ SEALED_ROOT_KEY: Final = "root.key.sealed"
 Seal = Callable[[bytes], bytes]
 # Clocks differ: a certificate of this second is not yet valid to one that is behind.
 _BACKDATED: Final = timedelta(hours=1)
-
-
-def new_key() -> ec.EllipticCurvePrivateKey:
-    """Create a key from the system's randomness."""
-    return ec.generate_private_key(ec.SECP256R1())
 
 
 class Signer(Struct, frozen=True):
@@ -68,7 +59,7 @@ class Signer(Struct, frozen=True):
         until = min(until, self.intermediate.not_valid_after_utc)
         public = key.public_key()
         chain = self.certify(name, public, since=now, until=until, also=also)
-        return Tls(chain_pem=chain, key_pem=_key_pem(key))
+        return Tls(chain_pem=chain, key_pem=key_pem(key))
 
     def certify(
         self,
@@ -109,15 +100,12 @@ def open_signer(folder: Path, *, root_pem: bytes, intermediate_pem: bytes) -> Si
     try:
         root = x509.load_pem_x509_certificate(root_pem)
         intermediate = x509.load_pem_x509_certificate(intermediate_pem)
-        key = load_pem_private_key(intermediate_pem, password=None)
+        key = load_key(intermediate_pem)
         intermediate.verify_directly_issued_by(root)
     except (ValueError, InvalidSignature) as error:
-        why = f"the certificate authority in {folder}: {error}; {_WAY_OUT}"
-        raise SetupError(why) from None
-    if (
-        not isinstance(key, ec.EllipticCurvePrivateKey)
-        or key.public_key() != intermediate.public_key()
-    ):
+        why = f"root.pem or intermediate.pem: {error}; {_WAY_OUT}"
+        raise SetupError(f"the certificate authority in {folder}: {why}") from None
+    if key.public_key() != intermediate.public_key():
         raise SetupError(
             f"{folder}/intermediate.pem has the key of another one; {_WAY_OUT}"
         )
@@ -132,14 +120,15 @@ def _check_root_key(folder: Path, root: x509.Certificate) -> None:
     except OSError:
         return  # kept elsewhere, as it may be
     try:
-        belongs = load_pem_private_key(pem, None).public_key() == root.public_key()
-    except ValueError:
-        belongs = False
-    if not belongs:
+        belongs = load_key(pem).public_key() == root.public_key()
+        why = "" if belongs else "does not belong to root.pem"
+    except ValueError as error:
+        why = f"cannot be used: {error}"
+    if why:
         raise SetupError(
-            f"the certificate authority in {folder}: root.key does not belong to "
-            "root.pem; move root.key away (nodes do not need it), and bring the right "
-            "one back from your backup before the intermediate ends"
+            f"the certificate authority in {folder}: root.key {why}; move root.key "
+            "away (nodes do not need it), and bring the right one back from your "
+            "backup before the intermediate ends"
         )
 
 
@@ -148,10 +137,8 @@ def renew_intermediate(
 ) -> None:
     """Sign a new intermediate with the root; the root's key has to be there for it."""
     root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
-    root_key = load_pem_private_key(_root_key_pem(folder, unseal), password=None)
-    if not isinstance(root_key, ec.EllipticCurvePrivateKey):
-        raise SetupError(f"{folder}/root.key is not a key of ours")
     _check_root_key(folder, root)
+    root_key = load_key(_root_key_pem(folder, unseal))
     _write_intermediate(folder, root, root_key, now, scope_of(root))
 
 
@@ -206,9 +193,9 @@ def _create(
         extensions=(x509.BasicConstraints(ca=True, path_length=1), *bounds),
     )
     if seal is None:
-        write_private(folder / ROOT_KEY, _key_pem(key))
+        write_private(folder / ROOT_KEY, key_pem(key))
     else:
-        write_private(folder / SEALED_ROOT_KEY, seal(_key_pem(key)))
+        write_private(folder / SEALED_ROOT_KEY, seal(key_pem(key)))
     write_whole(folder / "root.pem", _pem(root), mode=0o644)
     _write_intermediate(folder, root, key, now, scope)
 
@@ -231,7 +218,7 @@ def _write_intermediate(
         until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
         extensions=(x509.BasicConstraints(ca=True, path_length=0), *bounds),
     )
-    write_private(folder / "intermediate.pem", _pem(certificate) + _key_pem(key))
+    write_private(folder / "intermediate.pem", _pem(certificate) + key_pem(key))
 
 
 def _sign(
@@ -289,7 +276,3 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
 
 def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.PEM)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
