@@ -16,7 +16,7 @@ from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import program
+from leyden.gateway.supervisor import Supervisor, program
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 
@@ -124,6 +124,20 @@ async def test_what_another_process_put_in_force_is_not_taken_for_ours(
     await gateway.apply([harbour.route(ALICE)])
     assert not await callers.admitted(harbour.name, BOB)
     assert await callers.admitted(harbour.name, ALICE)
+
+
+@pytest.mark.usefixtures("gateway")
+async def test_one_that_hangs_is_said_and_not_waited_for(
+    folder: Path, envoy: Path
+) -> None:
+    hung = running(folder)
+    os.kill(hung.pid, signal.SIGSTOP)
+    try:
+        again = Supervisor(folder, Bootstrap(), envoy=envoy, ready_s=0.05)
+        with pytest.raises(SetupError, match=r"does not answer.*envoy\.log"):
+            await again.start()
+    finally:
+        os.kill(hung.pid, signal.SIGCONT)
 
 
 async def test_whoever_looks_after_it_at_once_starts_one_that_can_be_told(

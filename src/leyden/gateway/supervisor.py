@@ -61,9 +61,16 @@ class Supervisor:
     """A supervisor of the Envoy of one folder."""
 
     def __init__(
-        self, folder: Path, bootstrap: Bootstrap, *, envoy: Path, workers: int = 2
+        self,
+        folder: Path,
+        bootstrap: Bootstrap,
+        *,
+        envoy: Path,
+        workers: int = 2,
+        ready_s: float = _READY_S,
     ) -> None:
         self._folder = folder
+        self._ready_s = ready_s
         self._envoy = Path(os.path.realpath(envoy))
         self._limits = files(__package__).joinpath(LIMITS).read_bytes()
         digest = hashlib.sha256(self._limits).hexdigest()
@@ -93,7 +100,13 @@ class Supervisor:
         if found is None:
             async with self._one_at_a_time():
                 found = self.find() or await self._started()
-        await self._ready(found)
+        try:
+            async with asyncio.timeout(self._ready_s):
+                await self._ready(found)
+        except TimeoutError:
+            raise SetupError(
+                f"the gateway does not answer; see {self._folder / 'envoy.log'}"
+            ) from None
         _raise_priority(found)
         return found
 
@@ -135,7 +148,7 @@ class Supervisor:
                 log.error(
                     "the gateway ended; it is started again", extra={"code": code}
                 )
-            except (SetupError, OSError, TimeoutError) as error:
+            except (SetupError, OSError) as error:
                 why = str(error)
                 log.error("the gateway could not be started", extra={"reason": why})  # noqa: TRY400
             calm = loop.time() - began > _CALM_S
@@ -172,19 +185,18 @@ class Supervisor:
         return {each.value for each in Listener} <= await self.admin.listeners()
 
     async def _ready(self, envoy: processes.Identity) -> None:
-        async with asyncio.timeout(_READY_S):
-            while processes.alive(envoy):
-                with contextlib.suppress(Silent):
-                    version, refused = await self.admin.routes_version()
-                    if refused and not version and not await self._serves():
-                        # It would not look at its ports again.
-                        await processes.stop(envoy, grace_s=2)
-                        raise SetupError(
-                            "the gateway cannot listen; perhaps another program has "
-                            f"its ports. See {self._folder / 'envoy.log'}"
-                        )
-                    return
-                await asyncio.sleep(_POLL_S)
+        while processes.alive(envoy):
+            with contextlib.suppress(Silent):
+                version, refused = await self.admin.routes_version()
+                if refused and not version and not await self._serves():
+                    # It would not look at its ports again.
+                    await processes.stop(envoy, grace_s=2)
+                    raise SetupError(
+                        "the gateway cannot listen; perhaps another program has its "
+                        f"ports. See {self._folder / 'envoy.log'}"
+                    )
+                return
+            await asyncio.sleep(_POLL_S)
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
 
 
