@@ -11,7 +11,15 @@ import msgspec
 
 from leyden.api import idempotency, reading, whole
 from leyden.api.known import Known, KnownRequests
-from leyden.api.operations import Look, Methods, Operation, Problem, Request, Table
+from leyden.api.operations import (
+    INTERNAL,
+    Look,
+    Methods,
+    Operation,
+    Problem,
+    Request,
+    Table,
+)
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, Wants
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
@@ -77,7 +85,7 @@ class Api:
         except Exception:
             log.exception("an endpoint failed", extra={"path": scope["path"]})
             status = 500
-            body = self._encode(Problem("internal error; it has been logged"))
+            body = self._encode(Problem(INTERNAL))
         took = time.perf_counter() - began
         observe(scope.get("operation", ""), scope["method"], status, took)
         if isinstance(body, Stream):
@@ -113,7 +121,7 @@ class Api:
         return 200, body, _JSON
 
     async def _done(
-        self, call: "_Call", scope: Scope, receive: Receive
+        self, call: _Call, scope: Scope, receive: Receive
     ) -> tuple[int, bytes | Stream, Headers]:
         """Do what is asked for, and return what came of it."""
         operation, principal, now = call.operation, call.principal, call.now
@@ -168,7 +176,7 @@ class Api:
         now = self._platform.clock()
         return await accounts.authenticate(self._platform, key, now=now)
 
-    def _may_have_ended(self, call: "_Call", now: datetime) -> bool:
+    def _may_have_ended(self, call: _Call, now: datetime) -> bool:
         is_as_it_was = (
             call.edition is not None
             and call.edition == self._platform.database.edition()
@@ -229,7 +237,7 @@ class Api:
             log.error(
                 "an endpoint failed", extra={"path": scope["path"], "why": message}
             )
-            message = "internal error; it has been logged"
+            message = INTERNAL
         return status, self._encode(Problem(message)), headers
 
 

@@ -4,20 +4,26 @@ Each carries its id, which a client that reconnects sends back as `Last-Event-ID
 sign of life tells both sides that the other is there, and the key is looked up again.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
 
-from leyden.api.streams import Stream
+from leyden.api.streams import Send, Stream
 from leyden.api.whole import NO_STORE
 
 TYPE: Final = "text/event-stream"
 SIGN_OF_LIFE: Final = b": still here\n\n"
 _RETRY: Final = b"retry: 2000\n\n"
-_Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class EventStream(Stream):
     """A stream of chunks, each of some events."""
+
+    headers = (
+        (b"content-type", b"text/event-stream; charset=utf-8"),
+        (b"x-accel-buffering", b"no"),
+        (b"vary", b"accept"),
+        NO_STORE,
+    )
 
     def __init__(
         self, chunks: AsyncGenerator[bytes, None], ended: Callable[[], None]
@@ -25,32 +31,19 @@ class EventStream(Stream):
         self._chunks = chunks
         self._ended = ended
 
-    async def send(self, send: _Send, *, head: bool) -> None:
-        """Send the chunks as they come."""
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks as they come."""
+        yield _RETRY
+        async for chunk in self._chunks:
+            yield chunk
+
+    async def send(self, send: Send, *, head: bool) -> None:
+        """Send the chunks; whoever leaves gives their place to another."""
         try:
-            await self._send(send, head=head)
+            await super().send(send, head=head)
         finally:
             await self._chunks.aclose()
             self._ended()
-
-    async def _send(self, send: _Send, *, head: bool) -> None:
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [
-                    (b"content-type", b"text/event-stream; charset=utf-8"),
-                    (b"x-accel-buffering", b"no"),
-                    (b"vary", b"accept"),
-                    NO_STORE,
-                ],
-            }
-        )
-        if not head:
-            await send(_part(_RETRY, more=True))
-            async for chunk in self._chunks:
-                await send(_part(chunk, more=True))
-        await send(_part(b"", more=False))
 
 
 def wants_events(accept: bytes) -> bool:
@@ -63,7 +56,3 @@ def chunk(event_id: str, body: bytes = b"") -> bytes:
     """Return an event as it is sent; without a body only the cursor moves."""
     data = b"data: %b\n" % body if body else b""
     return b"id: %b\n%b\n" % (event_id.encode(), data)
-
-
-def _part(body: bytes, *, more: bool) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": body, "more_body": more}

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from leyden.api.operations import Problem
+from leyden.api.operations import INTERNAL, Problem
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
 from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
@@ -21,7 +21,6 @@ from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.shared.limits import RateLimit
 
-_NOTED: Final = "internal error; it has been logged"
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.
 PATIENCE_S: Final = 25.0
@@ -59,7 +58,7 @@ class Gateways:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
         except Exception:
             log.exception("a gateway could not be answered")
-            status, body = 500, msgspec.json.encode(Problem(_NOTED))
+            status, body = 500, msgspec.json.encode(Problem(INTERNAL))
         else:
             status, body = (304, b"") if answer is None else (200, answer)
         count("gateways_discovery", status)

@@ -7,7 +7,7 @@ from prometheus_client import (
 )
 
 from leyden.api.reading import Receive, Scope, Send
-from leyden.api.whole import NO_STORE
+from leyden.api.whole import answer
 
 # A series for each series, which tells when it began: nobody has asked for them.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -18,16 +18,5 @@ async def metrics(scope: Scope, _: Receive, send: Send) -> None:
     found = scope["path"] == "/metrics" and scope["method"] in {"GET", "HEAD"}
     body = generate_latest() if found else b'{"message":"not found"}'
     kind = CONTENT_TYPE_PLAIN_0_0_4.encode() if found else b"application/json"
-    await send(
-        {
-            "type": "http.response.start",
-            "status": 200 if found else 404,
-            "headers": [
-                (b"content-type", kind),
-                (b"content-length", b"%d" % len(body)),
-                NO_STORE,
-            ],
-        }
-    )
-    head = scope["method"] == "HEAD"
-    await send({"type": "http.response.body", "body": b"" if head else body})
+    status = 200 if found else 404
+    await answer(scope, send, status, [(b"content-type", kind)], body)

@@ -210,11 +210,10 @@ async def metrics(request: Request) -> MetricsAnswer:
     node = await views.get(fleet, *node_ref(request))
     usage = await fleet.homes.usage(node)
     traffic = (await fleet.gateway.traffic()).get(node.id)
-    up = request.now - node.launched_at if node.launched_at else None
     return MetricsAnswer(
         node_id=node.id,
         status=node.status,
-        uptime_s=max(0, int(up.total_seconds())) if up else 0,
+        uptime_s=node.uptime_s(request.now),
         crashes=node.crashes,
         memory_bytes=usage.memory,
         cpu_s=usage.cpu_s,

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from operator import itemgetter
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -164,6 +164,10 @@ class _PathPattern:
     def read(self, words: list[str]) -> dict[str, str]:
         """Return the path parameters from these segments."""
         return {name: words[place] for place, name in self.places.items()}
+
+
+# What is said of an error that is ours to mend, and not the caller's to see.
+INTERNAL: Final = "internal error; it has been logged"
 
 
 class Problem(msgspec.Struct):

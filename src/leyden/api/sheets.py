@@ -6,14 +6,12 @@ prefixed with an apostrophe.
 
 import csv
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
 from leyden.api.streams import Stream
 from leyden.api.whole import NO_STORE
 from leyden.domain.spreadsheets import escape_formula
 
-_Send = Callable[[dict[str, Any]], Awaitable[None]]
 Cells = Sequence[int | str]
 
 TYPE = "text/csv"
@@ -29,30 +27,20 @@ class Sheet(Stream):
         first: Sequence[Cells],
         rest: AsyncIterator[Sequence[Cells]],
     ) -> None:
-        self._name = name
+        self.headers = (
+            (b"content-type", b"text/csv; charset=utf-8; header=present"),
+            (b"content-disposition", f'attachment; filename="{name}.csv"'.encode()),
+            (b"vary", b"accept"),
+            NO_STORE,
+        )
         self._first = [headline, *first]
         self._rest = rest
 
-    async def send(self, send: _Send, *, head: bool) -> None:
-        """Send the rows in chunks, so that a truncated response is noticed."""
-        filename = f'attachment; filename="{self._name}.csv"'.encode()
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [
-                    (b"content-type", b"text/csv; charset=utf-8; header=present"),
-                    (b"content-disposition", filename),
-                    (b"vary", b"accept"),
-                    NO_STORE,
-                ],
-            }
-        )
-        if not head:
-            await send(_part(_lines(self._first), more=True))
-            async for page in self._rest:
-                await send(_part(_lines(page), more=True))
-        await send(_part(b"", more=False))
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the rows, page by page; a truncated response is noticed."""
+        yield _lines(self._first)
+        async for page in self._rest:
+            yield _lines(page)
 
 
 def wants_csv(accept: bytes) -> bool:
@@ -69,7 +57,3 @@ def _lines(page: Sequence[Cells]) -> bytes:
             [escape_formula(each) if isinstance(each, str) else each for each in cells]
         )
     return written.getvalue().encode()
-
-
-def _part(body: bytes, *, more: bool) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": body, "more_body": more}

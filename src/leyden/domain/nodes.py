@@ -133,6 +133,12 @@ class Node(Struct, frozen=True, kw_only=True):
         """Whether the node has an lnd process, as far as we know."""
         return self.process != ""
 
+    def uptime_s(self, now: datetime) -> int:
+        """Return for how many seconds its lnd has run; 0 where none does."""
+        if self.launched_at is None:
+            return 0
+        return max(0, int((now - self.launched_at).total_seconds()))
+
     @property
     def is_outdated(self) -> bool:
         """Whether the running lnd has to be replaced."""

@@ -1,6 +1,7 @@
 """Forms: parsed strictly, and accepted only from our own pages."""
 
 import hmac
+import uuid
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any
@@ -70,6 +71,13 @@ class Form:
         if not (text.isascii() and text.isdigit() and len(text) <= 16):  # noqa: PLR2004
             raise Malformed(f"{name}: must be a whole number")
         return int(text)
+
+    def key(self, name: str) -> uuid.UUID:
+        """Return the key of a form that is done once, even if it is sent twice."""
+        try:
+            return uuid.UUID(self.text(name))
+        except ValueError:
+            raise Malformed("This form is out of date; reload the page.") from None
 
     def ticked(self, name: str) -> bool:
         """Return whether a checkbox is checked."""

@@ -35,7 +35,7 @@ async def create(visit: Visit) -> Response:
             fleet_of(visit),
             visit.organization_id,
             _wish(visit),
-            key=_key(form.text("once")),
+            key=form.key("once"),
             actor=visit.who.actor,
             now=visit.now,
         )
@@ -62,13 +62,6 @@ def _wish(visit: Visit) -> NodeParameters:
             "whitelist": explained.addresses(form.text("whitelist")),
         },
     )
-
-
-def _key(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Malformed("This form is out of date; reload the page.") from None
 
 
 def _one_of(kind: Any, word: str, name: str) -> Any:

@@ -1,7 +1,6 @@
 """A node's page: status, connecting, actions."""
 
 from collections.abc import Hashable
-from datetime import datetime
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -56,7 +55,7 @@ async def show(visit: Visit) -> Response:
         offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
         traffic=traffic,
-        up=_up(node, visit.now),
+        up=node.uptime_s(visit.now),
         charts=charts(visit.platform.samples.of(node.id)),
         authority=fleet.authority,
         offers=_offers(fleet, node) if may_change(visit) else [],
@@ -170,11 +169,6 @@ def render(
         done=DONE.get(visit.query.text("done"), ""),
         **shown,
     )
-
-
-def _up(node: Node, now: datetime) -> int:
-    since = now - node.launched_at if node.launched_at else None
-    return max(0, int(since.total_seconds())) if since else 0
 
 
 def _offers(fleet: Fleet, node: Node) -> list[tuple[Release, tuple[str, ...]]]:
