@@ -101,8 +101,7 @@ class Supervisor:
             async with self._one_at_a_time():
                 found = self.find() or await self._started()
         try:
-            async with asyncio.timeout(self._ready_s):
-                await self._ready(found)
+            await self._ready(found)
         except TimeoutError:
             raise SetupError(
                 f"the gateway does not answer; see {self._folder / 'envoy.log'}"
@@ -185,18 +184,19 @@ class Supervisor:
         return {each.value for each in Listener} <= await self.admin.listeners()
 
     async def _ready(self, envoy: processes.Identity) -> None:
-        while processes.alive(envoy):
-            with contextlib.suppress(Silent):
-                version, refused = await self.admin.routes_version()
-                if refused and not version and not await self._serves():
-                    # It would not look at its ports again.
-                    await processes.stop(envoy, grace_s=2)
-                    raise SetupError(
-                        "the gateway cannot listen; perhaps another program has its "
-                        f"ports. See {self._folder / 'envoy.log'}"
-                    )
-                return
-            await asyncio.sleep(_POLL_S)
+        async with asyncio.timeout(self._ready_s):
+            while processes.alive(envoy):
+                with contextlib.suppress(Silent):
+                    version, refused = await self.admin.routes_version()
+                    if refused and not version and not await self._serves():
+                        # It would not look at its ports again.
+                        await processes.stop(envoy, grace_s=2)
+                        raise SetupError(
+                            "the gateway cannot listen; perhaps another program has "
+                            f"its ports. See {self._folder / 'envoy.log'}"
+                        )
+                    return
+                await asyncio.sleep(_POLL_S)
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
 
 
