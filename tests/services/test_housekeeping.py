@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from leyden import errors
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
-from leyden.errors import NotFound, Stale
+from leyden.errors import NotFound
 from leyden.services.nodes import commands, housekeeping
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
@@ -110,7 +111,7 @@ async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
     await look(yard, house)
     yard.homes.channel_backups[node.id] = b"one channel"
     busy.is_stale = True
-    with pytest.raises(Stale):
+    with pytest.raises(errors.Stale):
         await look(yard, house)
     busy.is_stale = False
     yard.now += LEASE  # of the look that failed

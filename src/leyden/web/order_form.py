@@ -66,7 +66,7 @@ async def _placed(visit: Visit, form: Form) -> Order:
     return await orders.create(
         shop_of(visit),
         visit.organization_id,
-        f"{form.key('once')}{orders.SUFFIX}",
+        f"{_key(form.text('once'))}{orders.SUFFIX}",
         _channel(form),
         actor=visit.who.actor,
         now=visit.now,
@@ -119,3 +119,10 @@ def _amount(typed: str) -> str:
         return f"{Form([('amount', typed)]).number('amount'):,}"
     except Malformed:
         return typed
+
+
+def _key(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise Malformed("This form is out of date; reload the page.") from None
