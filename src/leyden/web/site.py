@@ -26,10 +26,10 @@ from leyden.services.platform import Platform
 from leyden.services.shared.limits import RateLimit
 from leyden.web import forms
 from leyden.web.assets import Assets
-from leyden.web.closing import Shutdown
 from leyden.web.cookies import Cookies
 from leyden.web.forms import BrowserLeft, Form
 from leyden.web.known_pages import KnownPage, KnownPages
+from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
 from leyden.web.pages import Page, Who
 from leyden.web.protection import protection
@@ -60,7 +60,7 @@ class Site:
         self._platform = platform
         self._origins = origins
         self._requests = RateLimit(platform.settings.requests_per_minute)
-        self.closing = Shutdown()
+        self.streams = OpenStreams()
         self._known = KnownPages(platform)
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
@@ -140,7 +140,7 @@ class Site:
         return Visit(
             platform=self._platform,
             templates=self._templates,
-            closing=self.closing,
+            streams=self.streams,
             cookies=cookies,
             records=self._platform.records,
             path=scope.get("path_params", {}),
