@@ -4,6 +4,14 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "all keys of an organization ask so often and no more",
+        "services/shared/limits.py",
+        "self._of_all.take(organization_id, at_s=at_s)",
+        "pass",
+        "tests/api/test_every_endpoint.py",
+        "all_keys",
+    ),
+    Guard(
         "an organization has so many look-ups under way",
         "webhooks/names.py",
         "async with share, asyncio.timeout(self._longest_s):",
