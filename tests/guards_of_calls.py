@@ -4,6 +4,14 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "all people of an organization ask so often and no more",
+        "web/site.py",
+        "together = visit.place.organization.id if visit.place else who",
+        "together = who",
+        "tests/web/test_protection.py",
+        "counted_together",
+    ),
+    Guard(
         "all keys of an organization ask so often and no more",
         "services/shared/limits.py",
         "self._of_all.take(organization_id, at_s=at_s)",

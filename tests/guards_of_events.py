@@ -11,7 +11,7 @@ GUARDS = (
     Guard(
         "an organization has so many requests and no more that wait",
         "services/events/tails.py",
-        "of_all = self._most * OF_ALL_KEYS",
+        "of_all = self._most * TOGETHER",
         "of_all = self._most * 1_000",
         "tests/api/test_events.py",
         "all_keys",

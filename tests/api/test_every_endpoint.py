@@ -384,7 +384,7 @@ class TestLimits:
             refused += [each.body.decode() for each in answers if each.status == 429]
         assert 15 <= statuses.count(200) < 30  # a token comes back every 4 s
         assert refused
-        assert all("keys make too many requests together" in each for each in refused)
+        assert all("organization makes too many requests" in each for each in refused)
         assert (await charlie.get("/nowhere")).status == 404
 
     async def test_an_address_that_guesses_keys_has_to_wait(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from leyden.errors import Away, TooMany
-from leyden.services.shared.limits import OF_ALL_KEYS
+from leyden.services.shared.limits import TOGETHER
 from leyden.storage.database import Database
 from leyden.storage.events import ALL_NEWS, NEWS
 
@@ -65,7 +65,7 @@ class Tails:
     @contextmanager
     def place(self, key_id: str, organization_id: str) -> Iterator[None]:
         """Take a place of a key and its organization; raise TooMany if it has none."""
-        of_all = self._most * OF_ALL_KEYS
+        of_all = self._most * TOGETHER
         for who, id_, most in (
             ("this key has", key_id, self._most),
             ("your organization's keys have", organization_id, of_all),
@@ -130,7 +130,7 @@ class Tails:
             self._tell_in_turn(organization_id, self._waiting.get(organization_id, ()))
 
     def _tell_in_turn(self, organization_id: str, told: Iterable[Listener]) -> None:
-        """Tell a few at once, and the others soon."""
+        """Wake a few at once, and the others soon."""
         queued = self._due.get(organization_id)
         if queued is not None:
             queued.update(dict.fromkeys(told))

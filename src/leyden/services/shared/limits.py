@@ -11,8 +11,9 @@ from typing import Final
 from leyden.errors import TooMany
 
 _MOST_BUCKETS = 50_000
-# An organization may have twenty keys: together they get what so many may do.
-OF_ALL_KEYS: Final = 5
+# An organization may have twenty keys, and a hundred people at the dashboard: together
+# they get what so many may do.
+TOGETHER: Final = 5
 # Many people may be behind one address, each with a program that has a wrong key.
 _PER_ADDRESS = 10
 
@@ -59,20 +60,20 @@ class RateLimit:
 
 
 class Requests:
-    """Requests of a key, and of all keys of its organization together."""
+    """Requests of a key or a person, and of all of their organization together."""
 
     def __init__(self, per_minute: int) -> None:
         self._of_one = RateLimit(per_minute)
-        self._of_all = RateLimit(per_minute * OF_ALL_KEYS)
+        self._of_all = RateLimit(per_minute * TOGETHER)
 
-    def take(self, key_id: str, organization_id: str, *, at_s: float) -> None:
+    def take(self, who: str, organization_id: str, *, at_s: float) -> None:
         """Count a request; raise TooMany, with the time to wait, over a limit."""
-        self._of_one.take(key_id, at_s=at_s)
+        self._of_one.take(who, at_s=at_s)
         try:
             self._of_all.take(organization_id, at_s=at_s)
         except TooMany as error:
             raise TooMany(
-                "your organization's keys make too many requests together; wait "
+                "your organization makes too many requests; wait "
                 f"{error.retry_after_s} s and try again",
                 retry_after_s=error.retry_after_s,
             ) from None
