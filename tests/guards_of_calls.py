@@ -4,6 +4,22 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "all people of an organization ask so often and no more",
+        "web/site.py",
+        "together = visit.place.organization.id if visit.place else who",
+        "together = who",
+        "tests/web/test_protection.py",
+        "counted_together",
+    ),
+    Guard(
+        "all keys of an organization ask so often and no more",
+        "services/shared/limits.py",
+        "self._of_all.take(organization_id, at_s=at_s)",
+        "pass",
+        "tests/api/test_every_endpoint.py",
+        "all_keys",
+    ),
+    Guard(
         "an organization has so many look-ups under way",
         "webhooks/names.py",
         "async with share, asyncio.timeout(self._longest_s):",

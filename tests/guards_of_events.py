@@ -9,6 +9,22 @@ _SUBSCRIPTIONS = "tests/services/test_subscriptions.py"
 
 GUARDS = (
     Guard(
+        "an organization has so many requests and no more that wait",
+        "services/events/tails.py",
+        "of_all = self._most * TOGETHER",
+        "of_all = self._most * 1_000",
+        "tests/api/test_events.py",
+        "all_keys",
+    ),
+    Guard(
+        "readers of one organization are told in turn",
+        "services/events/tails.py",
+        "for news in list(due)[:_TOLD_AT_ONCE]:",
+        "for news in list(due):",
+        "tests/api/test_events.py",
+        "few_at_a_time",
+    ),
+    Guard(
         "the logs of several organizations are locked in the order of their ids",
         "storage/events.py",
         "new = sorted(self._new, key=itemgetter(0))",
@@ -67,8 +83,8 @@ GUARDS = (
     Guard(
         "a key waits in so many places and no more",
         "services/events/tails.py",
-        "        if self._held[key_id] >= self._most:",
-        "        if False:",
+        '("this key has", key_id, self._most),',
+        '("this key has", key_id, 1_000),',
         _API,
         "sqlite and so_many_places",
     ),

@@ -23,12 +23,9 @@ GUARDS = (
     ),
     Guard(
         "a chain is for the name and the key that were asked for",
-        "services/nodes/issuance.py",
-        """    tls = pem_chain.parse(
-        chain.decode(errors="replace"), key.decode(), name=name, now=now
-    )
-""",
-        "    tls = Tls(chain_pem=chain, key_pem=key)\n",
+        "certificates/pem_chain.py",
+        "    tls = parse(text, key_pem.decode(), name=name, now=now)\n",
+        "    tls = Tls(chain_pem=chain_pem, key_pem=key_pem)\n",
         _TESTS,
         "another_key",
     ),

@@ -137,7 +137,8 @@ async def _team(platform: Platform, name: str) -> str:
     return made.id
 
 
-async def _caller(api: Api, platform: Platform, organization_id: str) -> Caller:
+async def caller(api: Api, platform: Platform, organization_id: str) -> Caller:
+    """Return a caller of that organization, with a key of its own."""
     _, text = await accounts.create_key(
         platform,
         organization_id,
@@ -152,19 +153,19 @@ async def _caller(api: Api, platform: Platform, organization_id: str) -> Caller:
 @pytest.fixture
 async def alice(api: Api, platform: Platform) -> Caller:
     """She owns it."""
-    return await _caller(api, platform, await _team(platform, "Harbour Light"))
+    return await caller(api, platform, await _team(platform, "Harbour Light"))
 
 
 @pytest.fixture
 async def bob(api: Api, platform: Platform, alice: Caller) -> Caller:
     """He is on her team, with a key of his own."""
-    return await _caller(api, platform, alice.organization_id)
+    return await caller(api, platform, alice.organization_id)
 
 
 @pytest.fixture
 async def charlie(api: Api, platform: Platform) -> Caller:
     """He is on another team: nothing of Alice's exists for him."""
-    return await _caller(api, platform, await _team(platform, "Other Shore"))
+    return await caller(api, platform, await _team(platform, "Other Shore"))
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
-from tests.api.conftest import Answer, Caller
+from tests.api.conftest import Answer, Caller, caller
 from tests.conftest import NOW
 
 SCOPED = {"node": "node.running", "flow": "order.paid"}
@@ -262,6 +263,54 @@ class TestLimits:
         await tell(platform.database, alice, "order.paid")
         await asyncio.gather(*waiting)
         assert (await alice.get("/events?after=latest&wait=1")).status == 200
+
+    async def test_all_keys_of_an_organization_wait_in_so_many_places(
+        self, api: Api, platform: Platform, alice: Caller, charlie: Caller
+    ) -> None:
+        latest = "/events?after=latest&wait=60"
+        own = alice.organization_id
+        keys = [await caller(api, platform, own) for _ in range(6)]
+        waiting = [asyncio.create_task(key.get(latest)) for key in keys[:5] * 2]
+        await _until(platform, 10)
+        refused = await keys[5].get(latest)
+        assert refused.status == 429
+        assert "your organization's keys have 10" in refused.json()["message"]
+        waiting.append(asyncio.create_task(charlie.get(latest)))
+        await _until(platform, 11)
+        waiting[0].cancel()
+        await asyncio.gather(waiting[0], return_exceptions=True)
+        waiting.append(asyncio.create_task(keys[5].get(latest)))
+        await _until(platform, 11)
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert len(platform.tails or ()) == 0
+
+
+async def test_many_readers_of_one_organization_are_told_a_few_at_a_time(
+    platform: Platform, alice: Caller, charlie: Caller
+) -> None:
+    """Others have their turn between them; each is told in the end."""
+    tails = platform.tails
+    assert tails is not None
+    with ExitStack() as stack:
+        listening = [tails.listening(alice.organization_id) for _ in range(12)]
+        many = [stack.enter_context(each).came for each in listening]
+        alone = stack.enter_context(tails.listening(charlie.organization_id)).came
+        turns = [0]
+
+        async def watch() -> None:
+            while turns[-1] < len(many):
+                await asyncio.sleep(0)
+                turns.append(sum(each.done() for each in many))
+
+        watching = asyncio.create_task(watch())
+        await tell(platform.database, alice, "node.running")
+        await tell(platform.database, charlie, "node.running")
+        async with asyncio.timeout(5):
+            await asyncio.wait([watching, alone])
+            await watching
+    assert max(after - before for before, after in pairwise(turns)) <= 5
 
 
 class Stream:

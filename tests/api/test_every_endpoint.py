@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import pytest
 
+from leyden.api.app import Api
 from leyden.api.operations import Operation, Request
 from leyden.domain.accounts import Scope
 from leyden.domain.keys import write_key
@@ -15,7 +16,7 @@ from leyden.errors import Stale
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from tests.api.conftest import Caller
+from tests.api.conftest import Caller, caller
 from tests.conftest import NOW
 
 
@@ -369,6 +370,21 @@ class TestLimits:
         assert statuses == [200, 200, 200, 429]
         waited = await alice.get(lamps)
         assert 1 <= int(waited.headers["retry-after"]) <= 20
+        assert (await charlie.get("/nowhere")).status == 404
+
+    async def test_all_keys_of_an_organization_get_what_five_may_ask(
+        self, platform: Platform, api: Api, alice: Caller, charlie: Caller, lamps: str
+    ) -> None:
+        statuses: list[int] = []
+        refused: list[str] = []
+        for _ in range(10):
+            key = await caller(api, platform, alice.organization_id)
+            answers = [await key.get(lamps) for _ in range(3)]
+            statuses += [each.status for each in answers]
+            refused += [each.body.decode() for each in answers if each.status == 429]
+        assert 15 <= statuses.count(200) < 30  # a token comes back every 4 s
+        assert refused
+        assert all("organization makes too many requests" in each for each in refused)
         assert (await charlie.get("/nowhere")).status == 404
 
     async def test_an_address_that_guesses_keys_has_to_wait(

@@ -79,7 +79,7 @@ async def test_prometheus_reads_what_is_exposed(alice: Caller) -> None:
     types = {family.name: family.type for family in families}
     assert types["leyden_requests"] == "counter"
     assert types["leyden_request_duration_seconds"] == "histogram"
-    assert types["leyden_treasury_is_another"] == "gauge"
+    assert types["leyden_alarm"] == "gauge"
     assert not any(name.endswith("_created") for name in types)
     assert (await scrape("HEAD")).body == b""
 

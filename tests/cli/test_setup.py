@@ -129,6 +129,18 @@ def test_doctor_names_the_port_that_somebody_has(
     assert "set LEYDEN_DEVNET_BTCD_PORT" in missing.splitlines()[1]
 
 
+def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
+    doctor = "import sys; from leyden.cli.main import main; sys.exit(main())"
+    examined = subprocess.run(
+        ["sh", "-c", f"ulimit -n 1024; {sys.executable} -c '{doctor}' doctor"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    line = "1,024 files may be open: enough for about 256 local nodes"
+    assert f"without  {line}" in examined.stdout
+
+
 def test_doctor_looks_for_uv_where_leyden_itself_puts_it(
     typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

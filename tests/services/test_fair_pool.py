@@ -2,15 +2,23 @@
 
 import asyncio
 import itertools
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 
-from leyden.errors import TooMany
+from leyden.errors import Malformed, TooMany
+from leyden.helpers.pool import Helpers, Outcome
 from leyden.services.shared.fair_pool import FairPool
 from leyden.services.shared.uploads import Uploads
+from tests.helpers import work as work_of_helpers
+
+
+def here(work: Callable[[], Any], *, cpu_s: float = 0.0) -> Outcome:
+    """Do the work in the pool's own thread."""
+    return Outcome(work(), None, cpu_s)
 
 
 class Work:
@@ -53,7 +61,7 @@ async def finished(work: Work, tasks: list[asyncio.Task[str]]) -> list[str]:
 
 
 async def test_one_owner_has_one_thread_however_much_waits(work: Work) -> None:
-    pool = FairPool(threads=2, name="upload")
+    pool = FairPool(threads=2, compute=here, name="upload")
     tasks = [ask(pool, work, "alice") for _ in range(5)]
     assert await work.has_begun(1) == ["alice"]
     tasks.append(ask(pool, work, "charlie"))
@@ -64,7 +72,7 @@ async def test_one_owner_has_one_thread_however_much_waits(work: Work) -> None:
 
 
 async def test_owners_take_turns(work: Work) -> None:
-    pool = FairPool(threads=1, name="upload")
+    pool = FairPool(threads=1, compute=here, name="upload")
     tasks = [ask(pool, work, "alice") for _ in range(3)]
     await work.has_begun(1)
     tasks += [ask(pool, work, each) for each in ("bob", "bob", "charlie")]
@@ -74,7 +82,7 @@ async def test_owners_take_turns(work: Work) -> None:
 
 
 async def test_too_much_that_waits_is_refused_to_its_owner_alone(work: Work) -> None:
-    pool = FairPool(threads=1, waiting=2, name="upload")
+    pool = FairPool(threads=1, waiting=2, compute=here, name="upload")
     tasks = [ask(pool, work, "alice")]
     await work.has_begun(1)
     tasks += [ask(pool, work, "alice") for _ in range(2)]
@@ -90,8 +98,8 @@ async def test_too_much_that_waits_is_refused_to_its_owner_alone(work: Work) -> 
 
 
 async def test_who_took_much_of_the_processor_rests_while_others_go_on() -> None:
-    taken_s = itertools.chain([0.0, 60.0], itertools.repeat(0.0))  # by the first call
-    pool = FairPool(threads=2, cpu_s=lambda: next(taken_s), name="upload")
+    taken_s = itertools.chain([60.0], itertools.repeat(0.0))  # by the first call
+    pool = FairPool(compute=lambda work: here(work, cpu_s=next(taken_s)), name="upload")
     begun: list[str] = []
     await pool.run("alice", lambda: begun.append("alice"))
     again = asyncio.create_task(pool.run("alice", lambda: begun.append("again")))
@@ -102,32 +110,35 @@ async def test_who_took_much_of_the_processor_rests_while_others_go_on() -> None
     again.cancel()
 
 
-async def test_the_event_loop_waits_for_no_thread_for_long() -> None:
-    before_s = sys.getswitchinterval()
-    sys.setswitchinterval(0.005)  # Python's own
-    try:
-        await FairPool(name="upload").run("alice", lambda: 7)
-        assert sys.getswitchinterval() < 0.0001
-    finally:
-        sys.setswitchinterval(before_s)
-
-
 async def test_who_rested_goes_on() -> None:
-    taken_s = itertools.chain([0.0, 0.005], itertools.repeat(0.0))
-    pool = FairPool(threads=1, cpu_s=lambda: next(taken_s), name="upload")
+    compute = partial(here, cpu_s=0.005)
+    pool = FairPool(threads=1, compute=compute, name="upload")
     async with asyncio.timeout(5):
         assert [await pool.run("alice", lambda: 7) for _ in range(2)] == [7, 7]
 
 
+async def test_what_a_helper_took_is_counted() -> None:
+    """A refusal too: Malformed costs its sender what a good upload would."""
+    helpers = Helpers(most_cpu_s=0.2)
+    pool = FairPool(compute=helpers.compute, name="upload")
+    with pytest.raises(Malformed):
+        await pool.run("alice", partial(work_of_helpers.after_cpu_s, 60))
+    again = asyncio.create_task(pool.run("alice", partial(int, "8")))
+    assert await pool.run("charlie", partial(int, "7")) == 7
+    assert not again.done()
+    again.cancel()
+    helpers.close()
+
+
 async def test_what_fails_says_so_and_the_next_is_done() -> None:
-    pool = FairPool(threads=1, name="upload")
+    pool = FairPool(threads=1, compute=here, name="upload")
     with pytest.raises(ZeroDivisionError):
         await pool.run("alice", lambda: 1 // 0)
     assert await pool.run("alice", lambda: 7) == 7
 
 
 async def test_who_leaves_gives_its_turn_up(work: Work) -> None:
-    pool = FairPool(threads=1, name="upload")
+    pool = FairPool(threads=1, compute=here, name="upload")
     first, second = ask(pool, work, "alice"), ask(pool, work, "alice")
     await work.has_begun(1)
     second.cancel()
@@ -137,8 +148,23 @@ async def test_who_leaves_gives_its_turn_up(work: Work) -> None:
     assert work.begun == ["alice"]
 
 
+async def test_who_has_left_takes_no_place_in_the_queue(work: Work) -> None:
+    pool = FairPool(threads=1, waiting=2, compute=here, name="upload")
+    first = ask(pool, work, "alice")
+    await work.has_begun(1)
+    left = [ask(pool, work, "alice") for _ in range(2)]
+    await asyncio.sleep(0)
+    for each in left:
+        each.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    others = [ask(pool, work, "alice") for _ in range(2)]
+    await asyncio.sleep(0)
+    await finished(work, [first, *others])
+    assert work.begun == ["alice"] * 3
+
+
 async def test_uploads_of_one_organization_are_counted() -> None:
-    uploads = Uploads(per_minute=3)
+    uploads = Uploads(per_minute=3, now_s=lambda: 0.0)
     uploads.count("alice", 2)
     uploads.count("alice")
     with pytest.raises(TooMany, match="wait 20 s") as refusal:

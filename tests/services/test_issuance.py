@@ -1,7 +1,6 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from functools import partial
@@ -26,6 +25,7 @@ from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Work
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.helpers import work
 from tests.services.yard import HARBOUR, LEASE, Yard
 
 API = "api.harbour.example"
@@ -273,20 +273,23 @@ async def test_a_chain_for_another_key_is_not_kept(desk: Desk, yard: Yard) -> No
     assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
 
 
-async def test_a_chain_is_read_beside_the_event_loop(desk: Desk, yard: Yard) -> None:
+async def test_a_chain_is_read_beside_the_event_loop(
+    desk: Desk, yard: Yard, tmp_path: Path
+) -> None:
     node = await yard.running()
     await desk.look()
     await desk.obtain()
     yard.now += WAIT
-    release = threading.Event()
-    busy = [UPLOADS.run(owner, release.wait) for owner in ("alice", "bob")]
+    release = tmp_path / "release"
+    wait = partial(work.until_exists, str(release))
+    busy = [UPLOADS.run(owner, wait) for owner in ("alice", "bob")]
     taken = asyncio.gather(*busy)
     obtaining = asyncio.create_task(desk.obtain())
     try:
         done, _ = await asyncio.wait({obtaining}, timeout=0.2)
-        assert not done, "it waits for a thread, while this loop goes on"
+        assert not done, "it waits for a helper, while this loop goes on"
     finally:
-        release.set()
+        release.touch()
         await asyncio.gather(taken, obtaining)
     row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from leyden.errors import TooMany
-from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.limits import RateLimit, Requests
 
 
 def test_a_clock_that_is_set_back_takes_nobodys_tokens() -> None:
@@ -28,3 +28,13 @@ def test_a_bucket_fills_evenly_to_a_minutes_worth_at_the_most() -> None:
         limit.take("harbour", at_s=86_400.0)
     with pytest.raises(TooMany):
         limit.take("harbour", at_s=86_400.0)
+
+
+def test_all_keys_of_an_organization_together_get_what_five_get() -> None:
+    requests = Requests(60)
+    for number in range(300):
+        requests.take(f"key {number}", "harbour", at_s=0.0)
+    with pytest.raises(TooMany, match="organization makes too many requests; wait 1 s"):
+        requests.take("another key", "harbour", at_s=0.0)
+    requests.take("a key", "lighthouse", at_s=0.0)
+    requests.take("another key", "harbour", at_s=1.0)

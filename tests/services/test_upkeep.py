@@ -81,7 +81,6 @@ async def test_an_account_that_is_well_is_left_alone(
     purse = Purse()
     assert await keep(till, purse, logged) == []
     assert purse.renewed == []
-    assert metric("leyden_auction_alarm") == 0
     assert metric("leyden_auction_free_sats") == 4_000_000
 
 
@@ -129,7 +128,6 @@ async def test_low_funds_are_told_counting_what_is_outstanding(
     purse.account = replace(purse.account, available=Sats(999_999 + takes))
     (why,) = await keep(till, purse, logged)
     assert why == "999999 sat are left to buy with: `leyden pool deposit`"
-    assert metric("leyden_auction_alarm") == 1
 
 
 @pytest.mark.parametrize("state", ["expired", "pending_open", "closed"])
@@ -146,4 +144,3 @@ async def test_an_auction_that_is_away_is_told_and_asked_again(
     till: Till, logged: pytest.LogCaptureFixture
 ) -> None:
     assert await keep(till, Purse(away=True), logged) == [MarketAway().message]
-    assert metric("leyden_auction_alarm") == 1

@@ -32,7 +32,7 @@ async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
     sockets = bind("127.0.0.1", port)
     async with serving(site, sockets, grace_s=1):
         yield f"http://localhost:{sockets[0].getsockname()[1]}"
-        site.closing.close()
+        site.streams.close()
 
 
 @asynccontextmanager

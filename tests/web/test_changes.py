@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.storage.database import Database
 from leyden.web.changes import after_commits
+from leyden.web.open_streams import MOST
 from tests.services.yard import Yard
 from tests.web.test_nodes import made
 from tests.web.visitor import HOST, Visitor
@@ -35,6 +36,12 @@ class Stream:
             if not message.get("more_body"):
                 self.ended.set()
         self._more.set()
+
+    async def until_begun(self) -> None:
+        async with asyncio.timeout(10):
+            while b"retry: 2000\n\n" not in self.got:
+                self._more.clear()
+                await self._more.wait()
 
     async def until_changed(self) -> None:
         async with asyncio.timeout(10):
@@ -96,8 +103,25 @@ async def test_what_changed_before_the_stream_began_is_told_too(
 async def test_a_stop_of_the_platform_ends_it_at_once(alice: Visitor) -> None:
     url = told_at((await alice.get(f"{alice.root}/nodes")).text)
     async with streaming(alice, url) as stream:
-        alice.site.closing.close()
+        alice.site.streams.close()
         await asyncio.wait_for(stream.ended.wait(), 5)
+
+
+async def test_a_person_has_so_many_streams_and_no_more(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    url = f"{alice.root}/nodes/changes"
+    async with AsyncExitStack() as stack:
+        for _ in range(MOST):
+            await stack.enter_async_context(streaming(alice, url))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(5):
+            while (await alice.get(url)).status != 429:
+                await asyncio.sleep(0)
+        async with streaming(charlie, f"{charlie.root}/nodes/changes") as stream:
+            await stream.until_begun()
+    async with streaming(alice, url) as stream:
+        await stream.until_begun()
 
 
 async def test_a_browser_that_is_signed_out_does_not_ask_for_ever(

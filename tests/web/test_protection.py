@@ -229,6 +229,24 @@ class TestLimits:
         assert 1 <= int(waited.header("retry-after")) <= 12
         assert (await charlie.get(f"{charlie.root}/nodes")).status == 200
 
+    async def test_people_of_an_organization_are_counted_together(
+        self, platform: Platform, alice: Visitor, charlie: Visitor
+    ) -> None:
+        """Each stays within their own limit, and five get as much as all."""
+        people = [
+            await person(
+                platform, alice.site, f"sailor{n}", alice.organization_id, Role.OWNER
+            )
+            for n in range(9)
+        ]
+        asked = [each.get(f"{each.root}/nodes/new") for each in people * 4]
+        answers = [await each for each in asked]
+        statuses = [each.status for each in answers]
+        assert statuses[0] == 200
+        assert statuses[-1] == 429
+        assert "organization makes too many requests" in answers[-1].text
+        assert (await charlie.get(f"{charlie.root}/nodes")).status == 200
+
     async def test_strangers_are_counted_by_their_address(
         self, nobody: Visitor
     ) -> None:

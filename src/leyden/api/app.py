@@ -38,7 +38,7 @@ from leyden.errors import (
 )
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
-from leyden.services.shared.limits import Failures, RateLimit
+from leyden.services.shared.limits import Failures, Requests
 from leyden.values import Struct
 
 # Someone else moved it first: looking again settles all but the busiest rows.
@@ -68,7 +68,7 @@ class Api:
         self._encode = msgspec.json.Encoder().encode
         self._known = KnownRequests(platform.database)
         self._uses = Uses(platform.database)
-        self._requests = RateLimit(platform.settings.requests_per_minute)
+        self._requests = Requests(platform.settings.requests_per_minute)
         self._failures = Failures(platform.settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -204,7 +204,7 @@ class Api:
 
     def _count(self, principal: Principal, *, now: datetime) -> None:
         at_s = time.monotonic()
-        self._requests.take(principal.key_id, at_s=at_s)
+        self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
         self._uses.note(principal.key_id, now=now, at_s=at_s)
 
     def _route(

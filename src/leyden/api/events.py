@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack
 
 from leyden.api.event_streams import SIGN_OF_LIFE, EventStream, chunk, wants_events
 from leyden.api.operations import Request
@@ -83,11 +83,8 @@ async def list_(request: Request, query: EventsQuery) -> EventsAnswer | EventStr
     if not query.wait:
         return _answer(reader, await reader.read(after, most=query.limit))
     tails = _tails(request)
-    tails.hold(request.principal.key_id)
-    try:
+    with _place(request, tails):
         part = await reader.wait(tails, after, most=query.limit, seconds=query.wait)
-    finally:
-        tails.release(request.principal.key_id)
     return _answer(reader, part)
 
 
@@ -109,9 +106,9 @@ async def _stream(request: Request, reader: _Reader, after: str) -> EventStream:
             except (LeydenError, ClientLeft):
                 return  # who is still there asks again, and is told why
 
-    key_id = request.principal.key_id
-    tails.hold(key_id)
-    return EventStream(chunks(), ended=partial(tails.release, key_id))
+    place = ExitStack()
+    place.enter_context(_place(request, tails))
+    return EventStream(chunks(), ended=place.close)
 
 
 def _still(reader: _Reader, part: Part) -> bytes:
@@ -129,6 +126,11 @@ def _answer(reader: _Reader, part: Part) -> EventsAnswer:
         cursor=reader.write(part.cursor),
         has_more=part.has_more,
     )
+
+
+def _place(request: Request, tails: Tails) -> AbstractContextManager[None]:
+    who = request.principal
+    return tails.place(who.key_id, who.organization_id)
 
 
 def _tails(request: Request) -> Tails:

@@ -107,7 +107,7 @@ async def running(
                     front, sockets, tls=kept or context, grace_s=settings.stop_grace_s
                 )
             )
-            stack.callback(pages.closing.close)  # pages stay open: end them first
+            stack.callback(pages.streams.close)  # pages stay open: end them first
             if platform.tails is not None:
                 stack.push_async_callback(platform.tails.close)
             if far is not None:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from leyden.certificates import pem_key
+from leyden.certificates.expiry import Validity, validity
 from leyden.errors import Malformed
 from leyden.lnd.home import Tls
 
@@ -54,6 +55,15 @@ def parse(chain_pem: str, key_pem: str, *, name: str, now: datetime) -> Tls:
         chain_pem=b"".join(each.public_bytes(Encoding.PEM) for each in chain),
         key_pem=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
     )
+
+
+def parse_issued(
+    chain_pem: bytes, key_pem: bytes, *, name: str, now: datetime
+) -> tuple[Tls, Validity]:
+    """Return a chain that an authority issued, with its key, and its validity."""
+    text = chain_pem.decode(errors="replace")
+    tls = parse(text, key_pem.decode(), name=name, now=now)
+    return tls, validity(tls.chain_pem)
 
 
 def _chain(pem: str) -> list[x509.Certificate]:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
@@ -13,12 +14,16 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
+from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 from leyden.values import Struct
 
 _ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
 _GIB = 1 << 30
+_FILES_OF_A_NODE = 2  # what tells its state, and what tells its end
+_FILES_BESIDE = 512  # connections, the database, the gateway
+_MANY_NODES = 1_000
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
@@ -51,6 +56,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         needed=False,
         mend="only root can start a program as another user; nodes share this one",
     )
+    yield _open_files()
     yield _egress_policy(given)
     yield _cgroups(given)
 
@@ -72,6 +78,21 @@ def _egress_policy(given: Settings) -> Finding:
         well=not why,
         needed=bool(because),
         mend=f"{why}; {needed}. {egress.HOW}",
+    )
+
+
+def _open_files() -> Finding:
+    """Check the limit, which is the platform's for all of its local nodes."""
+    most = most_files()
+    if most == resource.RLIM_INFINITY:
+        return Finding(what="as many files as you like may be open", well=True)
+    nodes = max(0, most - _FILES_BESIDE) // _FILES_OF_A_NODE
+    return Finding(
+        what=f"{most:,} files may be open: enough for about {nodes:,} local nodes",
+        well=nodes >= _MANY_NODES,
+        needed=False,
+        mend=f"each node takes {_FILES_OF_A_NODE} of the platform's files; raise the "
+        "hard limit, with `ulimit -Hn` or LimitNOFILE= of a systemd unit",
     )
 
 

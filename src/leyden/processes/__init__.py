@@ -22,7 +22,7 @@ Promises:
 
 from leyden.processes.claims import held_by_unseen_program, holder
 from leyden.processes.endings import exited, signal, stop
-from leyden.processes.files import raise_file_limit, share
+from leyden.processes.files import most_files, raise_file_limit, share
 from leyden.processes.identity import (
     Identity,
     alive,
@@ -46,6 +46,7 @@ __all__ = [
     "holder",
     "identify",
     "locked",
+    "most_files",
     "raise_file_limit",
     "set_niceness",
     "share",

@@ -10,18 +10,19 @@ import resource
 
 def raise_file_limit() -> None:
     """Raise the limit of open files to the machine's maximum."""
-    most = _most()
+    most = most_files()
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def share(one_in: int, *, enough: int) -> int:
     """Return how many of the files one may take: at least one, at the most `enough`."""
-    most = _most()
+    most = most_files()
     if most == resource.RLIM_INFINITY:
         return enough
     return max(1, min(enough, most // one_in))
 
 
-def _most() -> int:
+def most_files() -> int:
+    """Return how many files the machine lets each of our programs open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most

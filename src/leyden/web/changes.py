@@ -8,13 +8,14 @@ shows, so that no change between rendering and the first check is missed.
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import ExitStack
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from leyden.errors import LeydenError
 from leyden.storage.database import Database
-from leyden.web.closing import Shutdown
+from leyden.web.open_streams import OpenStreams
 from leyden.web.visits import Visit
 
 Look = Callable[[], Awaitable[Hashable]]
@@ -27,8 +28,14 @@ _CHANGED: Final = b"event: changed\ndata: 1\n\n"
 
 
 def stream(visit: Visit, look: Look) -> Response:
-    """Send `changed` whenever `look` differs from what the page shows."""
-    return _Stream(look, visit.closing, seen=visit.query.text("seen"))
+    """Send `changed` whenever `look` differs from what the page shows.
+
+    Raise TooMany for a person who has too many of these.
+    """
+    seen = visit.query.text("seen")
+    place = ExitStack()
+    place.enter_context(visit.streams.place(visit.who.person.id))
+    return _Stream(look, visit.streams, place, seen=seen)
 
 
 def after_commits(database: Database, look: Look) -> Look:
@@ -60,12 +67,19 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, look: Look, closing: Shutdown, *, seen: str) -> None:
+    def __init__(
+        self, look: Look, streams: OpenStreams, place: ExitStack, *, seen: str
+    ) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._look, self._closing, self._seen = look, closing, seen
+        self._look, self._streams, self._seen = look, streams, seen
+        self._place = place
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
+        with self._place:
+            await self._send(receive, send)
+
+    async def _send(self, receive: Any, send: Any) -> None:
         await send(
             {
                 "type": "http.response.start",
@@ -102,7 +116,7 @@ class _Stream(Response):
                 yield _CHANGED
             else:
                 yield b": still here\n\n" if number % _SIGN_OF_LIFE == 0 else b""
-            if not await self._closing.sleep(_LOOK_EVERY_S):
+            if not await self._streams.sleep(_LOOK_EVERY_S):
                 return
 
 

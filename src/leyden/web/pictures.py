@@ -1,11 +1,12 @@
-"""QR codes for pages, drawn in threads: 2,000 characters take 0.1 s."""
+"""QR codes for pages, drawn by helpers: 2,000 characters take 0.1 s."""
 
+from functools import partial
 from typing import Final
 
-import segno
 from markupsafe import Markup
 
 from leyden.services.shared.fair_pool import UPLOADS
+from leyden.web.qr_codes import draw
 from leyden.web.visits import Visit
 
 MOST_CHARACTERS: Final = 2_000  # more than that no camera reads from a screen
@@ -24,7 +25,7 @@ async def qr(visit: Visit, text: str) -> Markup:
         return Markup()
     if (found := _drawn.get(text)) is None:
         owner = visit.somebody.person.id if visit.somebody else ""
-        found = await UPLOADS.run(owner, lambda: draw(text))
+        found = await UPLOADS.run(owner, partial(draw, text))
         if len(_drawn) >= _KEPT:
             _drawn.pop(next(iter(_drawn)), None)
         _drawn[text] = found
@@ -33,12 +34,4 @@ async def qr(visit: Visit, text: str) -> Markup:
 
 async def secret_qr(visit: Visit, text: str) -> Markup:
     """Return the QR code of a secret, which is not cached."""
-    return await UPLOADS.run(visit.who.person.id, lambda: draw(text))
-
-
-def draw(text: str) -> Markup:
-    """Draw the QR code in this thread."""
-    drawn = segno.make(text, error="l", micro=False).svg_inline(
-        scale=1, border=2, omitsize=True, svgclass="qr", lineclass=None
-    )
-    return Markup(drawn)  # noqa: S704  segno wrote it; the text is in its squares
+    return await UPLOADS.run(visit.who.person.id, partial(draw, text))

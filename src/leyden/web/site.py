@@ -23,13 +23,13 @@ from leyden.domain.sign_in import Right
 from leyden.errors import Forbidden, LeydenError, NotFound, Stale, TooMany
 from leyden.services.people import sign_in
 from leyden.services.platform import Platform
-from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.limits import Requests
 from leyden.web import forms
 from leyden.web.assets import Assets
-from leyden.web.closing import Shutdown
 from leyden.web.cookies import Cookies
 from leyden.web.forms import BrowserLeft, Form
 from leyden.web.known_pages import KnownPage, KnownPages
+from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
 from leyden.web.pages import Page, Who
 from leyden.web.protection import protection
@@ -59,8 +59,8 @@ class Site:
     ) -> None:
         self._platform = platform
         self._origins = origins
-        self._requests = RateLimit(platform.settings.requests_per_minute)
-        self.closing = Shutdown()
+        self._requests = Requests(platform.settings.requests_per_minute)
+        self.streams = OpenStreams()
         self._known = KnownPages(platform)
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
@@ -87,7 +87,8 @@ class Site:
 
         if known := self._known.find(scope, now=self._platform.clock()):
             try:
-                self._requests.take(known.somebody.person.id, at_s=time.monotonic())
+                person = known.somebody.person.id
+                self._requests.take(person, person, at_s=time.monotonic())
             except TooMany:
                 pass  # the long way says so on a page
             else:
@@ -140,7 +141,7 @@ class Site:
         return Visit(
             platform=self._platform,
             templates=self._templates,
-            closing=self.closing,
+            streams=self.streams,
             cookies=cookies,
             records=self._platform.records,
             path=scope.get("path_params", {}),
@@ -185,10 +186,14 @@ class Site:
         )
 
     def _count(self, visit: Visit) -> None:
-        """Count a request: by person if signed in, else by address."""
+        """Count a request: by person if signed in, else by address.
+
+        People are counted together by the organization whose pages they ask for.
+        """
         address = f"from {rate_limit_key(visit.address)}"
         who = visit.somebody.person.id if visit.somebody else address
-        self._requests.take(who, at_s=time.monotonic())
+        together = visit.place.organization.id if visit.place else who
+        self._requests.take(who, together, at_s=time.monotonic())
 
     async def _response(
         self, page: Page, visit: Visit, scope: Scope, receive: Any

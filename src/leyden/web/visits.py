@@ -13,9 +13,9 @@ from leyden.errors import LeydenError, Unauthorized
 from leyden.services.nodes.records import Records
 from leyden.services.platform import Platform
 from leyden.values import Struct
-from leyden.web.closing import Shutdown
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
+from leyden.web.open_streams import OpenStreams
 
 SIGN_IN = "/app/sign-in"
 HOME = "/app/"
@@ -89,7 +89,7 @@ class Visit(Look, kw_only=True):
     """What any other page is given."""
 
     platform: Platform
-    closing: Shutdown
+    streams: OpenStreams
     cookies: Cookies
     guest: str  # the word of a visitor, for whoever is not signed in
     origin: str  # what addresses of this dashboard begin with, for other programs

@@ -29,7 +29,8 @@ def uploads_per_minute() -> int:
 @pytest.fixture
 def yard(yard: Yard, uploads_per_minute: int) -> Yard:
     """One whose customers may upload so many things a minute."""
-    yard.fleet = replace(yard.fleet, uploads=Uploads(uploads_per_minute))
+    uploads = Uploads(uploads_per_minute, now_s=lambda: 0.0)
+    yard.fleet = replace(yard.fleet, uploads=uploads)
     return yard
 
 

@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 METRICS = {
     "leyden_auction_free_sats": "Satoshis left to buy channels with.",
     "leyden_auction_account_blocks": "Blocks until the account at the auction ends.",
-    "leyden_auction_alarm": "1 when the operator has to look after the account.",
 }
 
 
@@ -72,7 +71,6 @@ async def keep(shop: Shop, due: ClaimedTask) -> None:
             standing = await look(shop.account, shop.database)
             await _keep(shop.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
-        _gauge("leyden_auction_alarm").set(1)
         log.warning(
             "the account at the auction is out of reach", extra={"why": str(error)}
         )
@@ -84,7 +82,6 @@ async def _keep(account: Account, standing: Standing, rules: Upkeep) -> None:
     _gauge("leyden_auction_free_sats").set(standing.free)
     _gauge("leyden_auction_account_blocks").set(standing.blocks_left)
     alarm = standing.alarm(low=rules.low)
-    _gauge("leyden_auction_alarm").set(1 if alarm else 0)
     if alarm:
         log.warning("look after the account at the auction", extra={"why": alarm})
     if standing.account.renewal_due(

@@ -6,19 +6,11 @@ would go unnoticed otherwise, and earlier payments are in the first lnd.
 """
 
 import logging
-from typing import Final
-
-from prometheus_client import Gauge
 
 from leyden.errors import Stale, TreasuryAway
 from leyden.services.channels.shop import Shop
 from leyden.storage.database import Database
 from leyden.storage.treasury import Remembered
-
-_STRANGE: Final = Gauge(
-    "leyden_treasury_is_another",
-    "1 while another lnd than the one from before answers as the treasury.",
-)
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +30,6 @@ async def check_treasury(shop: Shop) -> None:
     if stranger != known.stranger:
         async with shop.database.transaction() as tx:
             await tx.treasury.set_stranger(stranger)
-    _STRANGE.set(bool(stranger))
     if stranger:
         log.warning(
             "the treasury is another lnd than the one from before",

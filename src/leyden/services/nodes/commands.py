@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
 from leyden.certificates import pem_chain
 from leyden.domain import node_settings, versions
@@ -177,11 +178,8 @@ async def renew_certificate(
 async def _check_uploaded(
     fleet: Fleet, node: Node, certificate: str, key: str, *, now: datetime
 ) -> Tls:
-    """Check an uploaded certificate, in a thread, outside a transaction."""
-
-    def look() -> Tls:
-        return pem_chain.parse(certificate, key, name=node.api_endpoint, now=now)
-
+    """Check an uploaded certificate, in a helper, outside a transaction."""
+    look = partial(pem_chain.parse, certificate, key, name=node.api_endpoint, now=now)
     fleet.uploads.count(node.organization_id)
     return await fleet.uploads.read(node.organization_id, look)
 

@@ -14,14 +14,16 @@ continues. A failed order is followed by another only much later, because
 authorities limit their number.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, TypeVar
 
 from leyden.certificates import pem_chain, signing_requests
 from leyden.certificates.base import Issuer
-from leyden.certificates.expiry import Validity, renewal_at, validity
+from leyden.certificates.expiry import renewal_at, validity
 from leyden.domain.times import Clock
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
 from leyden.lnd.home import Tls
@@ -105,7 +107,7 @@ async def _nodes_without(fleet: Fleet) -> dict[str, str | None]:
         node_id: (await reader.launch_specs.get(node_id)).certificate
         for node_id in await reader.issued.nodes_without_request()
     }
-    ours = await _beside_the_loop(
+    ours = await asyncio.to_thread(  # no helper: an authority has a key
         lambda: [i for i, chain in chains.items() if fleet.authority.issued(chain)]
     )
     return {(await reader.nodes.get(i)).api_endpoint: i for i in ours}
@@ -145,7 +147,7 @@ async def _is_over(issuance: Issuance, row: Issued) -> bool:
 async def _renewal(row: Issued) -> datetime | None:
     if (chain := row.chain) is None:
         return None
-    return renewal_at(await _beside_the_loop(lambda: validity(chain)))
+    return renewal_at(await _beside_the_loop(partial(validity, chain)))
 
 
 async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
@@ -166,7 +168,8 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
         async with due.transaction() as tx:
             await due.reschedule(tx, due=now + got)
         return
-    tls, valid = await _beside_the_loop(lambda: _parsed(got, key_pem, row.name, now))
+    look = partial(pem_chain.parse_issued, got, key_pem, name=row.name, now=now)
+    tls, valid = await _beside_the_loop(look)
     async with due.transaction() as tx:
         await tx.issued.keep(row.name, url, chain=tls.chain_pem, until=valid.until)
         await due.reschedule(tx, due=renewal_at(valid))
@@ -176,15 +179,8 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
     )
 
 
-def _parsed(chain: bytes, key: bytes, name: str, now: datetime) -> tuple[Tls, Validity]:
-    tls = pem_chain.parse(
-        chain.decode(errors="replace"), key.decode(), name=name, now=now
-    )
-    return tls, validity(tls.chain_pem)
-
-
 async def _beside_the_loop(work: Callable[[], _Read]) -> _Read:
-    """Read certificates in a thread: ten of RSA take up to 0.1 s of processor.
+    """Read certificates in a helper: ten of RSA take up to 0.1 s of processor.
 
     The authority takes its turn among the organizations that upload some.
     """

@@ -1,17 +1,16 @@
-"""A small thread pool for slow work, shared fairly among owners.
+"""A small pool for slow work, shared fairly among owners.
 
 Each owner has one thread at most, and owners take turns, so an owner with
 many calls only delays their own. Calls beyond a maximum queue length are
-refused.
+refused. The threads only wait: what they wait for is computed by helpers,
+beside the event loop's process (docs/decisions/0070).
 
-Python runs one thread at a time, so whatever is computed here is taken from
-the event loop. After each call an owner therefore rests for a multiple of the
-CPU time that the call took: nobody takes more than a fifth of a processor.
+After each call an owner rests for a multiple of the CPU time that the call
+took: nobody takes more than a fifth of a processor.
 """
 
 import asyncio
 import contextlib
-import sys
 import threading
 import time
 from collections import deque
@@ -20,12 +19,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from leyden.errors import TooMany
+from leyden.helpers.pool import Helpers, Outcome
 
-# Python lets a thread that computes go on for 5 ms at a time while the event loop waits
-# for its turn: after each call to the database, to a socket, to anything. A request has
-# dozens of them: beside such a thread one of 0.3 ms took 4 ms with half a millisecond
-# at a time, and takes 1 ms with this.
-_TURN_S: Final = 0.00005
 # An owner rests for so many times the CPU time that was taken, but never for long.
 _REST: Final = 4.0
 _LONGEST_REST_S: Final = 5.0
@@ -37,19 +32,19 @@ _Job = tuple[asyncio.AbstractEventLoop, Future[Any], Callable[[], Any]]
 
 
 class FairPool:
-    """A thread pool that serves owners in turn."""
+    """A pool that serves owners in turn; `compute` does the work, in a thread."""
 
     def __init__(
         self,
         *,
         threads: int = 2,
         waiting: int = 20,
-        cpu_s: Callable[[], float] = time.thread_time,
+        compute: Callable[[Callable[[], Any]], Outcome],
         name: str,
     ) -> None:
         self._threads = threads
         self._waiting = waiting
-        self._cpu_s = cpu_s
+        self._compute = compute
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._lock = threading.Lock()
         self._queues: dict[str, deque[_Job]] = {}  # whose turn is next comes first
@@ -57,11 +52,17 @@ class FairPool:
         self._resting: dict[str, float] = {}  # until when
 
     async def run(self, owner: str, work: Callable[[], _Done]) -> _Done:
-        """Run `work` in a thread on the owner's turn; raise TooMany if full."""
-        sys.setswitchinterval(min(sys.getswitchinterval(), _TURN_S))
+        """Do `work` on the owner's turn and return its result.
+
+        Raise what it raised, TooMany if the queue is full, and Away if it could
+        not be done.
+        """
         future: Future[_Done] = Future()
         with self._lock:
-            queue = self._queues.setdefault(owner, deque())
+            stayed = [
+                job for job in self._queues.get(owner, ()) if not job[1].cancelled()
+            ]
+            queue = self._queues[owner] = deque(stayed)
             if len(queue) >= self._waiting:
                 raise TooMany(_BUSY, retry_after_s=1)
             queue.append((asyncio.get_running_loop(), future, work))
@@ -90,14 +91,19 @@ class FairPool:
         future: Future[Any],
         work: Callable[[], Any],
     ) -> None:
-        began_s = self._cpu_s()
+        taken_s = 0.0
         try:
             if future.set_running_or_notify_cancel():
-                future.set_result(work())
+                outcome = self._compute(work)
+                taken_s = outcome.cpu_s
+                if outcome.error is None:
+                    future.set_result(outcome.value)
+                else:
+                    future.set_exception(outcome.error)
         except BaseException as error:  # noqa: BLE001  it is told to whoever asked
             future.set_exception(error)
         finally:
-            rest_s = min((self._cpu_s() - began_s) * _REST, _LONGEST_REST_S)
+            rest_s = min(taken_s * _REST, _LONGEST_REST_S)
             with self._lock:
                 self._served.discard(owner)
                 if rest_s > _SHORTEST_REST_S:
@@ -115,4 +121,4 @@ class FairPool:
 
 
 # What is uploaded and has to be read: shared by all of a process.
-UPLOADS: Final = FairPool(name="upload")
+UPLOADS: Final = FairPool(compute=Helpers().compute, name="upload")

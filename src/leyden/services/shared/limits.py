@@ -6,10 +6,14 @@ code that enforces it.
 """
 
 from math import ceil
+from typing import Final
 
 from leyden.errors import TooMany
 
 _MOST_BUCKETS = 50_000
+# An organization may have twenty keys, and a hundred people at the dashboard: together
+# they get what so many may do.
+TOGETHER: Final = 5
 # Many people may be behind one address, each with a program that has a wrong key.
 _PER_ADDRESS = 10
 
@@ -53,6 +57,26 @@ class RateLimit:
 
     def _wait_s(self, tokens: float) -> int:
         return max(1, ceil((1 - tokens) / self._per_second)) if self._per_second else 60
+
+
+class Requests:
+    """Requests of a key or a person, and of all of their organization together."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._of_one = RateLimit(per_minute)
+        self._of_all = RateLimit(per_minute * TOGETHER)
+
+    def take(self, who: str, organization_id: str, *, at_s: float) -> None:
+        """Count a request; raise TooMany, with the time to wait, over a limit."""
+        self._of_one.take(who, at_s=at_s)
+        try:
+            self._of_all.take(organization_id, at_s=at_s)
+        except TooMany as error:
+            raise TooMany(
+                "your organization makes too many requests; wait "
+                f"{error.retry_after_s} s and try again",
+                retry_after_s=error.retry_after_s,
+            ) from None
 
 
 class Failures:

@@ -1,7 +1,7 @@
-"""Parsing customers' uploads in threads, with a rate limit.
+"""Parsing customers' uploads in helpers, with a rate limit.
 
 Parsing a certificate, seed or macaroon takes up to 0.1 s of CPU. This is
-done in threads that organizations use in turns, and at most so often a
+done by helpers that organizations use in turns, and at most so often a
 minute for each.
 """
 
@@ -21,13 +21,16 @@ _Read = TypeVar("_Read")
 class Uploads:
     """A parser of uploads that serves organizations in turn."""
 
-    def __init__(self, per_minute: int = USUAL) -> None:
+    def __init__(
+        self, per_minute: int = USUAL, *, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rate = RateLimit(per_minute)
+        self._now_s = now_s
 
     def count(self, organization_id: str, number: int = 1) -> None:
         """Count uploads before parsing; raise TooMany over the limit."""
         try:
-            self._rate.take(organization_id, at_s=time.monotonic(), number=number)
+            self._rate.take(organization_id, at_s=self._now_s(), number=number)
         except TooMany as error:
             raise TooMany(
                 "your organization uploads too many certificates, seeds and macaroons; "
@@ -36,5 +39,5 @@ class Uploads:
             ) from None
 
     async def read(self, organization_id: str, work: Callable[[], _Read]) -> _Read:
-        """Run the parsing in a thread, on this organization's turn."""
+        """Run the parsing in a helper, on this organization's turn."""
         return await UPLOADS.run(organization_id, work)
