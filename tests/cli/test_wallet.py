@@ -13,9 +13,12 @@ from leyden.cli.wallet import keeping, showing
 from leyden.client import vault
 from leyden.client.vault import Backup
 from leyden.errors import Malformed, NodeRefused, SetupError
+from tests.authority import Authority
 from tests.cli.conftest import Typed, told
+from tests.cli.locked_node import LockedNode
 from tests.client.harbour import Harbour
 from tests.client.test_refusals import instead
+from tests.webhooks.conftest import Serving
 
 VECTORS = json.loads(
     (Path(__file__).parents[1] / "client" / "vectors.json").read_text()
@@ -109,6 +112,20 @@ def test_a_node_that_cannot_be_reached_says_what_to_look_at(
         away = typed("wallet", command, node)
         assert (away.exit_code, away.stderr.count("\n")) == (6, 1), away.output
         assert "leyden nodes whitelist" in away.stderr
+
+
+def test_a_node_of_another_authority_says_which_one_to_look_at(
+    typed: Typed, node: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a rotation, in a shell that has the root from before."""
+    (here / "before.pem").write_text(Authority("before").pem)
+    monkeypatch.setenv("LEYDEN_CA", "before.pem")
+    with LockedNode(Serving(here)) as served:
+        monkeypatch.setenv("LEYDEN_GATEWAY", served.address)
+        away = typed("wallet", "unlock", node)
+    assert away.exit_code == 6, away.output
+    assert "LEYDEN_CA" in away.stderr
+    assert "whitelist" not in away.stderr
 
 
 @pytest.mark.parametrize(

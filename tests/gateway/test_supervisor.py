@@ -236,7 +236,7 @@ async def test_a_port_that_is_taken_is_said(
 ) -> None:
     with socket.create_server((HOST, listening.ports[Listener.GRPC])):
         gateway = LocalGateway(folder, listening, Bootstrap(), envoy=envoy)
-        with pytest.raises(SetupError, match="cannot listen"):
+        with pytest.raises(SetupError, match="cannot listen on gateway_grpc_port:"):
             await gateway.start()
         assert processes.holder(folder / "claim") is None, "it was left behind"
     await gateway.start()  # the port is free again

@@ -35,16 +35,12 @@ async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> Non
     page = await browser.new_page(color_scheme=scheme, viewport=size)
     await page.goto(f"{base}/app/sign-in")
     await _taken(page, folder / f"sign-in-{shape}.png")
-    await page.fill("#email", kept["dashboard_login"]["email"])
-    await page.fill("#password", kept["dashboard_login"]["password"])
-    await page.click("form[action='/app/sign-in'] button")
-    await page.wait_for_url("**/nodes")
-    room = page.url.removesuffix("/nodes")
+    room = await sign_in(page, base, kept["dashboard_login"])
     ids = {
         "organization_id": room.rpartition("/")[2],
-        "node_id": await _first(page, f"{room}/nodes"),
-        "order_id": await _first(page, f"{room}/channels"),
-        "id": await _first(page, f"{base}/app/operator/organizations"),
+        "node_id": await first(page, f"{room}/nodes"),
+        "order_id": await first(page, f"{room}/channels"),
+        "id": await first(page, f"{base}/app/operator/organizations"),
     }
     for path in addresses([*ROOMS, *WALLET], ids):
         answer = await page.goto(f"{base}{path}")
@@ -54,7 +50,17 @@ async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> Non
     await page.close()
 
 
-async def _first(page: Page, room: str) -> str:
+async def sign_in(page: Page, base: str, login: dict[str, str]) -> str:
+    """Sign in; return the address of the organization's pages."""
+    await page.goto(f"{base}/app/sign-in")
+    await page.fill("#email", login["email"])
+    await page.fill("#password", login["password"])
+    await page.click("form[action='/app/sign-in'] button")
+    await page.wait_for_url("**/nodes")
+    return page.url.removesuffix("/nodes")
+
+
+async def first(page: Page, room: str) -> str:
     """Return the id of the first thing that a list shows, if it shows any."""
     await page.goto(room)
     links = page.locator("tbody th a")

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from leyden.api.allowed_values import allowed_values
 from leyden.errors import Malformed
 
 Body = TypeVar("Body")
@@ -59,7 +60,7 @@ def _converted(value: object, into: type[Body], *, strict: bool) -> Body:
     try:
         return msgspec.convert(value, into, strict=strict)
     except msgspec.ValidationError as error:
-        raise Malformed(_rephrase(str(error))) from None
+        raise Malformed(_rephrase(str(error), into)) from None
 
 
 def parse_json(raw: bytes) -> object:
@@ -155,7 +156,7 @@ def _prefix(place: str) -> str:
     return f"{place}: " if _PLAIN_PLACE.fullmatch(place) else ""
 
 
-def _rephrase(error: str) -> str:
+def _rephrase(error: str, into: type) -> str:
     """Convert a msgspec error to our wording, without repeating values."""
     match = _AT.fullmatch(error)
     problem, place = match.groups() if match else (error, None)
@@ -170,6 +171,6 @@ def _rephrase(error: str) -> str:
     if missing := _MISSING_FIELD.fullmatch(problem):
         return f"{prefix}the field {missing[1]} is required"
     if problem.startswith("Invalid enum value"):
-        return f"{prefix}is not an allowed value"
+        return f"{prefix}{allowed_values(into, place)}"
     problem = problem.replace("`", "")
     return f"{prefix}{problem[:1].lower()}{problem[1:]}"

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from leyden.values import Struct, hiding
 
+NOT_TRUSTED: Final = "its certificate is not trusted"
 _LARGEST_ANSWER: Final = 64 << 20
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -178,7 +179,7 @@ class _Connection(http.client.HTTPConnection):
 
 def _why(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {error.verify_message}"
+        return f"{NOT_TRUSTED}: {error.verify_message}"
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     if isinstance(error, socket.gaierror):

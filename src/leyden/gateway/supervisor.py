@@ -179,23 +179,29 @@ class Supervisor:
         # It may hold a token.
         write_private(self._bootstrap_path, self._bootstrap, lasting=False)
 
-    async def _serves(self) -> bool:
-        """Return whether it listens for callers; a peer port may be another's."""
-        return {each.value for each in Listener} <= await self.admin.listeners()
+    async def _silent_ports(self) -> list[str]:
+        """Return the settings of ports for callers on which it does not listen.
+
+        A peer port is not among them: that may be another program's.
+        """
+        listening = await self.admin.listeners()
+        return [f"gateway_{each}_port" for each in Listener if each not in listening]
 
     async def _ready(self, envoy: processes.Identity) -> None:
         async with asyncio.timeout(self._ready_s):
             while processes.alive(envoy):
                 with contextlib.suppress(Silent):
                     version, refused = await self.admin.routes_version()
-                    if refused and not version and not await self._serves():
-                        # It would not look at its ports again.
-                        await processes.stop(envoy, grace_s=2)
-                        raise SetupError(
-                            "the gateway cannot listen; perhaps another program has "
-                            f"its ports. See {self._folder / 'envoy.log'}"
-                        )
-                    return
+                    silent = refused and not version and await self._silent_ports()
+                    if not silent:
+                        return
+                    # It would not look at its ports again.
+                    await processes.stop(envoy, grace_s=2)
+                    raise SetupError(
+                        f"the gateway cannot listen on {' and '.join(silent)}: perhaps "
+                        "another program has the port; stop that one, or choose "
+                        f"another port. See {self._folder / 'envoy.log'}"
+                    )
                 await asyncio.sleep(_POLL_S)
         raise SetupError(f"the gateway ended; see {self._folder / 'envoy.log'}")
 

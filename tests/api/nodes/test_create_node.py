@@ -120,6 +120,20 @@ async def test_what_lnd_or_others_would_suffer_from_is_refused(
     assert await yard.work() == 0
 
 
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"network": "regtest"}, 'network: must be "mainnet" or "testnet"'),
+        ({"type": "huge"}, 'type: must be "professional" or "standard"'),
+    ],
+)
+async def test_the_values_that_are_allowed_are_named(
+    alice: Caller, nodes: str, wrong: dict[str, Any], rule: str
+) -> None:
+    answer = await alice.post(nodes, {**NEW_NODE, **wrong})
+    assert refusal(answer) == (400, rule)
+
+
 async def test_a_name_is_given_once(alice: Caller, bob: Caller, nodes: str) -> None:
     await alice.post(nodes, NEW_NODE)
     status, message = refusal(await bob.post(nodes, NEW_NODE))

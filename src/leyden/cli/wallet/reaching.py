@@ -12,6 +12,7 @@ from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.secrets import asked_for
 from leyden.client import ApiError, Lnd, macaroons, vault
+from leyden.client.wire import NOT_TRUSTED
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 from leyden.schemas.nodes import NodeItem
 
@@ -95,15 +96,24 @@ def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterat
         try:
             yield lnd
         except NodeAway as error:
-            raise NodeAway(
-                f"{error.message}; check that it runs (leyden nodes show {name!r}) and "
-                "that this machine's IP address is allowed "
-                f"(leyden nodes whitelist {name!r})"
-            ) from None
+            raise NodeAway(f"{error.message}; {_what_to_check(error, name)}") from None
         except NodeRefused as error:
             if "invalid passphrase" in error.message:
                 raise WrongPassword("wrong wallet password") from None
             raise NodeRefused(_meaning(error.message, name), code=error.code) from None
+
+
+def _what_to_check(error: NodeAway, name: str) -> str:
+    if NOT_TRUSTED in error.message:
+        return (
+            "check the authority in LEYDEN_CA or in the profile: the operator may have "
+            "replaced it, and the new one comes with `leyden nodes cert`, or on a "
+            'private chain with eval "$(leyden dev env)"'
+        )
+    return (
+        f"check that it runs (leyden nodes show {name!r}) and that this machine's IP "
+        f"address is allowed (leyden nodes whitelist {name!r})"
+    )
 
 
 def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:

@@ -1,0 +1,60 @@
+"""The README's pictures, of a running platform.
+
+    python -m tests.web.readme_pictures HOME docs/pictures
+
+HOME is that of a `leyden up` with a running node and an unpaid order. Reduce the
+pictures to 256 colours afterwards, as `pngquant` does: they are half the size.
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from playwright.async_api import Browser, Page, ViewportSize
+
+from tests.web.screen import chromium
+from tests.web.screenshots import Scheme, first, sign_in
+
+_WIDE: ViewportSize = {"width": 1280, "height": 800}
+_PHONE: ViewportSize = {"width": 390, "height": 844}
+_NODE, _ORDER, _OPERATOR = "nodes", "channels", "operator"
+# The name, what it shows, its colours, and how much smaller it is than the window.
+_PICTURES: tuple[tuple[str, str, Scheme, ViewportSize, float], ...] = (
+    ("node", _NODE, "light", _WIDE, 0.625),
+    ("order", _ORDER, "light", _WIDE, 0.625),
+    ("installation", _OPERATOR, "dark", {"width": 1280, "height": 700}, 0.625),
+    ("phone", _NODE, "light", _PHONE, 0.8),
+)
+
+
+async def main(home: Path, folder: Path) -> None:
+    """Take them all."""
+    kept = json.loads((home / "dev.json").read_text())
+    base = kept["dashboard_url"].removesuffix("/app/")
+    async with chromium() as browser:
+        for name, what, scheme, size, scale in _PICTURES:
+            page = await _opened(browser, scheme, size, scale)
+            room = await sign_in(page, base, kept["dashboard_login"])
+            await page.goto(await _address(page, base, room, what))
+            await page.wait_for_load_state("load")
+            await page.screenshot(path=folder / f"{name}.png")
+            await page.close()
+
+
+async def _opened(
+    browser: Browser, scheme: Scheme, size: ViewportSize, scale: float
+) -> Page:
+    return await browser.new_page(
+        color_scheme=scheme, viewport=size, device_scale_factor=scale
+    )
+
+
+async def _address(page: Page, base: str, room: str, what: str) -> str:
+    if what == _OPERATOR:
+        return f"{base}/app/operator"
+    return f"{room}/{what}/{await first(page, f'{room}/{what}')}"
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
