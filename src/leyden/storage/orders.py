@@ -128,15 +128,22 @@ class Orders:
         rows = await self._run(sql.promised_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
+    async def asked_since(self, since: datetime) -> Sats:
+        """Return the capacity, paid since then, that the seller was asked for."""
+        rows = await self._run(sql.asked_since, since=to_us(since))
+        return Sats(int(rows[0][0]))
+
     async def promised_to(self, node_key: str) -> Sats:
         """Return the capacity of direct channels that a node has or is to have."""
         rows = await self._run(sql.promised_to, node_key=node_key)
         return Sats(int(rows[0][0]))
 
-    async def is_open_to(self, node_key: str, organization_id: str) -> bool:
-        """Return whether an order for this node is open: theirs, or a paid one."""
+    async def is_open_to(
+        self, node_key: str, organization_id: str, *, but: str
+    ) -> bool:
+        """Return whether another order for a node is open: theirs, or a paid one."""
         rows = await self._run(
-            sql.open_to, node_key=node_key, organization_id=organization_id
+            sql.open_to, node_key=node_key, organization_id=organization_id, id=but
         )
         return bool(rows)
 

@@ -1,8 +1,16 @@
-"""The public key of the seller's lnd, as first seen."""
+"""The seller's lnd, as last seen."""
 
 from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
 
 sql = SqlFile("seller")
+
+
+class KnownSeller(Struct, frozen=True):
+    """The seller's public key, and the address at which buyers connect to it."""
+
+    pubkey: str
+    uri: str
 
 
 class Seller:
@@ -11,19 +19,19 @@ class Seller:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def find(self) -> str:
-        """Return the seller's public key; "" if it was never seen."""
+    async def find(self) -> KnownSeller | None:
+        """Return the seller; None if it was never seen."""
         rows = await self._run(sql.find)
-        return str(rows[0][0]) if rows else ""
+        return KnownSeller(*rows[0]) if rows else None
 
     async def lock(self) -> None:
         """Let nobody else promise coins until the commit."""
         await self._run(sql.lock)
 
-    async def add(self, pubkey: str) -> None:
-        """Store the seller's public key; no-op if one is stored."""
-        await self._run(sql.add, pubkey=pubkey)
+    async def add(self, seller: KnownSeller) -> None:
+        """Store the seller; no-op if one is stored."""
+        await self._run(sql.add, pubkey=seller.pubkey, uri=seller.uri)
 
-    async def replace(self, pubkey: str) -> None:
-        """Replace the seller's public key."""
-        await self._run(sql.replace, pubkey=pubkey)
+    async def replace(self, seller: KnownSeller) -> None:
+        """Replace the seller, or where it is."""
+        await self._run(sql.replace, pubkey=seller.pubkey, uri=seller.uri)

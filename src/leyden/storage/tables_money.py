@@ -148,6 +148,7 @@ sellers = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("pubkey", Text, nullable=False),
+    Column("uri", Text, nullable=False),  # where buyers connect to
     CheckConstraint("id = 1", name="only_one"),
 )
 

@@ -117,6 +117,14 @@ WHERE node_key IS NOT NULL
     AND created > :since
     AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
 
+-- name: asked_since
+-- Capacity of orders paid since then for which the seller was asked.
+SELECT coalesce(sum(capacity), 0)
+FROM channel_order
+WHERE node_key IS NOT NULL
+    AND paid_at > :since
+    AND status IN ('submitted', 'filled');
+
 -- name: promised_to
 -- Capacity that a node has from us, or is to have.
 SELECT coalesce(sum(capacity), 0)
@@ -129,6 +137,7 @@ WHERE node_key = :node_key
 SELECT id
 FROM channel_order
 WHERE node_key = :node_key
+    AND id <> :id
     AND (
         status IN ('creating', 'created', 'submitted')
         OR (status = 'waiting_payment' AND organization_id = :organization_id)

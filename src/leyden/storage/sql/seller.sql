@@ -1,7 +1,7 @@
--- The lnd that opens direct channels, as it was first seen: one row.
+-- The lnd that opens direct channels, as it was last seen: one row.
 
 -- name: find
-SELECT pubkey
+SELECT pubkey, uri
 FROM seller;
 
 -- name: lock
@@ -10,10 +10,10 @@ FROM seller
 /* FOR UPDATE */;
 
 -- name: add
-INSERT INTO seller (id, pubkey)
-VALUES (1, :pubkey)
+INSERT INTO seller (id, pubkey, uri)
+VALUES (1, :pubkey, :uri)
 ON CONFLICT DO NOTHING;
 
 -- name: replace
 UPDATE seller
-SET pubkey = :pubkey;
+SET pubkey = :pubkey, uri = :uri;

@@ -59,6 +59,7 @@ def upgrade() -> None:
         "seller",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("pubkey", sa.Text(), nullable=False),
+        sa.Column("uri", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_seller"),
         sa.CheckConstraint("id = 1", name=op.f("ck_seller_only_one")),
     )
