@@ -139,7 +139,7 @@ def tick(home: Path | None, *, as_json: bool) -> None:
 
 
 @dev.command()
-@click.argument("name", type=click.Choice(["first-channel"]))
+@click.argument("name", type=click.Choice(["first-channel", "direct-channel"]))
 @click.option(
     "--capacity",
     type=int,

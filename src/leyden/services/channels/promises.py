@@ -47,6 +47,12 @@ async def find(shop: Shop, quote: Quote) -> Promise:
     )
 
 
+async def seller_uri(rows: Stores) -> str:
+    """Return where buyers' nodes connect to the seller; "" if it was never seen."""
+    known = await rows.seller.find()
+    return known.uri if known is not None else ""
+
+
 async def look(shop: Shop) -> SellerWallet:
     """Return the seller's wallet; raise SellerAway if it is none to sell from."""
     if shop.seller is None:

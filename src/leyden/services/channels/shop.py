@@ -55,6 +55,7 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     seller: str = ""  # the key of its lnd; empty is the first one seen
     seller_most_per_hour: Sats = Sats(50_000_000)
     seller_most_per_peer: Sats = Sats(50_000_000)
+    seller_low: Sats = Sats(5_000_000)  # what the operator is told of
     # How long a paid order waits for its node to connect: with a payment held on
     # Lightning not long, for whoever carried it holds money too.
     peer_patience_held: timedelta = timedelta(minutes=15)
