@@ -198,5 +198,3 @@ async def test_its_macaroon_opens_and_nothing_else(
     finally:
         await ours.close()
         await world.close()
-
-

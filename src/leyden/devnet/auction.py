@@ -97,7 +97,8 @@ class Auction:
 
         1. The auctioneer and the lnds of asker, customer and seller.
         2. The poolds: each needs a synced lnd, and the auctioneer.
-        3. Coins for the seller, the provider's account, and the customer's channel to pay with.
+        3. Coins for the seller, the provider's account, and the customer's channel
+           to pay with.
         4. Asks for every lease: with those the market is open.
         """
         for names in (("auctioneer",), _LNDS, self._access.pools):

@@ -26,7 +26,9 @@ class Recipient(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def recipient(home: Path, call: Calls, *, hosted: bool) -> AsyncIterator[Recipient]:
+async def recipient(
+    home: Path, call: Calls, *, hosted: bool
+) -> AsyncIterator[Recipient]:
     """Yield the chain's own customer, or the owner of a hosted node."""
     if hosted:
         async with owned(home, call) as node:

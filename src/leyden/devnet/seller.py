@@ -29,9 +29,7 @@ async def ensure(home: Path) -> bool:
         if len(large) >= _LEAST_COINS:
             return False
         for _ in range(_COINS):
-            await actions.fund(
-                home, await wallet.address(), COIN_SATS, confirmations=0
-            )
+            await actions.fund(home, await wallet.address(), COIN_SATS, confirmations=0)
     await actions.mine(home, 1)
     await wait_until_synced(access.load(home), "seller")
     return True

@@ -58,7 +58,7 @@ def is_key(text: str) -> bool:
     """Return whether this is a public key that a node may have."""
     if not _KEY.fullmatch(text):
         return False
-    x = int(text[2:], 16)
+    x = int.from_bytes(bytes.fromhex(text[2:]))
     if x >= _FIELD_PRIME:
         return False
     square = (pow(x, 3, _FIELD_PRIME) + 7) % _FIELD_PRIME

@@ -1,4 +1,4 @@
-"""HOST:PORT as customers write it: readable in one way only, and allowed to be called."""
+"""HOST:PORT as customers write it: read in one way only, and allowed to be called."""
 
 import ipaddress
 import re

@@ -36,7 +36,16 @@ SELLER = "seller"
 REFUNDED = "refunded"
 
 # Whatever is not one organization's.
-OPERATORS = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, EARNED, AUCTION, SELLER, REFUNDED)
+OPERATORS = (
+    RECEIVED,
+    HELD_HTLCS,
+    PROMO,
+    CORRECTIONS,
+    EARNED,
+    AUCTION,
+    SELLER,
+    REFUNDED,
+)
 
 UNUSED_FEE = "unused:"  # how the keys begin under which it is given back
 

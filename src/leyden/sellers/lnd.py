@@ -162,9 +162,7 @@ class LndSeller:
                 point = str(each["channel"]["channel_point"])
                 by = each["channel"].get("commitment_type") and each.get("commitments")
                 mine = by and each["closing_txid"] == by.get("local_txid")
-                found.append(
-                    ClosedChannel(point=point, by_seller=bool(mine), height=0)
-                )
+                found.append(ClosedChannel(point=point, by_seller=bool(mine), height=0))
         return found
 
     async def address(self) -> str:

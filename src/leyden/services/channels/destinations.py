@@ -28,9 +28,7 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
     Raise Malformed with the field if no channel can go there.
     """
     if not wish.node and not wish.node_id:
-        for field in ("announce", "zero_conf"):
-            if getattr(wish, field):
-                raise Malformed(f"{field}: only with node or node_id")
+        _refuse_options(wish)
         return None
     field = "node" if wish.node else "node_id"
     if shop.seller is None:
@@ -58,6 +56,12 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
     return Destination(
         pubkey=key, host=host, node_id=wish.node_id, announce=wish.announce
     )
+
+
+def _refuse_options(wish: Wish) -> None:
+    for field in ("announce", "zero_conf"):
+        if getattr(wish, field):
+            raise Malformed(f"{field}: only with node or node_id")
 
 
 async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 async def _nowhere(host: str, port: int, organization_id: str) -> Sequence[str]:
-    raise socket.gaierror(f"no names are looked up here: {host}")
+    raise socket.gaierror(f"{host}:{port} is not looked up for {organization_id}")
 
 
 class Dialing(Struct, frozen=True, kw_only=True):
@@ -62,6 +62,8 @@ class Dialing(Struct, frozen=True, kw_only=True):
 
     def _is_ours(self, dialled: str) -> bool:
         host, port = hosts.split(dialled)
-        return bool(self.peer_host) and host == self.peer_host and (
-            port in self.peer_ports
+        return (
+            bool(self.peer_host)
+            and host == self.peer_host
+            and (port in self.peer_ports)
         )

@@ -143,11 +143,7 @@ def _take_back(
                 order_id=order.id,
             )
         )
-    if (
-        order.may(Event.REVERSED)
-        and from_order
-        and work.holds(order) < order.total_fee
-    ):
+    if order.may(Event.REVERSED) and from_order and work.holds(order) < order.total_fee:
         reopen(work, order)
 
 

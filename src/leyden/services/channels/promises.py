@@ -12,7 +12,6 @@ from leyden.domain.openings import Coin, SellerWallet
 from leyden.domain.orders import Order
 from leyden.domain.payments import Outpoint
 from leyden.domain.pricing import FUNDING_VBYTES, Quote
-from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.services.channels.shop import Shop
 from leyden.storage.seller import KnownSeller
@@ -114,9 +113,7 @@ async def keep(
         raise Stale("a coin was promised to another order meanwhile")
 
 
-async def _check_limits(
-    tx: Stores, shop: Shop, order: Order, *, now: datetime
-) -> None:
+async def _check_limits(tx: Stores, shop: Shop, order: Order, *, now: datetime) -> None:
     """Count what was ordered, this order with it: its row is there already."""
     to, rules = order.destination, shop.rules
     if to is None:

@@ -158,15 +158,12 @@ async def _order(
         yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
     if (order.sealed_ticket is not None) != bool(order.ticket_ref):
         yield Broken("I9", f"order {order.id} has half a ticket")
-    if order.destination is not None:
-        if order.sealed_ticket is not None:
-            yield Broken("I9", f"order {order.id} has a ticket and a node")
-        if order.status in ENDED and await database.reader.reserved_coins.of_order(
-            order.id
-        ):
-            yield Broken("I9", f"order {order.id} has ended and reserves coins")
-    elif order.status in TICKETED and order.sealed_ticket is None:
-        yield Broken("I9", f"order {order.id} is {order.status} without a ticket")
+    is_direct, has_ticket = order.destination is not None, bool(order.ticket_ref)
+    if order.status in TICKETED and has_ticket is is_direct:
+        yield Broken("I9", f"order {order.id} is {order.status} without its ticket")
+    coins = await database.reader.reserved_coins.of_order(order.id)
+    if coins and order.status in ENDED:
+        yield Broken("I9", f"order {order.id} has ended and reserves coins")
     for known in await database.reader.outputs.of_order(order.id):
         booked = sum(
             (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
