@@ -17,7 +17,8 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
     What the seller left of its share goes back to the buyer.
     """
     held = work.holds(order)
-    seller = ledger.AUCTION if order.destination is None else ledger.SELLER
+    has_ticket = order.destination is None
+    seller = ledger.AUCTION if has_ticket else ledger.SELLER
     to_seller = min(lease.cost, held)
     unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
@@ -46,7 +47,8 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             target=seller,
             what=Reason.AUCTION,
             key=f"matched:{order.id}:loss",
-            note="the channel took more than was charged for it",
+            note=f"the {'auction' if has_ticket else 'channel'} took more than was "
+            "charged for it",
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))
