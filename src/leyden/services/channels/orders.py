@@ -120,7 +120,7 @@ async def create(
     if channel.destination is None:
         await _check_market(shop, priced)
     else:
-        promise = await promises.find(shop, priced)
+        promise = await promises.find(shop, organization_id, priced, now=now)
     if not order.to_be_paid:
         return await _add(shop, order, cover, promise, actor=actor)
     await quotas.keep_place(

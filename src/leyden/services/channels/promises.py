@@ -11,7 +11,7 @@ from typing import Final
 from leyden.domain.openings import Coin, SellerWallet
 from leyden.domain.orders import Order
 from leyden.domain.payments import Outpoint
-from leyden.domain.pricing import FUNDING_VBYTES, Quote
+from leyden.domain.pricing import FUNDING_VBYTES, Channel, Quote
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.services.channels.shop import Shop
 from leyden.storage.seller import KnownSeller
@@ -34,8 +34,17 @@ class Promise(Struct, frozen=True, kw_only=True):
     seller: KnownSeller
 
 
-async def find(shop: Shop, quote: Quote) -> Promise:
-    """Choose coins for an order; raise SoldOut if there are none, or SellerAway."""
+async def find(
+    shop: Shop, organization_id: str, quote: Quote, *, now: datetime
+) -> Promise:
+    """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
+
+    The limits are checked here too, so that no invoice is made in vain.
+    """
+    asked = _Asked(
+        organization_id=organization_id, channel=quote.channel, counted=False
+    )
+    await _check_limits(shop.database.reader, shop, asked, now=now)
     wallet = await look(shop)
     reserved = await shop.database.reader.reserved_coins.all_()
     coins = choose(wallet, reserved, quote)
@@ -100,30 +109,47 @@ async def keep(
     tx: Stores, shop: Shop, order: Order, promise: Promise, *, now: datetime
 ) -> None:
     """Reserve the coins in the order's own transaction, if the limits allow it."""
-    to = order.destination
-    if to is None:
-        raise ValueError("an order with a ticket reserves no coins")
+    asked = _Asked(
+        organization_id=order.organization_id,
+        channel=order.quote.channel,
+        order_id=order.id,
+        counted=True,
+    )
     if (known := await tx.seller.find()) is None:
         await tx.seller.add(promise.seller)
     elif known != promise.seller:
         await tx.seller.replace(promise.seller)
     await tx.seller.lock()
-    await _check_limits(tx, shop, order, now=now)
+    await _check_limits(tx, shop, asked, now=now)
     if not await tx.reserved_coins.add(order.id, promise.coins):
         raise Stale("a coin was promised to another order meanwhile")
 
 
-async def _check_limits(tx: Stores, shop: Shop, order: Order, *, now: datetime) -> None:
-    """Count what was ordered, this order with it: its row is there already."""
-    to, rules = order.destination, shop.rules
+class _Asked(Struct, frozen=True, kw_only=True):
+    """An order that limits are checked for."""
+
+    organization_id: str
+    channel: Channel
+    order_id: str = ""
+    counted: bool  # its row is there already
+
+
+async def _check_limits(
+    rows: Stores, shop: Shop, asked: _Asked, *, now: datetime
+) -> None:
+    to, rules = asked.channel.destination, shop.rules
     if to is None:
-        return
-    if await tx.orders.promised_since(now - HOUR) > rules.seller_most_per_hour:
+        raise ValueError("an order with a ticket reserves no coins")
+    more = 0 if asked.counted else asked.channel.capacity
+    in_an_hour = await rows.orders.promised_since(now - HOUR) + more
+    if in_an_hour > rules.seller_most_per_hour:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
-    if await tx.orders.promised_to(to.pubkey) > rules.seller_most_per_peer:
+    if await rows.orders.promised_to(to.pubkey) + more > rules.seller_most_per_peer:
         raise Conflict(
             "node: has as much capacity from us as a node may have "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
-    if await tx.orders.is_open_to(to.pubkey, order.organization_id, but=order.id):
+    if await rows.orders.is_open_to(
+        to.pubkey, asked.organization_id, but=asked.order_id
+    ):
         raise Conflict("node: another order for this node is open; one at a time")
