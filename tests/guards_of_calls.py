@@ -157,14 +157,14 @@ GUARDS = (
     ),
     Guard(
         "a signer is not where nodes may not call",
-        "domain/remote_signers.py",
-        "if not reach.permits_host(host, int(port)):",
+        "domain/hosts.py",
+        "if not reach.permits_host(host, port):",
         "if False:",
         "tests/domain/test_reach.py",
     ),
     Guard(
         "a signer's address can be read in one way only",
-        "domain/remote_signers.py",
+        "domain/hosts.py",
         'if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):',
         "if False:",
         "tests/domain/test_reach.py",

@@ -12,7 +12,7 @@ GUARDS = (
     Guard(
         "an order is filled once",
         _TICKETS,
-        "if order.status in {Status.CREATED, Status.SUBMITTED}:",
+        "if has_ticket and order.status in {Status.CREATED, Status.SUBMITTED}:",
         "if True:",
         _TESTS,
     ),
@@ -33,8 +33,8 @@ GUARDS = (
     Guard(
         "what is given back is not earned as well",
         _FILLING,
-        "held - to_auction - unused),",
-        "held - to_auction),",
+        "held - to_seller - unused),",
+        "held - to_seller),",
         _TESTS,
     ),
     Guard(

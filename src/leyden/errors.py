@@ -22,8 +22,9 @@ LeydenError
 │   ├── TreasuryAway
 │   ├── AuthorityAway            whoever issues certificates
 │   ├── ClusterAway              the API server of a Kubernetes cluster
+│   ├── SellerAway               the lnd that opens direct channels
 │   └── MarketAway
-│       └── SoldOut              the auction is there, our money in it is not
+│       └── SoldOut              the auction or seller is there, our money is not
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
 ├── MarketRefused           the auction said no to a call; its own reason
 ├── AuthorityRefused        who issues certificates said no; its own reason
@@ -243,6 +244,10 @@ class ClusterAway(Away):
             retry_after_s=retry_after_s, why=message or (type(self).__doc__ or "")
         )
         self.code = code  # HTTP's, where it answered at all
+
+
+class SellerAway(Away):
+    """The seller of direct channels is away; try again in a moment."""
 
 
 class MarketAway(Away):

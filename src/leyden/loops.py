@@ -8,6 +8,7 @@ from functools import partial
 from leyden.errors import Stale
 from leyden.services.channels import (
     expiry,
+    opening,
     payment_sweep,
     pool_account,
     refunds,
@@ -17,6 +18,7 @@ from leyden.services.channels.checkout import TicketMaker
 from leyden.services.channels.shop import (
     CLOSING,
     EXPIRY,
+    OPENING,
     SWEEP,
     TICKET,
     TICKETS,
@@ -63,6 +65,7 @@ STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
+    OPENING: opening.open_channel,
     EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,

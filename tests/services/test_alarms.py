@@ -11,6 +11,7 @@ from leyden.services.operators import alarm_watch
 from leyden.services.operators.alarms import Kind, disk, list_alarms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.storage.seller import KnownSeller
 from leyden.storage.statements import Statement
 from leyden.values import replace
 from tests.services.test_upkeep import HEIGHT, WELL, Purse
@@ -24,6 +25,7 @@ def purse() -> Purse:
 
 @pytest.fixture
 def platform(till: Till, purse: Purse, tmp_path: Path) -> Platform:
+    till.seller.fill([10_000_000])
     return Platform(
         settings=Settings(home=str(tmp_path)),
         database=till.database,
@@ -67,6 +69,21 @@ async def test_a_treasury_that_is_away_or_another_one_is_told(
     till.payments.pubkey = ours
     await till.start_sweeping()
     assert await kinds(platform) == []
+
+
+async def test_a_seller_that_is_away_another_one_or_empty_is_told(
+    platform: Platform, till: Till
+) -> None:
+    till.seller.away = True
+    assert await kinds(platform) == ["seller.away"]
+    till.seller.away = False
+    till.seller.coins.clear()
+    assert await kinds(platform) == ["seller.low"]
+    till.seller.fill([5_000_000])
+    assert await kinds(platform) == []
+    async with till.database.transaction() as tx:
+        await tx.seller.add(KnownSeller(f"03{'66' * 32}", ""))
+    assert await kinds(platform) == ["seller.away"]
 
 
 async def test_an_account_at_the_auction_is_told_that_is_low_ending_or_away(

@@ -20,7 +20,8 @@ import pytest
 
 from leyden import values
 from leyden.domain import ledger
-from leyden.domain.orders import TICKETED, Order, Status
+from leyden.domain.destinations import Destination
+from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
@@ -43,6 +44,7 @@ from tests.services.till import (
 
 _CHANCE = random.SystemRandom()
 _PROVEN_EVERY = 20
+_PEERS = [f"02{number:064x}" for number in range(4)]
 
 
 class Life:
@@ -54,6 +56,7 @@ class Life:
         self.orders: list[Order] = []
         self.happenings: dict[Callable[[], Awaitable[None]], int] = {
             self.create: 8,
+            self.create_direct: 5,
             self.redeem: 2,
             self.pay: 8,
             self.send: 6,
@@ -65,6 +68,7 @@ class Life:
             self.cancel: 3,
             self.let_time_pass: 6,
             self.price_otherwise: 1,
+            self.peers_come_and_go: 4,
             self.come_and_go: 3,
             self.lose_answers: 3,
             self.miss_the_news: 2,
@@ -98,6 +102,7 @@ class Life:
             database=MortalDatabase(alive.database, fuse),
             payments=mortal(alive.payments, fuse, "request", "settle", "cancel"),
             market=mortal(alive.market, fuse, "offer", "withdraw"),
+            seller=mortal(alive.seller, fuse, "open", "connect"),
         )
         with suppress(Crashed):
             await self.happen(happens)
@@ -112,6 +117,13 @@ class Life:
         capacity = 100_000 * self.dice.randint(1, 60)
         share = self.dice.choice([0, 0, 0, 5_000])
         channel = Channel(capacity=Sats(capacity), self_chan_balance=Sats(share))
+        who = self.dice.choice([HARBOUR, LIGHTHOUSE])
+        self.orders.append(await self.till.create(channel, who, self.new_id()))
+
+    async def create_direct(self) -> None:
+        peer = self.dice.choice(_PEERS)
+        capacity = Sats(100_000 * self.dice.randint(1, 30))
+        channel = Channel(capacity=capacity, destination=Destination(pubkey=peer))
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
         self.orders.append(await self.till.create(channel, who, self.new_id()))
 
@@ -199,7 +211,25 @@ class Life:
         self.till.market.away = self.dice.random() < 0.3
         self.till.market.refuses = self.dice.choice(["", "", "", "closed"])
 
+    async def peers_come_and_go(self) -> None:
+        """Peers leave, refuse, freeze; what was signed is published, or not yet."""
+        seller, dice = self.till.seller, self.dice
+        seller.online = {each for each in _PEERS if dice.random() < 0.6}
+        seller.refuses = dice.choice(["", "", "channel rejected"])
+        seller.publishes = dice.random() < 0.7
+        seller.fee_sat_per_vb = dice.choice([1, 10, 50, 51])
+        seller.away = dice.random() < 0.2
+        seller.height += dice.choice([0, 0, 1, 6])
+        if dice.random() < 0.5:
+            seller.thaw(refuses=dice.random() < 0.5)
+        seller.freezes = dice.random() < 0.2
+        if dice.random() < 0.3:
+            seller.publish()
+        if dice.random() < 0.3:
+            seller.fill([dice.randint(100_000, 4_000_000)])
+
     async def lose_answers(self) -> None:
+        self.till.seller.answers_lost = self.dice.randint(0, 2)
         self.till.payments.answers_lost = self.dice.randint(0, 2)
         self.till.market.answers_lost = self.dice.randint(0, 2)
 
@@ -213,7 +243,12 @@ class Life:
 
     async def heal(self) -> None:
         payments, market = self.till.payments, self.till.market
-        payments.away = market.away = False
+        seller = self.till.seller
+        payments.away = market.away = seller.away = False
+        seller.answers_lost = 0
+        seller.refuses, seller.publishes, seller.fee_sat_per_vb = "", True, 10
+        seller.thaw(refuses=self.dice.random() < 0.5)
+        seller.publish()
         payments.answers_lost = market.answers_lost = 0
         market.refuses = ""
         payments.mine(6)
@@ -238,7 +273,23 @@ class Life:
             ref
             for ref, state in self.till.market.tickets().items()
             if state != "cancelled"
-        } == {each.ticket_ref for each in found if each.status in TICKETED}
+        } == {
+            each.ticket_ref
+            for each in found
+            if each.status in TICKETED and each.destination is None
+        }
+        await self.check_channels(found)
+
+    async def check_channels(self, found: list[Order]) -> None:
+        """A channel for each filled order, none for any other, and no coin reserved."""
+        direct = [each for each in found if each.destination is not None]
+        for each in direct:
+            opened = self.till.seller.opened_for(each.id)
+            assert [one.point for one in opened] == [each.channel_point] * (
+                each.status is Status.FILLED
+            ), each
+        assert {each.status for each in direct} <= ENDED
+        assert await self.till.database.reader.reserved_coins.all_() == set()
 
 
 async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timedelta:
@@ -249,6 +300,7 @@ async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timede
         try:
             till = Till(database=database, sealer=sealer, payments=FakePayments())
             await till.open()
+            till.seller.fill([4_000_000] * 6)
             life = Life(till, seed)
             await life.live(steps)
             await life.heal()

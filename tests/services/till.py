@@ -19,20 +19,24 @@ from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
+from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import (
     checkout,
     credit,
     expiry,
+    opening,
     orders,
     payment_sweep,
     refunds,
     tickets,
 )
 from leyden.services.channels.checkout import TicketMaker
+from leyden.services.channels.dialing import Dialing
 from leyden.services.channels.shop import (
     CLOSING,
     EVERYTHING,
     EXPIRY,
+    OPENING,
     SWEEP,
     TICKET,
     TICKETS,
@@ -54,6 +58,7 @@ PRICE = 16_163  # of that channel; tests/domain/test_pricing.py works it out by 
 
 Handler = Callable[[Shop, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
+    OPENING: opening.open_channel,
     EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,
@@ -74,7 +79,9 @@ class Till:
     sealer: Sealer
     payments: FakePayments = field(default_factory=FakePayments)
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
+    seller: FakeSeller = field(default_factory=FakeSeller)
     rules: ShopSettings = field(default_factory=lambda: ShopSettings(quotas=PLENTY))
+    dialing: Dialing = field(default_factory=Dialing)
     now: datetime = NOW
     told: list[PaymentUpdate] = field(default_factory=list)
 
@@ -88,6 +95,8 @@ class Till:
             sealer=self.sealer,
             payments=self.payments,
             market=self.market,
+            seller=self.seller,
+            dialing=self.dialing,
             clock=lambda: self.now,
             rules=self.rules,
         )

@@ -38,7 +38,14 @@ from leyden.schemas.flow import (
     QuoteAnswer,
     Redeemed,
 )
-from leyden.services.channels import checkout, credit, leased, orders
+from leyden.services.channels import (
+    checkout,
+    credit,
+    destinations,
+    leased,
+    orders,
+    promises,
+)
 from leyden.services.channels.shop import Shop
 
 _USUAL_PAGE = 100
@@ -49,12 +56,9 @@ _PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
-    offer = await orders.quote(
-        _shop(request),
-        request.principal.organization_id,
-        body.channel(),
-        now=request.now,
-    )
+    shop, organization_id = _shop(request), request.principal.organization_id
+    to = await destinations.resolve(shop, organization_id, body.wish())
+    offer = await orders.quote(shop, organization_id, body.channel(to), now=request.now)
     return quoted(offer.quote, offer.credit_used)
 
 
@@ -62,14 +66,17 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     """Create an order.
 
     If credit or the corporate account covers the full price, the response
-    includes the ticket.
+    includes the ticket. With `node` or `node_id` there is no ticket: the channel is
+    opened to that node.
     """
     shop = _shop(request)
+    organization_id = request.principal.organization_id
+    to = await destinations.resolve(shop, organization_id, body.wish())
     order = await orders.create(
         shop,
-        request.principal.organization_id,
+        organization_id,
         f"{request.key}{orders.SUFFIX}",
-        body.channel(),
+        body.channel(to),
         actor=request.principal.actor,
         now=request.now,
     )
@@ -112,9 +119,10 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     )
     shown = found[: query.limit]
     channels = await leased.find(shop.database.reader, shown)
+    uri = await promises.seller_uri(shop.database.reader)
     return OrdersAnswer(
         orders=[
-            ordered(each, checkout.open_ticket(shop, each), channels.get(each.id))
+            ordered(each, checkout.open_ticket(shop, each), channels.get(each.id), uri)
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
@@ -201,8 +209,11 @@ def _shop(request: Request) -> Shop:
 
 
 async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
-    channels = await leased.find(shop.database.reader, [order])
-    return ordered(order, checkout.open_ticket(shop, order), channels.get(order.id))
+    reader = shop.database.reader
+    channels = await leased.find(reader, [order])
+    uri = "" if order.destination is None else await promises.seller_uri(reader)
+    ticket = checkout.open_ticket(shop, order)
+    return ordered(order, ticket, channels.get(order.id), uri)
 
 
 def _cursor(order: Order) -> str:

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from leyden.domain.coupons import Coupon
 from leyden.domain.customer_ledger import CustomerEntry
+from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order
 from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
 from leyden.domain.times import to_iso
@@ -18,6 +19,7 @@ from leyden.schemas.flow import (
     OrderAnswer,
     QuoteAnswer,
 )
+from leyden.services.channels.destinations import Wish
 from leyden.services.channels.leased import LeasedChannel
 
 Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
@@ -46,7 +48,37 @@ class ChannelWish(
         Meta(description="Maximum premium for the lease, in 1/100 of a percent."),
     ] = msgspec.UNSET
 
-    def channel(self) -> Channel:
+    node: Annotated[
+        str,
+        Meta(
+            max_length=400,
+            description="The node that gets the channel: its public key, or "
+            "`PUBLIC-KEY@HOST:PORT`. No ticket is made then.",
+        ),
+    ] = ""
+    node_id: Annotated[
+        str,
+        Meta(max_length=100, description="Or a node of your organization here."),
+    ] = ""
+    announce: Annotated[
+        bool,
+        Meta(description="With a node: whether the channel is announced to all."),
+    ] = False
+    zero_conf: Annotated[
+        bool,
+        Meta(description="With a node: usable before it confirms; not offered yet."),
+    ] = False
+
+    def wish(self) -> Wish:
+        """Return the node that is named, if one is."""
+        return Wish(
+            node=self.node,
+            node_id=self.node_id,
+            announce=self.announce,
+            zero_conf=self.zero_conf,
+        )
+
+    def channel(self, destination: Destination | None = None) -> Channel:
         """Convert the request to a domain channel."""
         return Channel(
             capacity=Sats(self.capacity),
@@ -54,6 +86,7 @@ class ChannelWish(
             lease_duration_blocks=self.lease_duration_blocks,
             node_tier=NodeTier(self.node_tier),
             bps=None if self.bps is msgspec.UNSET else self.bps,
+            destination=destination,
         )
 
 
@@ -73,18 +106,29 @@ def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
         rate_bps=quote.rate_bps,
         credit_used=credit_used,
         unused_pool_fee="kept" if quote.keeps_unused_fee else msgspec.UNSET,
+        source=msgspec.UNSET if channel.destination is None else "own",
     )
 
 
-def ordered(order: Order, ticket: str, channel: LeasedChannel | None) -> OrderAnswer:
+def ordered(
+    order: Order, ticket: str, channel: LeasedChannel | None, seller_uri: str = ""
+) -> OrderAnswer:
     """Convert an order to its response for the organization."""
     fields = _fields(order, ticket) | {"credit_used": order.credit_used}
+    if (to := order.destination) is not None:
+        fields |= {
+            "node": to.pubkey,
+            "node_id": to.node_id or msgspec.UNSET,
+            "seller_uri": seller_uri,
+            "announce": to.announce,
+        }
+    elif channel is not None:
+        fields |= {"node": channel.node or msgspec.UNSET}
     if channel is None:
         return OrderAnswer(**fields)
     return OrderAnswer(
         **fields,
         channel_point=channel.point,
-        node=channel.node or msgspec.UNSET,
         peer=channel.peer or msgspec.UNSET,
         lease_ends=to_iso(channel.ends),
         lease_ends_block=channel.ends_at or msgspec.UNSET,

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from leyden.app import peer_addresses
+from leyden.app.local_egress import signers
 from leyden.domain.pricing import Terms
 from leyden.domain.units import BLOCKS_PER_DAY, Sats
 from leyden.errors import SetupError
@@ -13,11 +15,14 @@ from leyden.lnd.connection import Access
 from leyden.market.base import Account, Market
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
+from leyden.sellers.lnd import LndSeller
+from leyden.services.channels.dialing import Dialing
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import Shop, ShopSettings, Upkeep
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
+from leyden.webhooks.names import Names
 
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
@@ -33,6 +38,7 @@ def shop_of(platform: Platform) -> Shop | None:
     if given.mainnet_backend and given.market == "simulated":
         raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
     access = treasury_access(given)
+    seller = seller_of(given)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
@@ -46,15 +52,23 @@ def shop_of(platform: Platform) -> Shop | None:
         treasury=treasury,
         market=market,
         account=account,
+        seller=seller,
+        dialing=dialing_of(given),
         clock=platform.clock,
         rules=ShopSettings(
             treasury=given.treasury_pubkey.lower(),
+            seller=given.seller_pubkey.lower(),
+            seller_most_per_hour=Sats(given.seller_most_per_hour),
+            seller_most_per_peer=Sats(given.seller_most_per_peer),
+            seller_low=Sats(given.seller_low_sats),
             terms=Terms(
                 rate_bps=given.rate_bps,
                 service_fee_base=Sats(given.service_fee_base),
                 service_fee_ppm=given.service_fee_ppm,
                 chain_fee_sat_per_kw=given.pool_batch_fee_sat_per_kw,
                 keeps_unused_fee=given.keep_unused_pool_fee,
+                seller_fee_sat_per_vb=given.seller_fee_sat_per_vb,
+                seller_largest=Sats(given.seller_largest),
             ),
             upkeep=Upkeep(
                 low=Sats(given.pool_low_sats),
@@ -80,6 +94,41 @@ def treasury_access(given: Settings) -> Access:
         port=int(port),
         certificate=Path(given.treasury_certificate),
         macaroon=Path(given.treasury_macaroon),
+    )
+
+
+def seller_of(given: Settings) -> LndSeller | None:
+    """Return the seller that the settings name, if they do."""
+    if not given.seller_host:
+        return None
+    host, _, port = given.seller_host.rpartition(":")
+    if not host or not port.isdecimal():
+        raise SetupError("seller_host: must be HOST:PORT")
+    for name in ("seller_certificate", "seller_macaroon"):
+        if not getattr(given, name):
+            raise SetupError(f"{name}: seller_host is set, so say where the file is")
+    if given.seller_host == given.treasury_host:
+        raise SetupError(
+            "seller_host: is the treasury; the seller spends, so it must be an lnd of "
+            "its own"
+        )
+    return LndSeller(
+        Access(
+            host=host,
+            port=int(port),
+            certificate=Path(given.seller_certificate),
+            macaroon=Path(given.seller_macaroon),
+        )
+    )
+
+
+def dialing_of(given: Settings) -> Dialing:
+    """Return where the seller may be told to connect to: what nodes may reach."""
+    return Dialing(
+        reach=signers(given),
+        peer_host=peer_addresses.host(given),
+        peer_ports=peer_addresses.ports(given),
+        look_up=Names().look_up,
     )
 
 
@@ -114,5 +163,7 @@ async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[Non
             ear.cancel()
             await asyncio.gather(ear, return_exceptions=True)
         await shop.payments.close()
+        if shop.seller is not None:
+            await shop.seller.close()
         if shop.account is not None:
             await shop.account.close()

@@ -74,6 +74,10 @@ _OPERATOR = {
         "leyden.cli.operator.oversight",
         "List orders that need attention: lost, stuck half-way, or failed.",
     ),
+    "seller": Listed(
+        "leyden.cli.operator.seller",
+        "Print the wallet that direct channels are opened from.",
+    ),
     "treasury": Listed(
         "leyden.cli.operator.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",

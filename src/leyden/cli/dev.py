@@ -139,7 +139,7 @@ def tick(home: Path | None, *, as_json: bool) -> None:
 
 
 @dev.command()
-@click.argument("name", type=click.Choice(["first-channel"]))
+@click.argument("name", type=click.Choice(["first-channel", "direct-channel"]))
 @click.option(
     "--capacity",
     type=int,
@@ -161,8 +161,12 @@ def scenario(
     --hosted it is the owner of a hosted node, with a poold beside it; the node is made
     the first time, and used again after that.
 
+    direct-channel: the order names the node, and the channel is opened to it, without
+    a ticket. With --hosted it is the same hosted node.
+
     \b
     leyden dev scenario first-channel
+    leyden dev scenario direct-channel --hosted
     """
 
 

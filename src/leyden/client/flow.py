@@ -29,16 +29,18 @@ class Flow:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def quote(self, capacity: int, **wish: int | str) -> QuoteAnswer:
+    def quote(self, capacity: int, **wish: int | str | bool) -> QuoteAnswer:
         """Return the price of a channel.
 
-        `wish`: self_chan_balance, lease_duration_blocks, node_tier, bps.
+        `wish`: self_chan_balance, lease_duration_blocks, node_tier, bps. Or, for a
+        channel to a node without a ticket: node, node_id, announce,
+        lease_duration_blocks.
         """
         body = {"capacity": capacity, **wish}
         return self._calls.post("/flow/quote", QuoteAnswer, body)
 
     def create(
-        self, capacity: int, *, key: str | None = None, **wish: int | str
+        self, capacity: int, *, key: str | None = None, **wish: int | str | bool
     ) -> OrderAnswer:
         """OrderAnswer a channel; `wish` as for a quote, `key` is an Idempotency-Key."""
         body = {"capacity": capacity, **wish}

@@ -3,6 +3,7 @@
     auctioneer                    ours, beside btcd
     treasury   + provider         buys channels for the platform's orders
     asker      + asker-pool       sells channels, of every lease there is
+    seller                        opens direct channels, with coins of its own
     customer   + customer-pool    pays, registers tickets, gets the channels
 
 The market starts after the chain, and nothing waits for it. Its daemons
@@ -15,7 +16,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leyden.devnet import access, actions, auctioneer, stock
+from leyden.devnet import access, actions, auctioneer, seller, stock
 from leyden.devnet.auctioneer import EVERY_S, Auctioneer
 from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_small
 from leyden.devnet.following import wait_until_synced
@@ -29,6 +30,7 @@ _CHANNEL_SATS = 16_000_000
 _LOOK_AGAIN_S = 1.0
 _PURSE_LOOKS = 10  # one in so many looks is at the provider's account, too
 _AFTER_TROUBLE_S = 5.0
+_LNDS = ("asker", "customer", "seller")
 _BUYERS = ("customer-pool",)
 
 
@@ -64,7 +66,7 @@ class Auction:
                 last_wait_s=last_wait_s,
             )
         }
-        for name in ("asker", "customer"):
+        for name in _LNDS:
             self.keepers[name] = Keeper(
                 Lnd(
                     name=name,
@@ -93,15 +95,18 @@ class Auction:
     async def start(self, say: Callable[[str], None] = log.info) -> None:
         """Start the daemons that are not running yet.
 
-        1. The auctioneer and the lnds of asker and customer.
+        1. The auctioneer and the lnds of asker, customer and seller.
         2. The poolds: each needs a synced lnd, and the auctioneer.
-        3. The provider's account, and the customer's channel to pay with.
+        3. Coins for the seller, the provider's account, and the customer's channel
+           to pay with.
         4. Asks for every lease: with those the market is open.
         """
-        for names in (("auctioneer",), ("asker", "customer"), self._access.pools):
+        for names in (("auctioneer",), _LNDS, self._access.pools):
             await bring_all_up([self.keepers[name] for name in names], say)
             for name in self._access.lnds.keys() & names:
                 await wait_until_synced(self._access, name)
+        if await seller.ensure(self._home):
+            say(f"the seller has coins of {seller.COIN_SATS:,} sat")
         if await stock.ensure_provider(self._home):
             say(f"the provider has an account of {stock.PROVIDER_SATS} sat")
         if await stock.ensure_channel(

@@ -26,12 +26,30 @@ from leyden.lnd.client import Lnd, connect
 _LOCK = ".hosted.lock"
 
 
-class Hosted:
-    """The owner of a hosted node, with its macaroon and a poold."""
+class Owned:
+    """The owner of a hosted node, with its macaroon."""
 
-    def __init__(self, lnd: Lnd, macaroon: str, pool: access.Pool) -> None:
+    def __init__(self, node_id: str, lnd: Lnd, macaroon: str) -> None:
+        self.node_id = node_id
         self._lnd = lnd
         self._macaroon = macaroon
+
+    async def key(self) -> str:
+        """Return the node's public key."""
+        told = await self._lnd.call("GET", "/v1/getinfo", macaroon=self._macaroon)
+        return str(told["identity_pubkey"])
+
+    async def channels(self) -> list[dict[str, Any]]:
+        """List the lnd's open channels, as lnd returns them."""
+        told = await self._lnd.call("GET", "/v1/channels", macaroon=self._macaroon)
+        return list(told["channels"])
+
+
+class Hosted:
+    """The owner of a hosted node, with a poold."""
+
+    def __init__(self, node: Owned, pool: access.Pool) -> None:
+        self.channels = node.channels
         self.pool = pool
 
     async def register(self, ticket: str) -> None:
@@ -39,10 +57,17 @@ class Hosted:
         async with trader.connect(self.pool) as pool:
             await pool.register(ticket)
 
-    async def channels(self) -> list[dict[str, Any]]:
-        """List the lnd's open channels, as lnd returns them."""
-        told = await self._lnd.call("GET", "/v1/channels", macaroon=self._macaroon)
-        return list(told["channels"])
+
+@asynccontextmanager
+async def owned(home: Path, call: Calls) -> AsyncIterator[Owned]:
+    """Open a hosted node for its owner; one story at a time has it."""
+    async with locked(home / _LOCK):
+        node = HostedNode(home, call, "")
+        await node.open()
+        authority = Path(first_run.read(home)["ca_path"])
+        tls = ssl.create_default_context(cafile=authority)
+        async with connect(node.rest, tls) as lnd:
+            yield Owned(node.node_id, lnd, node.macaroon)
 
 
 @asynccontextmanager
@@ -70,7 +95,7 @@ async def hosted(
             with tempfile.TemporaryDirectory() as folder:
                 beside = _poold(home, grpc, node.macaroon, Path(folder), program)
                 async with beside as pool:
-                    yield Hosted(lnd, node.macaroon, pool)
+                    yield Hosted(Owned(node.node_id, lnd, node.macaroon), pool)
 
 
 @asynccontextmanager

@@ -49,6 +49,11 @@ class HostedNode:
         self.macaroon = ""
 
     @property
+    def node_id(self) -> str:
+        """Return its id."""
+        return self._known["node_id"]
+
+    @property
     def rest(self) -> Address:
         """Return where its REST is."""
         gateway = self._gateway

@@ -11,7 +11,7 @@ from leyden.values import Struct
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.
 NAMES = (
-    *(*_CHAIN, "auctioneer", "asker", "customer"),
+    *(*_CHAIN, "auctioneer", "asker", "customer", "seller"),
     *("provider", "asker-pool", "customer-pool"),
 )
 
@@ -28,6 +28,9 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
     asker_rest: int
     asker_pool_grpc: int
     asker_pool_rest: int
+    seller_peer: int
+    seller_grpc: int
+    seller_rest: int
     customer_peer: int
     customer_grpc: int
     customer_rest: int
@@ -91,6 +94,13 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.asker_rest,
                 grpc=ports.asker_grpc,
                 peer=ports.asker_peer,
+            ),
+            "seller": lnd.access_for(
+                folder / "seller",
+                chain,
+                rest=ports.seller_rest,
+                grpc=ports.seller_grpc,
+                peer=ports.seller_peer,
             ),
             "customer": lnd.access_for(
                 folder / "customer",

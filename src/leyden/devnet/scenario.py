@@ -7,6 +7,12 @@ first-channel, as a buyer of an inbound channel sees it:
 3. The platform creates a ticket for it.
 4. The buyer registers the ticket, and the auction matches it.
 5. The channel is active.
+
+direct-channel, as the owner of a node sees it:
+
+1. An order names the node, and is paid over Lightning: the payment is held.
+2. The seller opens the channel; once it is published the payment is settled.
+3. The channel is active.
 """
 
 import functools
@@ -16,7 +22,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import overview, trading
+from leyden.devnet import direct_purchase, overview, trading
 from leyden.devnet.buyers import Buyer, Customer
 from leyden.devnet.calls import calling
 from leyden.devnet.hosted import hosted
@@ -67,6 +73,38 @@ async def first_channel(
         )
         order_id, channel = await purchase.buy(capacity)
     tell("the channel is active")
+    return _told(order_id, channel, began)
+
+
+async def direct_channel(
+    home: Path, say: Say, *, capacity: int, hosted: bool
+) -> dict[str, Any]:
+    """Play it and give the channel; refuse when a step does not come to its end.
+
+    The node is a hosted one, or else the chain's own customer.
+    """
+    began = time.monotonic()
+
+    def tell(line: str) -> None:
+        say(f"{time.monotonic() - began:6.1f} s  {line}")
+
+    if not await overview.is_open(home):
+        tell("waiting for the market; `leyden logs up` shows how far it is")
+        await market_opens(home)
+    tell("the seller and the customer are ready")
+    async with (
+        calling(home) as call,
+        direct_purchase.recipient(home, call, hosted=hosted) as to,
+    ):
+        tell(f"node {to.key}")
+        order_id, channel = await direct_purchase.buy(
+            home, call, to, tell, capacity=capacity
+        )
+    tell("the channel is active")
+    return _told(order_id, channel, began)
+
+
+def _told(order_id: str, channel: dict[str, Any], began: float) -> dict[str, Any]:
     return {
         "order_id": order_id,
         "channel_point": channel["channel_point"],

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from leyden import values
-from leyden.devnet import access
+from leyden.devnet import access, seller
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.places import AuctionPorts, Ports
@@ -61,6 +61,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         treasury_certificate=treasury.certificate,
         treasury_macaroon=str(macaroon(given.home_path)),
         **_market_settings(chain),
+        **_seller_settings(given, chain),
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
@@ -70,6 +71,17 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
     )
+
+
+def _seller_settings(given: Settings, chain: access.Access) -> dict[str, str]:
+    """Return the settings for direct channels; the seller may be down."""
+    if (lnd := chain.lnds.get("seller")) is None:
+        return {}
+    return {
+        "seller_host": lnd.rest,
+        "seller_certificate": lnd.certificate,
+        "seller_macaroon": str(seller.macaroon(given.home_path)),
+    }
 
 
 def _market_settings(chain: access.Access) -> dict[str, str]:

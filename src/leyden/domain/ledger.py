@@ -11,8 +11,8 @@ zero:
     owed:<org>           debt of a corporate account
     receivable:<org>     money the chain reversed after it was spent
 
-Money rests in credit:<org> or held:<order>, and leaves to earned, auction
-or refunded.
+Money rests in credit:<org> or held:<order>, and leaves to earned, auction,
+seller (for channels of the operator's own seller) or refunded.
 
 An order that has ended holds nothing: that is the invariant to remember.
 
@@ -32,10 +32,20 @@ PROMO = "promo"
 CORRECTIONS = "corrections"
 EARNED = "earned"
 AUCTION = "auction"
+SELLER = "seller"
 REFUNDED = "refunded"
 
 # Whatever is not one organization's.
-OPERATORS = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, EARNED, AUCTION, REFUNDED)
+OPERATORS = (
+    RECEIVED,
+    HELD_HTLCS,
+    PROMO,
+    CORRECTIONS,
+    EARNED,
+    AUCTION,
+    SELLER,
+    REFUNDED,
+)
 
 UNUSED_FEE = "unused:"  # how the keys begin under which it is given back
 

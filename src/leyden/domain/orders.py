@@ -7,6 +7,14 @@
                                                               filled <──MATCHED───┘
 
 CANCELLED is allowed wherever no call to the market is in flight.
+
+A direct order, of a channel to a node that the buyer names, has no ticket:
+
+    waiting_payment ─PAID─> creating ──────ASKED────> submitted ─MATCHED─> filled
+                               └─UNREACHED─> created ─ASKED─┘ └─BROKE─> failed
+
+`created` waits for the buyer's node to connect; `submitted` is a call to the seller in
+flight, so it cannot be cancelled.
 """
 
 from collections.abc import Mapping
@@ -14,6 +22,7 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
 
+from leyden.domain.destinations import Destination
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import Quote
 from leyden.domain.tickets import Lease
@@ -28,10 +37,10 @@ class Status(StrEnum):
     WAITING_PAYMENT = auto()  # the fee is not paid yet
     EXPIRED = auto()  # the invoice lapsed unpaid
     CREATING = auto()  # paid for; the sidecar ticket is being made
-    CREATED = auto()  # the ticket exists
-    SUBMITTED = auto()  # the buyer registered it, the auction has it
-    FILLED = auto()  # matched in the auction
-    FAILED = auto()  # the ticket could not be made; what was held is given back
+    CREATED = auto()  # the ticket exists; direct: the buyer's node is not connected
+    SUBMITTED = auto()  # the auction has the ticket; direct: the seller was asked
+    FILLED = auto()  # matched in the auction; direct: the channel is published
+    FAILED = auto()  # no ticket or channel; what was held is given back
     CANCELLED = auto()  # the buyer gave up; what was held became credit
 
 
@@ -42,6 +51,8 @@ class Event(StrEnum):
     REVERSED = auto()  # the chain took the payment back before there was a ticket
     LAPSED = auto()
     TICKETED = auto()
+    UNREACHED = auto()  # the buyer's node is not connected to the seller
+    ASKED = auto()  # the seller is asked for the channel
     BROKE = auto()
     REGISTERED = auto()
     MATCHED = auto()
@@ -59,6 +70,24 @@ MOVES: Mapping[tuple[Status, Event], Status] = {
     (Status.CREATED, Event.CANCELLED): Status.CANCELLED,
     (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
     (Status.SUBMITTED, Event.CANCELLED): Status.CANCELLED,
+    (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
+}
+
+DIRECT_MOVES: Mapping[tuple[Status, Event], Status] = {
+    (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
+    (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
+    (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
+    (Status.CREATING, Event.UNREACHED): Status.CREATED,
+    (Status.CREATING, Event.ASKED): Status.SUBMITTED,
+    (Status.CREATING, Event.BROKE): Status.FAILED,
+    (Status.CREATING, Event.REVERSED): Status.WAITING_PAYMENT,
+    (Status.CREATED, Event.ASKED): Status.SUBMITTED,
+    (Status.CREATED, Event.BROKE): Status.FAILED,
+    (Status.CREATED, Event.REVERSED): Status.WAITING_PAYMENT,
+    (Status.CREATED, Event.CANCELLED): Status.CANCELLED,
+    (Status.SUBMITTED, Event.UNREACHED): Status.CREATED,
+    (Status.SUBMITTED, Event.BROKE): Status.FAILED,
+    (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
     (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
 }
 
@@ -83,6 +112,8 @@ class Changes(TypedDict, total=False):
     sealed_ticket: bytes | None
     ticket_ref: str
     order_nonce: str
+    htlc_expires: int
+    channel_point: str
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -107,6 +138,8 @@ class Order(Struct, frozen=True, kw_only=True):
     sealed_ticket: bytes | None = None  # a bearer instrument: never in the clear here
     ticket_ref: str = ""  # what the market calls the ticket
     order_nonce: str = ""
+    htlc_expires: int = 0  # the block at which the payer's lock of it ends
+    channel_point: str = ""  # direct: of the opening, once both have signed it
 
     def with_changes(self, **changes: Unpack[Changes]) -> Self:
         """Return a copy of the order with these changes."""
@@ -116,6 +149,20 @@ class Order(Struct, frozen=True, kw_only=True):
     def paid(self) -> bool:
         """Whether the order was fully paid at some time."""
         return self.paid_at is not None
+
+    @property
+    def destination(self) -> Destination | None:
+        """The node that gets the channel; None where a ticket decides that."""
+        return self.quote.channel.destination
+
+    @property
+    def moves(self) -> Mapping[tuple[Status, Event], Status]:
+        """The table of moves that the order follows."""
+        return MOVES if self.destination is None else DIRECT_MOVES
+
+    def may(self, event: Event) -> bool:
+        """Return whether this may happen to the order now."""
+        return (self.status, event) in self.moves
 
     @property
     def total_fee(self) -> Sats:
@@ -165,7 +212,7 @@ def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
     Nothing else sets a status.
     """
     try:
-        changes["status"] = MOVES[order.status, event]
+        changes["status"] = order.moves[order.status, event]
     except KeyError:
         message = f"an order that is {order.status} cannot be {event}"
         raise NotAllowed(message) from None

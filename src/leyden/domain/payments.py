@@ -28,6 +28,7 @@ class Invoice(Struct, frozen=True, kw_only=True):
     payment_hash: str
     state: InvoiceState
     sats: Sats = Sats(0)  # what was paid, once it is accepted; may be more than asked
+    expires: int = 0  # the block at which the first lock of a held payment ends
 
 
 class Outpoint(Struct, frozen=True, order=True):

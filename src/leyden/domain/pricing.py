@@ -14,6 +14,7 @@ satoshi.
 
 from enum import StrEnum, auto
 
+from leyden.domain.destinations import Destination
 from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
 from leyden.values import Struct
@@ -31,6 +32,9 @@ _HIGHEST_BPS = _BPS
 # (an account of version 0). The taker pays for them.
 _CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
 
+# A funding transaction of a direct channel: two inputs, the channel, and the change.
+FUNDING_VBYTES = 240
+
 
 class NodeTier(StrEnum):
     """The required quality of the seller's node."""
@@ -47,6 +51,7 @@ class Channel(Struct, frozen=True, kw_only=True):
     lease_duration_blocks: int = USUAL_LEASE
     node_tier: NodeTier = NodeTier.BEST
     bps: int | None = None  # the buyer's own offer; None takes the going rate
+    destination: Destination | None = None  # None: whoever registers the ticket
 
 
 class AuctionTerms(Struct, frozen=True, kw_only=True):
@@ -69,6 +74,9 @@ class Terms(Struct, frozen=True, kw_only=True):
     self_chan_balance_ppm: int = 2_000
     chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: no batch that costs more is joined
     keeps_unused_fee: bool = False  # else the buyer is credited with it
+    # Direct channels, from the operator's own seller.
+    seller_fee_sat_per_vb: int = 50  # no opening that costs more is asked for
+    seller_largest: Sats = Sats(16_700_000)
 
 
 class Quote(Struct, frozen=True, kw_only=True):
@@ -83,6 +91,15 @@ class Quote(Struct, frozen=True, kw_only=True):
     keeps_unused_fee: bool = False  # what the auction leaves of pool_fee is ours
 
     @property
+    def highest_fee_sat_per_vb(self) -> int:
+        """The highest fee rate that the price of a direct channel covers."""
+        channel = self.channel
+        at_rate = premium(
+            channel.capacity, self.rate_fixed, channel.lease_duration_blocks
+        )
+        return (self.pool_fee - at_rate) // FUNDING_VBYTES
+
+    @property
     def auction_share(self) -> Sats:
         """The most that the auction may take of the price."""
         return Sats(self.pool_fee + self.channel.self_chan_balance)
@@ -91,6 +108,53 @@ class Quote(Struct, frozen=True, kw_only=True):
     def total_fee(self) -> Sats:
         """The whole price, before any credit."""
         return Sats(self.service_fee + self.pool_fee + self.self_chan_balance_fee)
+
+
+def direct_quote(channel: Channel, terms: Terms) -> Quote:
+    """Return the price of a direct channel; raise which field is impossible and why.
+
+    The premium is the going rate of tickets; the fee of the funding transaction is
+    charged at the highest rate, and what it does not cost comes back.
+    """
+    check_direct(channel, terms)
+    blocks = channel.lease_duration_blocks
+    rate_bps = rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
+    rate_fixed = rate_bps * _PPB // (_BPS * blocks)
+    return Quote(
+        channel=channel,
+        rate_bps=rate_bps,
+        rate_fixed=rate_fixed,
+        service_fee=_service_fee(channel, terms),
+        pool_fee=Sats(
+            premium(channel.capacity, rate_fixed, blocks)
+            + terms.seller_fee_sat_per_vb * FUNDING_VBYTES
+        ),
+        self_chan_balance_fee=Sats(0),
+    )
+
+
+def check_direct(channel: Channel, terms: Terms) -> None:
+    """Raise which field is wrong if no such direct channel is sold."""
+    check(channel, terms, AuctionTerms())
+    if channel.capacity > terms.seller_largest:
+        raise Malformed(
+            f"capacity: a channel to a node of yours has at most {terms.seller_largest}"
+        )
+    if channel.self_chan_balance:
+        raise Malformed("self_chan_balance: must be 0 with node or node_id")
+    if channel.bps is not None:
+        raise Malformed("bps: no auction sells this channel; leave bps out with node")
+    if channel.node_tier is not NodeTier.BEST:
+        raise Malformed(
+            "node_tier: no auction sells this channel; leave node_tier out with node"
+        )
+
+
+def _service_fee(channel: Channel, terms: Terms) -> Sats:
+    return Sats(
+        terms.service_fee_base
+        + part_per_million(channel.capacity, terms.service_fee_ppm)
+    )
 
 
 def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
@@ -103,10 +167,7 @@ def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
         channel=channel,
         rate_bps=rate_bps,
         rate_fixed=rate_fixed,
-        service_fee=Sats(
-            terms.service_fee_base
-            + part_per_million(channel.capacity, terms.service_fee_ppm)
-        ),
+        service_fee=_service_fee(channel, terms),
         pool_fee=Sats(
             premium(channel.capacity, rate_fixed, blocks)
             + auction.execution_fee_base

@@ -6,20 +6,15 @@ So their format is checked when they are set.
 
 import base64
 import binascii
-import ipaddress
 import re
 
+from leyden.domain import hosts
 from leyden.domain.addresses import Reach
 from leyden.errors import Malformed
 
 DEFAULT_PORT = 10009
-_LARGEST_PORT = 65_535
-_LONGEST_HOST = 253
 _LONGEST_MACAROON = 8_192
 _LONGEST_CERTIFICATE = 32_768
-_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-# To the C library 0x7f000001 is an address, as a last label that is hex makes it one.
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _HEX = re.compile(r"([0-9A-Fa-f]{2})+")
 _CERTIFICATE = re.compile(
     rb"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----"
@@ -28,24 +23,7 @@ _CERTIFICATE = re.compile(
 
 def check_host(text: str, *, field: str) -> str:
     """Return host and port as lnd dials them; the default port is 10009."""
-    refusal = Malformed(
-        f"{field}: must be an IP address or host name, maybe with :port"
-    )
-    host, port = _split(text)
-    if not port.isascii() or not port.isdigit() or len(port) > len(str(_LARGEST_PORT)):
-        raise refusal
-    if not 1 <= int(port) <= _LARGEST_PORT:
-        raise refusal
-    if ":" in host:
-        if "%" in host:  # a zone id may hold anything, even a newline
-            raise refusal
-        try:
-            return f"[{ipaddress.IPv6Address(host)}]:{int(port)}"
-        except ValueError:
-            raise refusal from None
-    if not _is_name_or_ipv4(host):
-        raise refusal
-    return f"{host}:{int(port)}"
+    return hosts.check_host(text, field=field, default_port=DEFAULT_PORT)
 
 
 def check_address(text: str, reach: Reach, *, field: str) -> None:
@@ -54,18 +32,12 @@ def check_address(text: str, reach: Reach, *, field: str) -> None:
     Names are lnd's to look up, when it dials; the egress policy of nodes judges what
     they mean then.
     """
-    host, _, port = check_host(text, field=field).rpartition(":")
-    host = host.strip("[]")
-    if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):
-        raise Malformed(
-            f"{field}: {host} is not an address that can be read in one way only; "
-            "write it like 192.0.2.7, or use a host name"
-        )
-    if not reach.permits_host(host, int(port)):
-        raise Malformed(
-            f"{field}: {host} is a private or reserved address, which nodes may not "
-            "call; use a public one, or have the operator allow it (nodes_may_reach)"
-        )
+    hosts.check_reach(
+        check_host(text, field=field),
+        reach,
+        field=field,
+        refusal="which nodes may not call",
+    )
 
 
 def macaroon_bytes(text: str, *, field: str) -> bytes:
@@ -91,33 +63,6 @@ def certificate_pem(text: str, *, field: str) -> bytes:
     if _CERTIFICATE.sub(b"", pem).strip():  # a private key beside it, for one
         raise refusal
     return pem.strip() + b"\n"
-
-
-def _split(text: str) -> tuple[str, str]:
-    """Split host and port; a bare IPv6 address has colons but no port."""
-    if text.startswith("["):
-        host, bracket, rest = text[1:].partition("]")
-        if bracket and ":" in host and (not rest or rest.startswith(":")):
-            return host, rest[1:] if rest else str(DEFAULT_PORT)
-        return "", ""
-    if text.count(":") == 1:
-        host, _, port = text.partition(":")
-        return host, port
-    return text, str(DEFAULT_PORT)
-
-
-def _is_name_or_ipv4(host: str) -> bool:
-    labels = host.split(".")
-    if labels[-1].isdigit():  # 2130706433 and 127.1 are addresses to a resolver
-        return _is_ipv4(host)
-    return len(host) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
-
-
-def _is_ipv4(host: str) -> bool:
-    try:
-        return str(ipaddress.IPv4Address(host)) == host
-    except ValueError:
-        return False
 
 
 def _from_base64(text: str) -> bytes:

@@ -45,6 +45,7 @@ class FakePayments:
         self.away = False
         self.answers_lost = 0  # so many of the next answers never arrive
         self.listeners = 0
+        self.lock = 2_000  # blocks for which the next payments are held
         self.requests: dict[str, PaymentRequest] = {}  # by payment hash
         self.invoices: dict[str, Invoice] = {}
         self._blocks: list[_Block] = []
@@ -194,7 +195,10 @@ class FakePayments:
             raise PaymentFailed(f"the invoice is {invoice.state}")
         if not request.sats <= amount <= 2 * request.sats:
             raise PaymentFailed("the amount is refused")
-        self._become(replace(invoice, sats=Sats(amount)), InvoiceState.ACCEPTED)
+        expires = len(self._blocks) + self.lock
+        self._become(
+            replace(invoice, sats=Sats(amount), expires=expires), InvoiceState.ACCEPTED
+        )
 
     def time_out(self, request: PaymentRequest) -> None:
         """Cancel a held payment back, as lnd does before its time lock expires."""

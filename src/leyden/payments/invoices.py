@@ -14,7 +14,8 @@ _STATES: Final = {
     "SETTLED": InvoiceState.SETTLED,
     "CANCELED": InvoiceState.CANCELLED,
 }
-_PAID: Final = {"ACCEPTED", "SETTLED"}
+_HELD: Final = "ACCEPTED"
+_PAID: Final = {_HELD, "SETTLED"}
 
 
 def read(payment_hash: str, told: dict[str, Any]) -> Invoice:
@@ -26,4 +27,12 @@ def read(payment_hash: str, told: dict[str, Any]) -> Invoice:
         payment_hash=payment_hash,
         state=_STATES[told["state"]],
         sats=Sats(msat // 1_000),
+        expires=min(
+            (
+                int(each["expiry_height"])
+                for each in told["htlcs"]
+                if each["state"] == _HELD
+            ),
+            default=0,
+        ),
     )

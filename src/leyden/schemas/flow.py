@@ -102,6 +102,10 @@ class QuoteAnswer(msgspec.Struct):
         Literal["kept"] | UnsetType,
         Meta(description="Only where what is not used of pool_fee is not credited."),
     ] = UNSET
+    source: Annotated[
+        Literal["own"] | UnsetType,
+        Meta(description="With a node: who sells it; `own` is this platform itself."),
+    ] = UNSET
 
 
 class _OrderFields(msgspec.Struct):
@@ -142,7 +146,7 @@ class _OrderFields(msgspec.Struct):
 
 
 class OrderAnswer(_OrderFields):
-    """An order; the fields after `credit_used` are there once it is filled."""
+    """An order; fields after `credit_used`: of filled orders, and those for a node."""
 
     credit_used: CreditUsed
     channel_point: Annotated[
@@ -151,7 +155,24 @@ class OrderAnswer(_OrderFields):
     ] = UNSET
     node: Annotated[
         str | UnsetType,
-        Meta(description="The public key of the node that has the channel."),
+        Meta(
+            description="The public key of the node that has the channel, or that an "
+            "order with `node` or `node_id` is for."
+        ),
+    ] = UNSET
+    node_id: Annotated[
+        str | UnsetType, Meta(description="That node, where it is one of yours here.")
+    ] = UNSET
+    announce: Annotated[
+        bool | UnsetType,
+        Meta(description="With a node: whether the channel is announced to all."),
+    ] = UNSET
+    seller_uri: Annotated[
+        str | UnsetType,
+        Meta(
+            description="With a node: connect your node to this while the order is "
+            "`created`."
+        ),
     ] = UNSET
     peer: Annotated[
         str | UnsetType, Meta(description="The public key of the seller's node.")

@@ -216,6 +216,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The port of the gRPC of the asker's poold."""
     devnet_asker_pool_rest_port: Port = 12_033
     """The port of the REST of the asker's poold."""
+    devnet_seller_peer_port: Port = 19_738
+    """The port on which the seller's lnd meets its peers."""
+    devnet_seller_grpc_port: Port = 11_012
+    """The port of the seller's gRPC."""
+    devnet_seller_rest_port: Port = 18_084
+    """The port of the seller's REST."""
     devnet_customer_peer_port: Port = 19_737
     """The port on which the customer's lnd meets its peers."""
     devnet_customer_grpc_port: Port = 11_011
@@ -256,6 +262,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """For how many days an account is opened or renewed."""
     pool_fee_sat_per_kw: Annotated[int, Meta(ge=253, le=10**6)] = 2_500
     """The fee rate of our own transactions for the account."""
+    seller_host: str = ""
+    """HOST:PORT of the REST of the lnd that opens direct channels; empty sells none."""
+    seller_certificate: str = ""
+    """The file with that lnd's certificate."""
+    seller_macaroon: str = ""
+    """The file with a macaroon that opens channels and sends nothing."""
+    seller_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
+    """The identity key of that lnd; empty is the first one that was seen."""
+    seller_fee_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 50
+    """The highest fee rate of a funding transaction; buyers pay for it in advance."""
+    seller_largest: Some = 16_700_000
+    """The most satoshis that one direct channel may have."""
+    seller_most_per_hour: Some = 50_000_000
+    """The most satoshis of direct channels that may be ordered in an hour."""
+    seller_most_per_peer: Some = 50_000_000
+    """The most satoshis of direct channels that one node may get."""
+    seller_low_sats: Count = 5_000_000
+    """What the seller's wallet has left when the operator is told that it is low."""
     rate_bps: Count = 50
     """The premium of a usual lease in hundredths of a percent."""
     service_fee_base: Count = 1000

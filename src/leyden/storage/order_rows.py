@@ -1,5 +1,6 @@
 """Conversion of orders to rows, and of rows to orders."""
 
+from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, NodeTier, Quote
@@ -12,6 +13,7 @@ def row_of(order: Order) -> dict[str, Value]:
     """Return the order as it is kept."""
     quote = order.quote
     channel = quote.channel
+    to = channel.destination
     return {
         "id": order.id,
         "organization_id": order.organization_id,
@@ -42,6 +44,12 @@ def row_of(order: Order) -> dict[str, Value]:
         "sealed_ticket": order.sealed_ticket,
         "order_nonce": order.order_nonce,
         "keeps_unused_fee": int(quote.keeps_unused_fee),
+        "node_key": to.pubkey if to else None,
+        "node_host": to.host if to else "",
+        "node_id": to.node_id if to else "",
+        "announce": int(to.announce) if to else 0,
+        "channel_point": order.channel_point,
+        "htlc_expires": order.htlc_expires,
     }
 
 
@@ -77,13 +85,25 @@ def order_of(row: Row) -> Order:
         sealed_ticket,
         order_nonce,
         keeps_unused_fee,
+        node_key,
+        node_host,
+        node_id,
+        channel_point,
+        announce,
+        htlc_expires,
     ) = row
+    destination = None
+    if node_key is not None:
+        destination = Destination(
+            pubkey=node_key, host=node_host, node_id=node_id, announce=bool(announce)
+        )
     channel = Channel(
         capacity=Sats(capacity),
         self_chan_balance=Sats(self_chan_balance),
         lease_duration_blocks=lease_duration_blocks,
         node_tier=NodeTier(node_tier),
         bps=bps,
+        destination=destination,
     )
     quote = Quote(
         channel=channel,
@@ -114,4 +134,6 @@ def order_of(row: Row) -> Order:
         ticket_ref=ticket_ref or "",
         sealed_ticket=sealed_ticket,
         order_nonce=order_nonce,
+        htlc_expires=htlc_expires,
+        channel_point=channel_point,
     )

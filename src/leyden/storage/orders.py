@@ -9,7 +9,7 @@ from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
 from leyden.storage.order_rows import order_of, row_of
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import Row, Run, SqlFile
 
 _NEVER = 2**63 - 1
 
@@ -115,17 +115,48 @@ class Orders:
 
         As `in_status`, but with only the columns needed to look up payments.
         """
-        rows = await self._run(_PAYABLE[status], after=after, most=most)
-        return [
-            PaymentRequest(
-                order_id=id_,
-                sats=sats,
-                onchain_address=address,
-                lightning_invoice=invoice,
-                payment_hash=hash_,
-            )
-            for id_, sats, address, invoice, hash_ in rows
-        ]
+        return _requests(await self._run(_PAYABLE[status], after=after, most=most))
+
+    async def payable_direct(
+        self, *, after: str = "", most: int = 500
+    ) -> list[PaymentRequest]:
+        """Return payment requests of direct orders that wait for their channel."""
+        return _requests(await self._run(sql.payable_direct, after=after, most=most))
+
+    async def promised_since(self, since: datetime) -> Sats:
+        """Return the capacity of direct channels ordered since then."""
+        rows = await self._run(sql.promised_since, since=to_us(since))
+        return Sats(int(rows[0][0]))
+
+    async def asked_since(self, since: datetime) -> Sats:
+        """Return the capacity, paid since then, that the seller was asked for."""
+        rows = await self._run(sql.asked_since, since=to_us(since))
+        return Sats(int(rows[0][0]))
+
+    async def promised_to(self, node_key: str) -> Sats:
+        """Return the capacity of direct channels that a node has or is to have."""
+        rows = await self._run(sql.promised_to, node_key=node_key)
+        return Sats(int(rows[0][0]))
+
+    async def is_open_to(
+        self, node_key: str, organization_id: str, *, but: str
+    ) -> bool:
+        """Return whether another order for a node is open: theirs, or a paid one."""
+        rows = await self._run(
+            sql.open_to, node_key=node_key, organization_id=organization_id, id=but
+        )
+        return bool(rows)
+
+    async def asked_for(self, node_key: str, *, but: str) -> bool:
+        """Return whether the seller opens a channel to this node for another order."""
+        return bool(await self._run(sql.asked_for, node_key=node_key, id=but))
+
+    async def key_of_node(self, organization_id: str, node_id: str) -> str:
+        """Return the public key of a hosted node that got a channel; "" if none did."""
+        rows = await self._run(
+            sql.key_of_node, organization_id=organization_id, node_id=node_id
+        )
+        return str(rows[0][0]) if rows else ""
 
     async def ticketed_since(self, since: datetime, *, most: int = 500) -> list[Order]:
         """Return orders paid since then whose ticket is not registered yet."""
@@ -150,3 +181,16 @@ class Orders:
         """Return orders of every status, ordered by id."""
         rows = await self._run(sql.all, after=after, most=most)
         return [order_of(row) for row in rows]
+
+
+def _requests(rows: Sequence[Row]) -> list[PaymentRequest]:
+    return [
+        PaymentRequest(
+            order_id=id_,
+            sats=sats,
+            onchain_address=address,
+            lightning_invoice=invoice,
+            payment_hash=hash_,
+        )
+        for id_, sats, address, invoice, hash_ in rows
+    ]

@@ -62,7 +62,8 @@ class Quotes:
 
 def _wish(channel: Channel) -> str:
     rate = "going" if channel.bps is None else channel.bps  # 0 is not the going rate
+    direct = "" if channel.destination is None else " direct"
     return (
         f"{channel.capacity} {channel.self_chan_balance} "
-        f"{channel.lease_duration_blocks} {channel.node_tier} {rate}"
+        f"{channel.lease_duration_blocks} {channel.node_tier} {rate}{direct}"
     )

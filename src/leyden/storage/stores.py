@@ -32,7 +32,9 @@ from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
 from leyden.storage.replaced_backups import ReplacedBackups
+from leyden.storage.reserved_coins import ReservedCoins
 from leyden.storage.second_factors import SecondFactors
+from leyden.storage.seller import Seller
 from leyden.storage.sessions import Sessions
 from leyden.storage.statements import Run
 from leyden.storage.subscriptions import Subscriptions
@@ -105,7 +107,9 @@ class Stores:
     quotes = _store(Quotes)
     receivers = _store(Receivers)
     replaced_backups = _store(ReplacedBackups)
+    reserved_coins = _store(ReservedCoins)
     second_factors = _store(SecondFactors)
+    seller = _store(Seller)
     sessions = _store(Sessions)
     subscriptions = _store(Subscriptions)
     tasks = _store(Tasks)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    and_,
 )
 
 from leyden.domain.ledger import Reason
@@ -67,6 +68,13 @@ orders = Table(
     Column("order_nonce", Text, nullable=False),
     # What the auction leaves of pool_fee is ours; else it is credited.
     Column("keeps_unused_fee", Integer, nullable=False, server_default="0"),
+    # A direct channel's; NULL is whoever registers the ticket.
+    Column("node_key", Text),
+    Column("node_host", Text, nullable=False, server_default=""),
+    Column("node_id", Text, nullable=False, server_default=""),
+    Column("channel_point", Text, nullable=False, server_default=""),
+    Column("announce", Integer, nullable=False, server_default="0"),
+    Column("htlc_expires", Integer, nullable=False, server_default="0"),
     one_of("status", Status),
     one_of("node_tier", NodeTier),
     one_of("invoice_state", InvoiceState),
@@ -103,6 +111,46 @@ for _status in Status:
             sqlite_where=_stands_there,
             postgresql_where=_stands_there,
         )
+
+_is_direct = orders.c.node_key.is_not(None)
+Index(
+    "ix_channel_order_direct",
+    orders.c.node_key,
+    orders.c.created,
+    sqlite_where=_is_direct,
+    postgresql_where=_is_direct,
+)
+# The seller is asked for one channel to a peer at a time.
+_is_asked = and_(_is_direct, orders.c.status == str(Status.SUBMITTED))
+Index(
+    "uq_channel_order_asked",
+    orders.c.node_key,
+    unique=True,
+    sqlite_where=_is_asked,
+    postgresql_where=_is_asked,
+)
+
+# Coins of the seller's wallet, each promised to one order.
+reserved_coins = Table(
+    "reserved_coin",
+    metadata,
+    Column("txid", Text, nullable=False),
+    Column("vout", Integer, nullable=False),
+    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
+    Column("sats", BigInteger, nullable=False),
+    PrimaryKeyConstraint("txid", "vout"),
+    Index("ix_reserved_coin_order_id", "order_id"),
+)
+
+# The lnd that opens our direct channels; its row is locked while coins are promised.
+sellers = Table(
+    "seller",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("pubkey", Text, nullable=False),
+    Column("uri", Text, nullable=False),  # where buyers connect to
+    CheckConstraint("id = 1", name="only_one"),
+)
 
 moves = Table(
     "order_move",

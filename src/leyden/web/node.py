@@ -52,6 +52,8 @@ async def show(visit: Visit) -> Response:
         failure=view.failure,
         way=way,
         ports=fleet.rules.ports,
+        sells_direct=visit.platform.shop is not None
+        and visit.platform.shop.seller is not None,
         offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
         traffic=traffic,

@@ -5,17 +5,25 @@ from typing import Final
 
 from starlette.responses import Response
 
+from leyden.domain.nodes import Listed
 from leyden.domain.orders import Order
 from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.units import BLOCKS_PER_WEEK, Sats
 from leyden.errors import Away, Malformed, Refused
-from leyden.services.channels import orders
+from leyden.services.channels import destinations, orders
+from leyden.services.channels.destinations import Wish
 from leyden.values import Struct
 from leyden.web.forms import Form
 from leyden.web.orders import shop_of
 from leyden.web.visits import Visit, redirect
 
-_FIELDS: Final = ("capacity", "self_chan_balance", "lease", "tier", "bps", "once")
+_FIELDS: Final = (
+    *("for", "node", "announce"),
+    *("capacity", "self_chan_balance", "lease", "tier", "bps", "once"),
+)
+_TICKET: Final = ""  # chosen where a ticket decides who gets the channel
+_OTHER: Final = "other"
+_NODES: Final = 100  # so many of one's own are offered
 _AMOUNTS: Final = ("capacity", "self_chan_balance")
 
 
@@ -29,7 +37,11 @@ class _Priced(Struct, frozen=True, kw_only=True):
 
 async def ask(visit: Visit) -> Response:
     """Show the form for a channel, with the price of a usual one."""
+    chosen = visit.query.text("for")
     values = {
+        "for": chosen,
+        "node": visit.query.text("node"),
+        "announce": "",
         "capacity": "1,000,000",
         "self_chan_balance": "0",
         "lease": "2016",
@@ -67,7 +79,7 @@ async def _placed(visit: Visit, form: Form) -> Order:
         shop_of(visit),
         visit.organization_id,
         f"{_key(form.text('once'))}{orders.SUFFIX}",
-        _channel(form),
+        await _channel(visit, form),
         actor=visit.who.actor,
         now=visit.now,
     )
@@ -82,6 +94,8 @@ async def _asked(
         "channels/new.html",
         values=values | {name: _amount(values[name]) for name in _AMOUNTS},
         terms=shop.rules.terms,
+        sells_direct=shop.seller is not None,
+        nodes=await _nodes(visit),
         leases=[(blocks, blocks // BLOCKS_PER_WEEK) for blocks in auction.leases],
         priced=await _priced(visit, Form(list(values.items()))),
         refused=wrong,
@@ -90,15 +104,42 @@ async def _asked(
 
 async def _priced(visit: Visit, given: Form) -> _Priced:
     try:
+        channel = await _channel(visit, given)
         offer = await orders.quote(
-            shop_of(visit), visit.organization_id, _channel(given), now=visit.now
+            shop_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:
         return _Priced(wrong=error.message)
     return _Priced(quote=offer.quote, credit_used=offer.credit_used)
 
 
-def _channel(given: Form) -> Channel:
+async def _nodes(visit: Visit) -> list[Listed]:
+    """Return one's own nodes, to which a channel may go."""
+    rows = visit.records.rows.nodes
+    return await rows.page(visit.organization_id, skipped=0, most=_NODES)
+
+
+async def _channel(visit: Visit, given: Form) -> Channel:
+    chosen = given.text("for")
+    if chosen == _TICKET:
+        return _with_ticket(given)
+    if chosen == _OTHER and not given.text("node"):
+        raise Malformed("node: enter the public key of the node")
+    wish = Wish(
+        node=given.text("node"),
+        node_id="" if chosen == _OTHER else chosen,
+        announce=bool(given.text("announce")),
+    )
+    return Channel(
+        capacity=Sats(given.number("capacity")),
+        lease_duration_blocks=given.number("lease"),
+        destination=await destinations.resolve(
+            shop_of(visit), visit.organization_id, wish
+        ),
+    )
+
+
+def _with_ticket(given: Form) -> Channel:
     bps = given.number("bps", 0)
     try:
         tier = NodeTier(given.text("tier", NodeTier.BEST))

@@ -8,11 +8,11 @@ from starlette.responses import Response
 
 from leyden.domain.nodes import Listed
 from leyden.domain.nodes import Status as NodeStatus
-from leyden.domain.orders import MOVES, Event, Status
+from leyden.domain.orders import Event, Order, Status
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import BLOCKS_PER_WEEK
 from leyden.errors import Malformed, TreasuryAway
-from leyden.services.channels import orders, tracking
+from leyden.services.channels import orders, promises, tracking
 from leyden.services.channels.shop import Shop
 from leyden.web import changes as changing
 from leyden.web import pictures
@@ -55,7 +55,8 @@ async def show(visit: Visit) -> Response:
     order = tracked.order
     fleet = visit.platform.fleet
     running = []
-    if fleet is not None and order.status is Status.CREATED:
+    has_ticket = order.destination is None
+    if fleet is not None and has_ticket and order.status is Status.CREATED:
         running = await _running(visit)
     return visit.render(
         "channels/show.html",
@@ -73,13 +74,29 @@ async def show(visit: Visit) -> Response:
         )
         if order.onchain_address
         else "",
-        may_cancel=(order.status, Event.CANCELLED) in MOVES,
-        ahead=_WAY[_WAY.index(order.status) + 1 :] if order.status in _WAY else (),
+        may_cancel=order.may(Event.CANCELLED),
+        ahead=_ahead(order),
+        seller_uri=await _seller_uri(shop, order),
         nodes=running,
         ports=fleet.rules.ports if fleet else None,
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
     )
+
+
+def _ahead(order: Order) -> tuple[Status, ...]:
+    if order.status not in _WAY:
+        return ()
+    ahead = _WAY[_WAY.index(order.status) + 1 :]
+    if order.destination is None:
+        return ahead
+    return tuple(each for each in ahead if each is not Status.CREATED)
+
+
+async def _seller_uri(shop: Shop, order: Order) -> str:
+    if order.destination is None:
+        return ""
+    return await promises.seller_uri(shop.database.reader)
 
 
 async def _running(visit: Visit) -> list[Listed]:

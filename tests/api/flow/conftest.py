@@ -13,10 +13,13 @@ import pytest
 
 from leyden.api.app import Api
 from leyden.domain.payments import PaymentRequest
+from leyden.domain.peer_ports import PeerPorts
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
+from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import credit
+from leyden.services.channels.dialing import Dialing
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
 from leyden.services.operators.verify import verify
@@ -30,6 +33,7 @@ from tests.conftest import NOW
 from tests.services.plenty import PLENTY
 
 PRICE = 16_163  # of a million sat for two weeks; tests/domain/test_pricing.py
+PEER_HOST = "127.0.0.1"  # of hosted nodes, as on a private chain
 UNKNOWN = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 
 ORDER_FIELDS = {
@@ -72,6 +76,7 @@ class World:
     shop: Shop
     payments: FakePayments
     market: SimulatedMarket
+    seller: FakeSeller = field(default_factory=FakeSeller)
     now: list[datetime] = field(default_factory=lambda: [NOW])
 
     def request(self, order: Mapping[str, Any]) -> PaymentRequest:
@@ -121,7 +126,7 @@ class World:
 
 @pytest.fixture
 async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
-    payments, market = FakePayments(), SimulatedMarket()
+    payments, market, seller = FakePayments(), SimulatedMarket(), FakeSeller()
     now = [NOW]
     shop = Shop(
         database=db,
@@ -129,12 +134,14 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         payments=payments,
         treasury=payments,
         market=market,
+        seller=seller,
+        dialing=Dialing(peer_host=PEER_HOST, peer_ports=PeerPorts(((21_000, 21_009),))),
         clock=lambda: now[0],
         rules=ShopSettings(answer_waits=timedelta(seconds=2), quotas=PLENTY),
     )
     worker = Worker(db, shop_queues(shop), clock=shop.clock)
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
-    yield World(shop, payments, market, now)
+    yield World(shop, payments, market, seller, now)
     for task in running:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)

@@ -7,10 +7,19 @@ from typing import Any
 import click
 
 from leyden.cli.customer import credit
-from leyden.cli.customer.order_telling import NEXT, UNPAID, how_to_pay, tell, wait_for
+from leyden.cli.customer.order_telling import (
+    NEXT,
+    UNPAID,
+    how_to_pay,
+    is_direct,
+    tell,
+    wait_for,
+)
+from leyden.cli.customer.recipients import wish_for
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.wallet.reaching import macaroon_option, password_option
 from leyden.domain.units import weeks
 from leyden.schemas.flow import QuoteAnswer
 
@@ -29,7 +38,8 @@ def flow() -> None:
     """Buy inbound channels, and manage orders and credit.
 
     An order gets a price, is paid over Lightning or on-chain, and then gets
-    a ticket. The channel goes to the node whose poold registers the ticket.
+    a ticket. The channel goes to the node whose poold registers the ticket,
+    or, without a ticket, to the node that the order names with --for.
     """
 
 
@@ -40,6 +50,17 @@ for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
 def _channel(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that describe a channel to a command."""
     for option in (
+        password_option,
+        macaroon_option,
+        click.option(
+            "--announce", is_flag=True, help="With --for: announce the channel to all."
+        ),
+        click.option(
+            "--for",
+            "node",
+            metavar="NODE",
+            help="The node that gets it: one of yours, or PUBLIC-KEY[@HOST:PORT].",
+        ),
         click.option(
             "--bps", type=int, help="Maximum premium, in hundredths of a percent."
         ),
@@ -66,8 +87,21 @@ def _channel(command: Callable[..., None]) -> Callable[..., None]:
     return click.argument("capacity", type=int)(command)
 
 
-def _wish(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
+def _wish(session: Session, capacity: int, options: dict[str, Any]) -> dict[str, Any]:
+    named, announce = options.pop("node"), options.pop("announce")
+    files = {name: options.pop(f"{name}_file") for name in ("password", "macaroon")}
+    wish = {name: value for name, value in options.items() if value is not None}
+    if announce:
+        wish["announce"] = True
+    if not named:
+        return wish
+    return wish | wish_for(
+        session,
+        named,
+        capacity=capacity,
+        password_file=files["password"],
+        macaroon_file=files["macaroon"],
+    )
 
 
 @flow.command()
@@ -80,7 +114,8 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
     \b
     leyden flow quote 2000000 --lease 4032
     """
-    found = session.client.flow.quote(capacity, **_wish(options))
+    wish = _wish(session, capacity, options)
+    found = session.client.flow.quote(capacity, **wish)
     if as_json:
         print_json(found)
     else:
@@ -113,16 +148,20 @@ def order(
     """Order a channel of CAPACITY satoshis, and print how to pay for it.
 
     Credit is used first. With --wait the payment details go to standard
-    error, and the command ends once the ticket is available.
+    error, and the command ends once the ticket is available, or with --for once
+    the channel is published.
 
     \b
     leyden flow order 2000000 --wait
+    leyden flow order 1000000 --for "harbour light" --wait
     """
-    made = session.client.flow.create(capacity, key=idempotency_key, **_wish(options))
+    wish = _wish(session, capacity, options)
+    made = session.client.flow.create(capacity, key=idempotency_key, **wish)
     if (wait or qr) and made.status == "waiting_payment":
         how_to_pay(made, qr=qr)
     if wait:
-        wait_for(session, made.order_id, ["created"], within_s, as_json=as_json)
+        goal = "filled" if is_direct(made) else "created"
+        wait_for(session, made.order_id, [goal], within_s, as_json=as_json)
     else:
         tell(made, as_json=as_json)
 

@@ -29,6 +29,14 @@ NEXT = {
     "leyden flow cancel {id}",
     "cancelled": "the order was cancelled; see `leyden flow balance`",
 }
+_NEXT_DIRECT = {
+    "creating": "the order is paid, and its channel is being opened",
+    "created": "your node is not connected: lncli connect {uri}",
+    "submitted": "the seller was asked for the channel; the outcome is not known yet",
+    "filled": "the channel is published; it is usable after some confirmations",
+    "failed": "no channel could be opened; a payment over Lightning went back, and "
+    "what was paid otherwise is credit",
+}
 # What invoices of a private chain begin with, and who plays the customer there.
 _PRIVATE = "lnsb"
 _PLAYED = {
@@ -86,6 +94,17 @@ def how_to_pay(order: OrderAnswer, *, qr: bool) -> None:
         click.echo(picture(order.lightning_invoice.upper()), err=True)
 
 
+def is_direct(order: OrderAnswer) -> bool:
+    """Return whether the order names a node, and gets no ticket."""
+    return order.seller_uri is not msgspec.UNSET
+
+
+def _next(order: OrderAnswer, ticket: str) -> str:
+    if is_direct(order) and (step := _NEXT_DIRECT.get(order.status)):
+        return step.format(uri=order.seller_uri)
+    return NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
+
+
 def tell(order: OrderAnswer, *, as_json: bool) -> None:
     """Print an order and the next step."""
     if as_json:
@@ -97,9 +116,10 @@ def tell(order: OrderAnswer, *, as_json: bool) -> None:
         del fields["amount_due"]  # the price less credit, and not due any more
     print_fields(fields)
     ticket = shlex.quote(order.sidecar_ticket)
-    next_step = NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
-    if next_step:
+    if next_step := _next(order, ticket):
         print(f"next: {next_step}")
-    if order.lightning_invoice.startswith(_PRIVATE) and order.status in _PLAYED:
+    if order.lightning_invoice.startswith(_PRIVATE) and (
+        order.status in _PLAYED and (ticket != "''" or order.status == UNPAID)
+    ):
         played = _PLAYED[order.status]
         print(f"on this private chain: {played.format(order=order, ticket=ticket)}")

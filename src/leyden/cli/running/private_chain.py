@@ -95,11 +95,14 @@ def scenario(
 ) -> None:
     """Play a story with real programs from its beginning to its end."""
     place = _place(home)
-    with building() as progress:
-        poold = asyncio.run(_poold(progress)) if hosted else None
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
-    plays = {"first-channel": stories.first_channel}
-    found = asyncio.run(plays[name](place, say, capacity=capacity, poold=poold))
+    if name == "direct-channel":
+        played = stories.direct_channel(place, say, capacity=capacity, hosted=hosted)
+    else:
+        with building() as progress:
+            poold = asyncio.run(_poold(progress)) if hosted else None
+        played = stories.first_channel(place, say, capacity=capacity, poold=poold)
+    found = asyncio.run(played)
     print_one(found, as_json=as_json)
 
 

@@ -40,6 +40,7 @@ from leyden.services.channels.payment_updates import unbooked
 from leyden.services.channels.refunds import finish_without_ticket, refund
 from leyden.services.channels.shop import (
     CLOSING,
+    OPENING,
     TICKET,
     WITHDRAWAL,
     Shop,
@@ -165,18 +166,23 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
         key=f"lightning:{order.payment_hash}:promise",
     )
     work.change(
-        order.with_changes(invoice=InvoiceState.ACCEPTED, htlc_sats=invoice.sats)
+        order.with_changes(
+            invoice=InvoiceState.ACCEPTED,
+            htlc_sats=invoice.sats,
+            htlc_expires=invoice.expires,
+        )
     )
 
 
 def start_ticket(work: UnitOfWork, order: Order) -> Order:
-    """Request the ticket once the whole price is paid; part payments wait."""
+    """Request ticket or channel once the whole price is paid; part payments wait."""
     if order.status is not Status.WAITING_PAYMENT:
         return order
     if work.holds(order) < order.total_fee:
         return order
-    paid = advance(order, Event.PAID, paid_at=work.now, offered=True)
-    work.put(TICKET, order.id)
+    has_ticket = order.destination is None
+    paid = advance(order, Event.PAID, paid_at=work.now, offered=has_ticket)
+    work.put(TICKET if has_ticket else OPENING, order.id)
     if order.invoice is InvoiceState.OPEN:
         # Paid another way: nobody shall pay it again over Lightning.
         work.put(CLOSING, order.id)

@@ -12,13 +12,15 @@ from leyden.services.channels.unit_of_work import UnitOfWork
 
 
 def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
-    """Spend the money held for the order: the auction's part, and our fee.
+    """Spend the money held for the order: the part of who sold it, and our fee.
 
-    What the auction left of its share goes back to the buyer.
+    What the seller left of its share goes back to the buyer.
     """
     held = work.holds(order)
-    unused = order.unused_fee(lease)
-    to_auction = min(lease.cost, held)
+    has_ticket = order.destination is None
+    seller = ledger.AUCTION if has_ticket else ledger.SELLER
+    to_seller = min(lease.cost, held)
+    unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
     _give_back(work, order, unused)
     work.post(
@@ -31,8 +33,8 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             key=f"matched:{order.id}:{target}",
         )
         for what, target, sats in (
-            (Reason.AUCTION, ledger.AUCTION, to_auction),
-            (Reason.EARNED, ledger.EARNED, held - to_auction - unused),
+            (Reason.AUCTION, seller, to_seller),
+            (Reason.EARNED, ledger.EARNED, held - to_seller - unused),
         )
         if sats
     )
@@ -42,10 +44,11 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             order,
             lease.cost - held,
             source=ledger.CORRECTIONS,
-            target=ledger.AUCTION,
+            target=seller,
             what=Reason.AUCTION,
             key=f"matched:{order.id}:loss",
-            note="the auction took more than was charged for it",
+            note=f"the {'auction' if has_ticket else 'channel'} took more than was "
+            "charged for it",
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))

@@ -56,6 +56,25 @@ def settle(work: UnitOfWork, order: Order) -> Order:
     return work.change(order.with_changes(invoice=InvoiceState.SETTLED))
 
 
+def hand_back(work: UnitOfWork, order: Order) -> Order:
+    """Book an HTLC that was cancelled although its order goes on."""
+    work.post(
+        [
+            entry(
+                order,
+                order.held_htlc,
+                source=ledger.held(order.id),
+                target=ledger.HELD_HTLCS,
+                what=Reason.HANDED_BACK,
+                key=f"lightning:{order.payment_hash}:handed_back",
+            )
+        ]
+    )
+    return work.change(
+        order.with_changes(invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0))
+    )
+
+
 def end(work: UnitOfWork, order: Order, event: Event) -> Order:
     """End the order and return all money it holds to where it came from."""
     entries = ledger.release(

@@ -9,8 +9,7 @@ from leyden.domain import ledger
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState
-from leyden.domain.units import Sats
-from leyden.services.channels.holding import credit, end, entry, hold, settle
+from leyden.services.channels.holding import credit, end, hand_back, hold, settle
 from leyden.services.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
@@ -63,19 +62,8 @@ def _cancelled(work: UnitOfWork, order: Order) -> None:
         work.change(order.with_changes(invoice=InvoiceState.CANCELLED))
     if not order.held_htlc:
         return
-    if order.status is Status.CREATING:
+    if order.may(Event.BROKE) and order.status is not Status.SUBMITTED:
         end(work, order, Event.BROKE)
         return
-    work.post(
-        [
-            entry(
-                order,
-                order.held_htlc,
-                source=ledger.held(order.id),
-                target=ledger.HELD_HTLCS,
-                what=Reason.HANDED_BACK,
-                key=f"lightning:{order.payment_hash}:handed_back",
-            )
-        ]
-    )
-    work.change(order.with_changes(invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0)))
+    # Of a submitted order the opening is under way: what becomes of it decides.
+    hand_back(work, order)

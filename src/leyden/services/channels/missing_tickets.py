@@ -32,7 +32,8 @@ async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
                     status, after=after, most=_BATCH
                 ):
                     after = orders[-1].id
-                    found += await _missing_of(shop, orders)
+                    tickets = [each for each in orders if each.destination is None]
+                    found += await _missing_of(shop, tickets)
     except TimeoutError:
         raise MarketAway(why="the market takes too long to answer") from None
     return found
@@ -59,7 +60,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
     order = await shop.database.reader.orders.get(order_id)
     if order.status is Status.CANCELLED:
         return order
-    if order.status not in _HAS_A_TICKET:
+    if order.status not in _HAS_A_TICKET or order.destination is not None:
         raise Conflict(f"an order that is {order.status} has no ticket to lose")
     if not await _missing_of(shop, [order]):
         raise Conflict("the market knows its ticket; the order can be cancelled")

@@ -20,9 +20,10 @@ from leyden.errors import (
     SoldOut,
     Stale,
 )
-from leyden.services.channels import order_events
+from leyden.services.channels import order_events, promises
 from leyden.services.channels.checkout import start_ticket
 from leyden.services.channels.holding import end, entry
+from leyden.services.channels.promises import Promise
 from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared import quotas, rights
@@ -72,6 +73,8 @@ async def quote(
 
 
 async def _price(shop: Shop, channel: Channel) -> Quote:
+    if channel.destination is not None:
+        return pricing.direct_quote(channel, shop.rules.terms)
     return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
 
 
@@ -113,9 +116,13 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    await _check_market(shop, priced)
+    promise = None
+    if channel.destination is None:
+        await _check_market(shop, priced)
+    else:
+        promise = await promises.find(shop, organization_id, priced, now=now)
     if not order.to_be_paid:
-        return await _add(shop, order, cover, actor=actor)
+        return await _add(shop, order, cover, promise, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -125,7 +132,8 @@ async def create(
         now=now,
     )
     try:
-        return await _add(shop, await _with_request(shop, order), cover, actor=actor)
+        order = await _with_request(shop, order)
+        return await _add(shop, order, cover, promise, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
@@ -145,8 +153,10 @@ async def _with_request(shop: Shop, order: Order) -> Order:
     )
 
 
-async def _add(shop: Shop, order: Order, cover: Cover, *, actor: str) -> Order:
-    """Store the order if its cover is still available; count it as unpaid."""
+async def _add(
+    shop: Shop, order: Order, cover: Cover, promise: Promise | None, *, actor: str
+) -> Order:
+    """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
     async with shop.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
@@ -155,6 +165,8 @@ async def _add(shop: Shop, order: Order, cover: Cover, *, actor: str) -> Order:
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
+        if promise is not None:
+            await promises.keep(tx, shop, order, promise, now=now)
         work = await UnitOfWork.load(tx, [order.id], now=now)
         work.post(_covering(order))
         tx.events.add(order_events.of_new(order), at=now)
@@ -253,7 +265,10 @@ async def cancel(
     if order.status is Status.CANCELLED:
         return order
     advance(order, Event.CANCELLED)  # or refuse, before anything is touched
-    has_ticket = order.status in {Status.CREATED, Status.SUBMITTED}
+    has_ticket = order.destination is None and order.status in {
+        Status.CREATED,
+        Status.SUBMITTED,
+    }
     if has_ticket:
         await rights.confirm_before(shop.database, actor, organization_id, Right.MONEY)
     if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):

@@ -8,7 +8,7 @@ import logging
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
-from leyden.domain.orders import TICKETED, Order, Status
+from leyden.domain.orders import TICKETED, Event, Order, Status
 from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
 from leyden.domain.units import Sats
 from leyden.services.channels.holding import credit, entry, hold, reopen
@@ -109,7 +109,7 @@ def _take_back(
     work.keep(replace(known, state=state))
     key = f"{known.key}:reversed"
     from_order = 0
-    if order.status in {Status.WAITING_PAYMENT, Status.CREATING}:
+    if order.status is Status.WAITING_PAYMENT or order.may(Event.REVERSED):
         from_order = known.to_order
     if from_order:
         work.post(
@@ -126,7 +126,9 @@ def _take_back(
         )
     # The ticket is the buyer's: what paid for it cannot come out of credit they may
     # have earned since, it is owed. All else became credit, and is taken from there.
-    owed = known.to_order if order.status in TICKETED else 0
+    owed = 0
+    if order.status in TICKETED and not order.may(Event.REVERSED):
+        owed = known.to_order
     available = work.balance(ledger.credit(order.organization_id))
     for part, sats, of_credit in (
         ("order", owed, 0),
@@ -141,11 +143,7 @@ def _take_back(
                 order_id=order.id,
             )
         )
-    if (
-        order.status is Status.CREATING
-        and from_order
-        and work.holds(order) < order.total_fee
-    ):
+    if order.may(Event.REVERSED) and from_order and work.holds(order) < order.total_fee:
         reopen(work, order)
 
 

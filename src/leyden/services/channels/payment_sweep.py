@@ -75,6 +75,10 @@ async def _may_change(shop: Shop) -> AsyncIterator[list[PaymentRequest]]:
             after = batch[-1].order_id
             yield batch
     after = ""
+    while batch := await orders.payable_direct(after=after, most=_BATCH):
+        after = batch[-1].order_id
+        yield batch
+    after = ""
     while ids := await shop.database.reader.outputs.watched(after=after, most=_BATCH):
         after = ids[-1]
         watched = await orders.get_many(ids)

@@ -24,7 +24,7 @@ async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
     async with due.transaction() as tx:
         work = await UnitOfWork.load(tx, [due.key], now=shop.clock(), gives_back=True)
         order = work.order(due.key)
-        if order.status is Status.CREATING:
+        if order.may(Event.BROKE):
             if order.held_htlc and not handed_back:
                 order = settle(work, order)
             end(work, order, Event.BROKE)

@@ -9,6 +9,8 @@ from leyden.domain.times import Clock
 from leyden.domain.units import Sats
 from leyden.market.base import Account, Market
 from leyden.payments.base import Payments, TreasuryFunds
+from leyden.sellers.base import Seller
+from leyden.services.channels.dialing import Dialing
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -49,6 +51,19 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     tickets_looks: int = 1  # before the task is written anew
     sweep_every: timedelta = timedelta(minutes=1)
     upkeep: Upkeep = field(default_factory=Upkeep)
+    # Direct channels.
+    seller: str = ""  # the key of its lnd; empty is the first one seen
+    seller_most_per_hour: Sats = Sats(50_000_000)
+    seller_most_per_peer: Sats = Sats(50_000_000)
+    seller_low: Sats = Sats(5_000_000)  # what the operator is told of
+    # How long a paid order waits for its node to connect: with a payment held on
+    # Lightning not long, for whoever carried it holds money too.
+    peer_patience_held: timedelta = timedelta(minutes=15)
+    peer_patience: timedelta = timedelta(days=1)
+    peer_every: timedelta = timedelta(seconds=2)
+    opening_every: timedelta = timedelta(seconds=1)
+    # Blocks of a held payment's lock below which nothing is opened for it any more.
+    lock_left: int = 40
     # How long the answer waits for the ticket of an order that is paid for already.
     answer_waits: timedelta = timedelta(seconds=5)
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
@@ -62,6 +77,8 @@ class Shop(Struct, frozen=True, kw_only=True):
     payments: Payments
     market: Market
     clock: Clock
+    seller: Seller | None = None  # where no direct channels are sold
+    dialing: Dialing = field(default_factory=Dialing)
     account: Account | None = None  # where the market buys from one
     treasury: TreasuryFunds | None = None  # for whoever runs the shop
     rules: ShopSettings = field(default_factory=ShopSettings)
@@ -70,6 +87,7 @@ class Shop(Struct, frozen=True, kw_only=True):
 # Kinds of tasks. The key is the order's id, or EVERYTHING.
 EXPIRY = "order expiry"
 TICKET = "ticket"
+OPENING = "channel opening"
 CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"
 TICKETS = "tickets"

@@ -54,7 +54,8 @@ async def _look_at_all(shop: Shop, *, tell: bool) -> None:
         after = ""
         while batch := await reader.in_status(status, after=after, most=_BATCH):
             after = batch[-1].id
-            await _follow(shop, batch, tell=tell)
+            with_ticket = [each for each in batch if each.destination is None]
+            await _follow(shop, with_ticket, tell=tell)
 
 
 async def _watch_new(shop: Shop) -> None:
@@ -150,7 +151,8 @@ async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
                 gives_back=progress.state in _GIVES_BACK,
             )
             order = work.order(order_id)
-            if order.status in {Status.CREATED, Status.SUBMITTED}:
+            has_ticket = order.destination is None
+            if has_ticket and order.status in {Status.CREATED, Status.SUBMITTED}:
                 _moved(work, order, progress)
             await work.flush(tx)
 

@@ -52,8 +52,10 @@ async def look(shop: Shop) -> TreasuryBalance:
         alarm=standing.alarm(low=shop.rules.upkeep.low) if standing else "",
         outstanding=await reader.outstanding(),
         tickets=[
-            *await reader.in_status(Status.CREATING, most=_MOST_TICKETS),
-            *await reader.in_status(Status.CREATED, most=_MOST_TICKETS),
+            each
+            for status in (Status.CREATING, Status.CREATED)
+            for each in await reader.in_status(status, most=_MOST_TICKETS)
+            if each.destination is None
         ],
     )
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from leyden.domain import ledger
 from leyden.domain.events import Event
 from leyden.domain.ledger import Entry
-from leyden.domain.orders import Order, Status
+from leyden.domain.orders import ENDED, Order, Status
 from leyden.domain.payments import KnownOutput, Outpoint
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
@@ -166,6 +166,8 @@ class UnitOfWork(Struct, kw_only=True):
         await tx.outputs.add([new for was, new in outputs if was is None])
         await tx.outputs.save([(was, new) for was, new in outputs if was is not None])
         await tx.moves.add(self._moves, at=self.now)
+        if ended := self._ended_direct():
+            await tx.reserved_coins.release(ended)
         await tx.leases.add(self._leases, at=self.now)
         await tx.ledger.post(self._entries, at=self.now)
         tx.events.add(*self._news(), at=self.now)
@@ -176,6 +178,13 @@ class UnitOfWork(Struct, kw_only=True):
                 "order moved",
                 extra={"order": order_id, "before": before, "after": after},
             )
+
+    def _ended_direct(self) -> list[str]:
+        return [
+            order_id
+            for order_id, _, after in self._moves
+            if after in ENDED and self._orders[order_id].destination is not None
+        ]
 
     def _news(self) -> Iterator[Event]:
         yield from order_events.of_entries(self._entries)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.units import BLOCKS_PER_DAY, size
-from leyden.errors import MarketAway, MarketRefused, TreasuryAway
-from leyden.services.channels import pool_account, treasury_identity
+from leyden.errors import MarketAway, MarketRefused, SellerAway, TreasuryAway
+from leyden.services.channels import pool_account, seller_balance, treasury_identity
 from leyden.services.channels.shop import Shop
 from leyden.services.nodes import certificate_expiry, peer_addresses
 from leyden.services.operators.attention import LATE, needing_attention
@@ -39,6 +39,8 @@ class Kind(StrEnum):
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
     QUEUE_LAGGING = "queue.lagging"
+    SELLER_AWAY = "seller.away"
+    SELLER_LOW = "seller.low"
     TREASURY_AWAY = "treasury.away"
     TREASURY_REPLACED = "treasury.replaced"
 
@@ -69,6 +71,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
     if platform.shop is not None:
         found += await _treasury(platform.shop)
         found += await _auction(platform.shop)
+        found += await _seller(platform.shop)
     if platform.fleet is not None:
         for each in await certificate_expiry.ending(platform.fleet):
             what = f"the certificate of {each.what} ends {each.until:%Y-%m-%d}"
@@ -117,6 +120,21 @@ async def _treasury(shop: Shop) -> list[Alarm]:
     if what := await treasury_identity.alarm(shop.database):
         found.append(Alarm(Kind.TREASURY_REPLACED, what))
     return found
+
+
+async def _seller(shop: Shop) -> list[Alarm]:
+    if shop.seller is None:
+        return []
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            balance = await seller_balance.look(shop)
+    except SellerAway as error:
+        return [Alarm(Kind.SELLER_AWAY, f"no direct channels are sold: {error}")]
+    except TimeoutError:
+        what = "the seller does not answer: no direct channels are sold"
+        return [Alarm(Kind.SELLER_AWAY, what)]
+    what = seller_balance.alarm(balance, low=shop.rules.seller_low)
+    return [Alarm(Kind.SELLER_LOW, what)] if what else []
 
 
 async def _auction(shop: Shop) -> list[Alarm]:

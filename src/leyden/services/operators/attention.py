@@ -1,4 +1,4 @@
-"""Orders that need an operator: ticket missing, late or failed."""
+"""Orders that need an operator: ticket missing, late or failed; channels in doubt."""
 
 import logging
 from datetime import datetime, timedelta
@@ -18,6 +18,14 @@ _MOST_ORDERS: Final = 200
 _MISSING: Final = "the market has lost its ticket: `leyden pool abandon` ends it"
 _STUCK: Final = "its ticket is not made yet"
 _FAILED: Final = "its ticket could not be made"
+_DIRECT_FAILED: Final = "its channel could not be opened"
+_LATE_OPENING: Final = "its channel is not open yet"
+_UNPUBLISHED: Final = (
+    "its channel is signed and not published: see docs/direct-channels.md"
+)
+_GIVEN_AWAY: Final = (
+    "its payment went back while its channel was signed: see docs/direct-channels.md"
+)
 
 
 class AttentionItem(Struct, frozen=True):
@@ -34,12 +42,30 @@ async def needing_attention(
     reader = platform.database.reader.orders
     failed = await reader.in_status(Status.FAILED, most=_MOST_ORDERS)
     creating = await reader.in_status(Status.CREATING, most=_MOST_ORDERS)
-    stuck = [each for each in creating if each.paid_at and now - each.paid_at > LATE]
+    submitted = await reader.in_status(Status.SUBMITTED, most=_MOST_ORDERS)
+    asked = [each for each in submitted if each.destination is not None]
+    late = [
+        each
+        for each in (*creating, *asked)
+        if each.paid_at and now - each.paid_at > LATE
+    ]
     return [
         *(AttentionItem(each, _MISSING) for each in await _missing(platform)),
-        *(AttentionItem(each, _STUCK) for each in stuck),
-        *(AttentionItem(each, _FAILED) for each in failed),
+        *(AttentionItem(each, _late(each)) for each in late),
+        *(AttentionItem(each, _failed(each)) for each in failed),
     ]
+
+
+def _late(order: Order) -> str:
+    if order.destination is None:
+        return _STUCK
+    return _UNPUBLISHED if order.channel_point else _LATE_OPENING
+
+
+def _failed(order: Order) -> str:
+    if order.destination is None:
+        return _FAILED
+    return _GIVEN_AWAY if order.channel_point else _DIRECT_FAILED
 
 
 async def _missing(platform: Platform) -> list[Order]:

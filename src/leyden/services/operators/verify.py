@@ -25,7 +25,7 @@ from pathlib import Path
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
-from leyden.domain.orders import ENDED, MOVES, TICKETED, Order, Status
+from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState, OutputState
 from leyden.domain.tickets import Lease
 from leyden.payments.base import Payments
@@ -36,7 +36,8 @@ from leyden.storage.ledger import Written
 from leyden.values import Struct
 
 _BATCH = 200
-_LEGAL = {(before, after) for (before, _), after in MOVES.items()}
+_SPENT = {Reason.EARNED, Reason.AUCTION}
+_SELLERS = {ledger.AUCTION, ledger.SELLER}
 
 
 class Broken(Struct, frozen=True):
@@ -157,8 +158,12 @@ async def _order(
         yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
     if (order.sealed_ticket is not None) != bool(order.ticket_ref):
         yield Broken("I9", f"order {order.id} has half a ticket")
-    if order.status in TICKETED and order.sealed_ticket is None:
-        yield Broken("I9", f"order {order.id} is {order.status} without a ticket")
+    is_direct, has_ticket = order.destination is not None, bool(order.ticket_ref)
+    if order.status in TICKETED and has_ticket is is_direct:
+        yield Broken("I9", f"order {order.id} is {order.status} without its ticket")
+    coins = await database.reader.reserved_coins.of_order(order.id)
+    if coins and order.status in ENDED:
+        yield Broken("I9", f"order {order.id} has ended and reserves coins")
     for known in await database.reader.outputs.of_order(order.id):
         booked = sum(
             (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
@@ -176,7 +181,7 @@ def _cost(
     """Compare what was booked with what the auction took and left, by lease."""
     if lease is not None:
         booked = sum(
-            each.entry.sats for each in entries if each.entry.target == ledger.AUCTION
+            each.entry.sats for each in entries if each.entry.target in _SELLERS
         )
         if booked != lease.cost:
             yield f"its lease cost {lease.cost} sat, {booked} went to the auction"
@@ -188,7 +193,15 @@ def _cost(
             for each in entries
             if each.entry.what is Reason.RELEASED and each.entry.target in theirs
         )
-        due = order.unused_fee(lease) if lease is not None else 0
+        place = ledger.held(order.id)
+        held = back + sum(
+            each.entry.sats
+            for each in entries
+            if each.entry.source == place and each.entry.what in _SPENT
+        )
+        due = 0
+        if lease is not None:
+            due = min(order.unused_fee(lease), max(0, held - lease.cost))
         if back != due:
             yield f"{due} sat are to come back to its buyer, {back} did"
 
@@ -207,28 +220,37 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
     status = order.status
     spent = out[Reason.EARNED] + out[Reason.AUCTION]
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
+    is_direct, handed_back = order.destination is not None, out[Reason.HANDED_BACK]
+    # A lock that ended while the seller opened the channel: it was given away.
+    price = min(order.total_fee, into.total() - handed_back)
+    price = price if is_direct and handed_back else order.total_fee
     found = {
         "its credit is not in the books": into[Reason.CREDIT_USED] != order.credit_used,
         "its charge is not in the books": into[Reason.CHARGED] != order.charged,
         f"it has ended and holds {holds} sat": status in ENDED and holds,
         f"it is {status} and holds {holds} sat": (
-            status in TICKETED - ENDED and holds != order.total_fee
+            status in TICKETED - ENDED
+            and not handed_back
+            and (holds < price if is_direct else holds != price)
         ),
         f"it is being created with {holds} sat": (
             status is Status.CREATING and holds < order.total_fee
         ),
         f"{spent} sat of it were spent": (
-            spent + back != (order.total_fee if status is Status.FILLED else 0)
+            spent + back != (price if status is Status.FILLED else 0)
         ),
-        "its HTLC is held and not settled": status in TICKETED and order.held_htlc,
+        "its HTLC is held and not settled": (
+            status in (TICKETED & ENDED if is_direct else TICKETED) and order.held_htlc
+        ),
     }
     return [problem for problem, there in found.items() if there]
 
 
 def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
+    legal = {(before, after) for (before, _), after in order.moves.items()}
     at = Status.WAITING_PAYMENT
     for before, after in moves:
-        if before is not at or (before, after) not in _LEGAL:
+        if before is not at or (before, after) not in legal:
             return False
         at = after
     return at is order.status

@@ -7,14 +7,16 @@ INSERT INTO channel_order (
     lease_duration_blocks, node_tier, bps, rate_bps, rate_fixed, service_fee, pool_fee,
     self_chan_balance_fee, credit_used, charged, credit_refund, paid_at,
     onchain_address, lightning_invoice, payment_hash, invoice_state, accepted, offered,
-    ticket_ref, sealed_ticket, order_nonce, keeps_unused_fee
+    ticket_ref, sealed_ticket, order_nonce, keeps_unused_fee, node_key, node_host,
+    node_id, channel_point, announce, htlc_expires
 )
 VALUES (
     :id, :organization_id, :status, :created, :expires, :capacity, :self_chan_balance,
     :lease_duration_blocks, :node_tier, :bps, :rate_bps, :rate_fixed, :service_fee,
     :pool_fee, :self_chan_balance_fee, :credit_used, :charged, :credit_refund, :paid_at,
     :onchain_address, :lightning_invoice, :payment_hash, :invoice_state, :accepted,
-    :offered, :ticket_ref, :sealed_ticket, :order_nonce, :keeps_unused_fee
+    :offered, :ticket_ref, :sealed_ticket, :order_nonce, :keeps_unused_fee, :node_key,
+    :node_host, :node_id, :channel_point, :announce, :htlc_expires
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -30,7 +32,9 @@ SET status = :status,
     offered = :offered,
     ticket_ref = :ticket_ref,
     sealed_ticket = :sealed_ticket,
-    order_nonce = :order_nonce
+    order_nonce = :order_nonce,
+    channel_point = :channel_point,
+    htlc_expires = :htlc_expires
 WHERE id = :id
     AND status = :was;
 
@@ -84,6 +88,7 @@ SELECT *
 FROM channel_order
 WHERE status = 'created'
     AND paid_at > :since
+    AND node_key IS NULL
 ORDER BY id
 LIMIT :most;
 
@@ -91,14 +96,71 @@ LIMIT :most;
 -- What tickets that nobody has registered may take from our account at the auction.
 SELECT coalesce(sum(pool_fee + self_chan_balance), 0)
 FROM channel_order
-WHERE status = 'created';
+WHERE status = 'created'
+    AND node_key IS NULL;
 
 -- name: creating_take
 -- What tickets still to be made may take, for orders that were paid before this one.
 SELECT coalesce(sum(pool_fee + self_chan_balance), 0)
 FROM channel_order
 WHERE status = 'creating'
+    AND node_key IS NULL
     AND (paid_at, id) < (:paid_at, :id);
+
+-- Direct channels.
+
+-- name: promised_since
+-- Capacity that was ordered since then, and not given up.
+SELECT coalesce(sum(capacity), 0)
+FROM channel_order
+WHERE node_key IS NOT NULL
+    AND created > :since
+    AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
+
+-- name: asked_since
+-- Capacity of orders paid since then for which the seller was asked.
+SELECT coalesce(sum(capacity), 0)
+FROM channel_order
+WHERE node_key IS NOT NULL
+    AND paid_at > :since
+    AND status IN ('submitted', 'filled');
+
+-- name: promised_to
+-- Capacity that a node has from us, or is to have.
+SELECT coalesce(sum(capacity), 0)
+FROM channel_order
+WHERE node_key = :node_key
+    AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
+
+-- name: open_to
+-- Orders for a node that have not ended: an organization's unpaid ones, and any paid.
+SELECT id
+FROM channel_order
+WHERE node_key = :node_key
+    AND id <> :id
+    AND (
+        status IN ('creating', 'created', 'submitted')
+        OR (status = 'waiting_payment' AND organization_id = :organization_id)
+    );
+
+-- name: asked_for
+-- The order for which the seller is opening a channel to a node, but for this one.
+SELECT id
+FROM channel_order
+WHERE node_key = :node_key
+    AND status = 'submitted'
+    AND id <> :id;
+
+-- name: key_of_node
+-- The public key under which a hosted node got its last channel.
+SELECT node_key
+FROM channel_order
+WHERE organization_id = :organization_id
+    AND node_id = :node_id
+    AND node_key IS NOT NULL
+    AND status = 'filled'
+ORDER BY created DESC
+LIMIT 1;
 
 -- In a status. Each status is spelled out, because only so is the index on just the
 -- orders in it used: neither database can tell that a parameter will be that word.
@@ -192,6 +254,22 @@ SELECT
     payment_hash
 FROM channel_order
 WHERE status = 'creating'
+    AND id > :after
+    AND payment_hash IS NOT NULL
+ORDER BY id
+LIMIT :most;
+
+-- name: payable_direct
+-- Held payments of direct orders whose channel is not there yet.
+SELECT
+    id,
+    service_fee + pool_fee + self_chan_balance_fee - credit_used - charged,
+    onchain_address,
+    lightning_invoice,
+    payment_hash
+FROM channel_order
+WHERE node_key IS NOT NULL
+    AND status IN ('created', 'submitted')
     AND id > :after
     AND payment_hash IS NOT NULL
 ORDER BY id

@@ -75,6 +75,14 @@ async function again(mine) {
 function close() {
   looks = undefined;
   for (const place of document.querySelectorAll("[data-private]")) place.replaceChildren();
+  link();
+}
+
+/** Let links to an order name this node's key, while it is known. */
+function link(key) {
+  for (const each of document.querySelectorAll("[data-inbound]")) {
+    each.href = key ? `${each.dataset.inbound}&node=${key}` : each.dataset.inbound;
+  }
 }
 
 /** Draw the address that other nodes connect to; they scan it. */
@@ -87,6 +95,7 @@ function drawPeer(address) {
 function draw({ info, coins, channels }) {
   const peer = reached ? `${info.identity_pubkey}@${reached}` : info.uris?.[0];
   drawPeer(peer);
+  link(info.identity_pubkey);
   const sum = (side) => channels.reduce((all, { channel }) => all + Number(channel[side]), 0);
   const incoming = Number(coins.unconfirmed_balance);
   tell({

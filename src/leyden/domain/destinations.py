@@ -1,0 +1,65 @@
+"""The node that a direct channel goes to.
+
+A key that is on no curve, or an address that nobody may be made to call, is refused
+before anything is priced.
+"""
+
+import re
+from typing import Final
+
+from leyden.domain import hosts
+from leyden.errors import Malformed
+from leyden.values import Struct
+
+PEER_PORT: Final = 9_735  # where lnd looks for peers
+_KEY = re.compile(r"0[23][0-9a-f]{64}")
+_FIELD_PRIME: Final = 2**256 - 2**32 - 977  # of secp256k1: y² = x³ + 7
+_LONGEST: Final = 400
+_KEY_DIGITS: Final = 66
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """The node that gets the channel, and how it is reached."""
+
+    pubkey: str  # hex, in lower case
+    host: str = ""  # HOST:PORT to dial; "": the node has to connect to the seller
+    node_id: str = ""  # where it is a hosted one of the buyer's
+    announce: bool = False  # to everybody, or private to both
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether it is a node of this platform."""
+        return bool(self.node_id)
+
+
+def parse(text: str, *, field: str) -> tuple[str, str]:
+    """Return public key and HOST:PORT of KEY or KEY@HOST:PORT; "" is no host."""
+    if len(text) > _LONGEST:
+        raise Malformed(f"{field}: must be a public key, maybe with @host:port")
+    key, at, host = text.strip().partition("@")
+    key = key.lower()
+    if not is_key(key):
+        raise Malformed(
+            f"{field}: must begin with a public key: {_KEY_DIGITS} hex digits that "
+            "begin with 02 or 03 and are a point of secp256k1"
+        )
+    if not at:
+        return key, ""
+    dialled = hosts.check_host(host, field=field, default_port=PEER_PORT)
+    if hosts.split(dialled)[0].lower().endswith(".onion"):
+        raise Malformed(
+            f"{field}: onion addresses can't be dialled; send the public key alone, "
+            "and connect your node to seller_uri"
+        )
+    return key, dialled
+
+
+def is_key(text: str) -> bool:
+    """Return whether this is a public key that a node may have."""
+    if not _KEY.fullmatch(text):
+        return False
+    x = int.from_bytes(bytes.fromhex(text[2:]))
+    if x >= _FIELD_PRIME:
+        return False
+    square = (pow(x, 3, _FIELD_PRIME) + 7) % _FIELD_PRIME
+    return pow(square, (_FIELD_PRIME - 1) // 2, _FIELD_PRIME) == 1

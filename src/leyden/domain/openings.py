@@ -1,0 +1,60 @@
+"""The seller's wallet, and the openings of channels that it was asked for."""
+
+from enum import StrEnum, auto
+
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.values import Struct
+
+
+class Coin(Struct, frozen=True, order=True):
+    """A confirmed coin of the seller's wallet."""
+
+    sats: Sats
+    outpoint: Outpoint
+
+
+class SellerWallet(Struct, frozen=True, kw_only=True):
+    """The seller's lnd at one moment."""
+
+    pubkey: str
+    uri: str  # PUBKEY@HOST:PORT, where buyers connect to; the key alone if not known
+    height: int
+    synced: bool  # with its chain
+    coins: tuple[Coin, ...]  # confirmed, and not locked by an opening
+    unconfirmed: Sats
+    locked: Sats  # by openings under way
+    fee_sat_per_vb: int  # for a transaction within some blocks
+
+
+class OpeningState(StrEnum):
+    """What became of the opening of an order's channel."""
+
+    NONE = auto()  # none is under way, and no channel has the order's id
+    UNDECIDED = auto()  # its coins are locked: the peer has not answered yet
+    UNPUBLISHED = auto()  # signed by both, and its transaction is nowhere to be seen
+    PUBLISHED = auto()  # the seller's wallet has its transaction
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """The opening of an order's channel."""
+
+    state: OpeningState
+    channel_point: str = ""  # txid:output, once both have signed
+    fee: Sats | None = None  # of its transaction, if that is known
+    height: int = 0  # of the chain when this was seen
+
+
+class OpeningRefused(Struct, frozen=True):
+    """The refusal to open a channel, by the seller's lnd or the peer."""
+
+    why: str
+    offline: bool = False  # the peer is not connected: it may come yet
+
+
+class ClosedChannel(Struct, frozen=True, kw_only=True):
+    """A channel of the seller's that is closed, or being closed."""
+
+    point: str
+    by_seller: bool  # else by the peer, or nobody can tell
+    height: int  # 0 while no block has the closing transaction

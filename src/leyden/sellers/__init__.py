@@ -1,0 +1,1 @@
+"""Sellers: where direct channels come from."""

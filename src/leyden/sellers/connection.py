@@ -1,0 +1,55 @@
+"""A client for the seller's lnd, and all that our macaroon for it has to allow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leyden.errors import NodeRefused, SellerAway
+from leyden.lnd import rest
+from leyden.lnd.connection import Access, Connection
+
+# Nothing that sends coins, pays, closes, bumps or bakes. OpenChannel could still give
+# money away by `push_sat`: see docs/channels.md, and keep the wallet small.
+PERMISSIONS = (
+    "uri:/lnrpc.Lightning/GetInfo",
+    "uri:/lnrpc.Lightning/ListPeers",
+    "uri:/lnrpc.Lightning/ConnectPeer",
+    "uri:/lnrpc.Lightning/OpenChannel",
+    "uri:/lnrpc.Lightning/PendingChannels",
+    "uri:/lnrpc.Lightning/ListChannels",
+    "uri:/lnrpc.Lightning/ClosedChannels",
+    "uri:/lnrpc.Lightning/WalletBalance",
+    "uri:/lnrpc.Lightning/ListUnspent",
+    "uri:/lnrpc.Lightning/GetTransactions",
+    "uri:/lnrpc.Lightning/NewAddress",
+    "uri:/walletrpc.WalletKit/ListLeases",
+    "uri:/walletrpc.WalletKit/EstimateFee",
+)
+
+_RETRY_AFTER_S = 5
+
+
+class SellerConnection(Connection):
+    """Calls the seller; SellerAway without answer, NodeRefused with its reason."""
+
+    def __init__(self, access: Access) -> None:
+        super().__init__(access, rest.Errors(_away, rest.refused))
+
+    async def plainly(
+        self, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Call what lnd refuses only for reasons of its own: locked, starting."""
+        try:
+            return await self.call(method, path, body)
+        except NodeRefused as error:
+            raise refusal(error) from error
+
+
+def refusal(error: NodeRefused) -> SellerAway:
+    """Return the error for a refusal that says nothing about the call."""
+    return SellerAway(
+        why=f"the seller refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
+    )
+
+
+def _away(why: str) -> SellerAway:
+    return SellerAway(why=f"the seller {why}", retry_after_s=_RETRY_AFTER_S)

@@ -1,0 +1,213 @@
+"""A seller in memory, with peers that refuse, leave, or freeze on request.
+
+It keeps the contract of `Seller` to the letter, unpleasant parts included: an answer
+can get lost although the channel comes, a channel can be signed and not published, and
+a coin that an opening has locked is nobody else's.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from leyden.domain.openings import (
+    ClosedChannel,
+    Coin,
+    Opening,
+    OpeningRefused,
+    OpeningState,
+    SellerWallet,
+)
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.errors import SellerAway
+from leyden.sellers.base import WantedOpening
+from leyden.values import Struct, replace
+
+FEE_VBYTES = 154  # one input, a channel, and change
+
+
+class OpenedChannel(Struct, kw_only=True):
+    """A channel that the fake seller opened, or is opening."""
+
+    wanted: WantedOpening
+    point: str
+    signed: bool  # else the peer has not answered yet
+    published: bool
+
+
+class FakeSeller:
+    """Coins, peers and channels in memory, for the length of a test."""
+
+    def __init__(self, *, pubkey: str = f"02{'79be667e' * 8}") -> None:
+        self.pubkey = pubkey
+        self.away = False
+        self.answers_lost = 0  # so many of the next answers never arrive
+        self.online: set[str] = set()  # peers that are connected
+        self.dialled: list[tuple[str, str]] = []
+        self.reached: set[str] = set()  # HOST:PORT at which a peer answers
+        self.refuses = ""  # why the peer refuses, if it does
+        self.freezes = False  # the peer does not answer, nor will
+        self.publishes = True
+        self.fee_sat_per_vb = 10
+        self.height = 1_000
+        self.coins: dict[Outpoint, Coin] = {}
+        self.channels: dict[str, OpenedChannel] = {}  # by channel point
+        self.ended: list[ClosedChannel] = []
+
+    # What the platform asks.
+
+    async def wallet(self) -> SellerWallet:
+        """Return the seller's keys, coins and chain."""
+        self._answer()
+        locked = self._locked()
+        return SellerWallet(
+            pubkey=self.pubkey,
+            uri=f"{self.pubkey}@seller.example:9735",
+            height=self.height,
+            synced=True,
+            coins=tuple(c for at, c in sorted(self.coins.items()) if at not in locked),
+            unconfirmed=Sats(0),
+            locked=Sats(sum(self.coins[at].sats for at in locked)),
+            fee_sat_per_vb=self.fee_sat_per_vb,
+        )
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        """Return whether the peer is connected; dial it if it is not."""
+        self._answer()
+        for address in addresses:
+            if pubkey in self.online:
+                break
+            self.dialled.append((pubkey, address))
+            if address in self.reached:
+                self.online.add(pubkey)
+        return pubkey in self.online
+
+    async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
+        """Look for the channel by its memo, then for an opening by its coins."""
+        self._answer()
+        for channel in self.channels.values():
+            if channel.wanted.order_id == order_id and channel.signed:
+                return self._seen(channel)
+        if self._locked() & {coin.outpoint for coin in coins}:
+            return Opening(state=OpeningState.UNDECIDED)
+        return Opening(state=OpeningState.NONE)
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        """Open a channel, unless its peer or its coins are in the way."""
+        self._answer()
+        if wanted.pubkey not in self.online:
+            return OpeningRefused("the peer is not online", offline=True)
+        free = set(self.coins) - self._locked()
+        if not {coin.outpoint for coin in wanted.coins} <= free:
+            return OpeningRefused("a coin is spent or locked")
+        if sum(coin.sats for coin in wanted.coins) < wanted.capacity:
+            return OpeningRefused("not enough witness outputs")
+        if self.refuses:
+            return OpeningRefused(self.refuses)
+        txid = hashlib.sha256(f"{wanted.order_id} {len(self.channels)}".encode())
+        channel = OpenedChannel(
+            wanted=wanted,
+            point=f"{txid.hexdigest()}:0",
+            signed=not self.freezes,
+            published=self.publishes and not self.freezes,
+        )
+        self.channels[channel.point] = channel
+        if self.freezes:
+            raise SellerAway(why="the seller does not answer", retry_after_s=5)
+        if channel.published:
+            self._spend(channel)
+        self._lose()
+        return self._seen(channel)
+
+    async def closed(self) -> list[ClosedChannel]:
+        """List channels that are closed."""
+        self._answer()
+        return list(self.ended)
+
+    async def address(self) -> str:
+        """Return an address of the wallet."""
+        self._answer()
+        return f"bcrt1p{'q' * 58}"
+
+    async def close(self) -> None:
+        """Do nothing: it has no connections."""
+
+    def _answer(self) -> None:
+        if self.away:
+            raise SellerAway(retry_after_s=5)
+
+    def _lose(self) -> None:
+        if self.answers_lost:
+            self.answers_lost -= 1
+            raise SellerAway(retry_after_s=5)
+
+    def _locked(self) -> set[Outpoint]:
+        return {
+            coin.outpoint
+            for channel in self.channels.values()
+            if not channel.published
+            for coin in channel.wanted.coins
+        }
+
+    def _seen(self, channel: OpenedChannel) -> Opening:
+        state = OpeningState.UNPUBLISHED
+        if channel.published:
+            state = OpeningState.PUBLISHED
+        return Opening(
+            state=state,
+            channel_point=channel.point,
+            fee=Sats(channel.wanted.fee_sat_per_vb * FEE_VBYTES),
+            height=self.height,
+        )
+
+    def _spend(self, channel: OpenedChannel) -> None:
+        spent = channel.wanted
+        left = sum(coin.sats for coin in spent.coins) - spent.capacity
+        for coin in spent.coins:
+            del self.coins[coin.outpoint]
+        change = left - spent.fee_sat_per_vb * FEE_VBYTES
+        if change > 0:
+            outpoint = Outpoint(channel.point.partition(":")[0], 1)
+            self.coins[outpoint] = Coin(sats=Sats(change), outpoint=outpoint)
+
+    # What the world does.
+
+    def fill(self, sats: Iterable[int]) -> None:
+        """Give the wallet coins."""
+        for each in sats:
+            txid = hashlib.sha256(f"coin {len(self.coins)} {each}".encode())
+            outpoint = Outpoint(txid.hexdigest(), len(self.coins))
+            self.coins[outpoint] = Coin(sats=Sats(each), outpoint=outpoint)
+
+    def thaw(self, *, refuses: bool) -> None:
+        """Let frozen peers answer: sign, or be gone."""
+        self.freezes = False
+        for point, channel in list(self.channels.items()):
+            if not channel.signed and refuses:
+                del self.channels[point]
+            elif not channel.signed:
+                channel.signed = True
+                if self.publishes:
+                    channel.published = True
+                    self._spend(channel)
+
+    def publish(self) -> None:
+        """Publish what was signed and is nowhere yet, as lnd does at its start."""
+        for channel in self.channels.values():
+            if channel.signed and not channel.published:
+                channel.published = True
+                self._spend(channel)
+
+    def close_channel(self, point: str, *, by_seller: bool) -> None:
+        """Close a channel in the next block."""
+        self.height += 1
+        self.ended.append(
+            ClosedChannel(point=point, by_seller=by_seller, height=self.height)
+        )
+
+    def opened_for(self, order_id: str) -> list[OpenedChannel]:
+        """List the channels of an order: never more than one."""
+        return [
+            replace(each)
+            for each in self.channels.values()
+            if each.wanted.order_id == order_id
+        ]

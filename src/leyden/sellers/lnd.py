@@ -1,0 +1,207 @@
+"""A seller that is an lnd.
+
+lnd has no idempotency key, and goes on opening when its caller is gone. So a channel is
+found by its memo, an opening that the peer has not answered by its locked coins, and
+its publication by the wallet's own transactions: `chan_pending` alone does not mean
+that the funding transaction was accepted anywhere.
+"""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Any, Final
+
+from leyden.domain.openings import (
+    ClosedChannel,
+    Coin,
+    Opening,
+    OpeningRefused,
+    OpeningState,
+    SellerWallet,
+)
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused
+from leyden.lnd.connection import Access
+from leyden.sellers.base import WantedOpening
+from leyden.sellers.connection import SellerConnection, refusal
+
+# A funding transaction of ours is looked for among the newest blocks' and those that
+# no block has.
+_WINDOW: Final = 2_016
+_SOON_BLOCKS: Final = 6
+_WEIGHT_PER_VBYTE: Final = 4
+_KILO: Final = 1_000
+_DIAL_S: Final = 10
+_OFFLINE: Final = "is not online"
+# Refusals that say nothing about the channel: lnd starts, or has lost its chain.
+_NOT_YET: Final = (
+    "until the chain backend is fully synced",
+    "before the wallet is fully synced",
+    "still in the process of starting",
+    "wallet locked",
+)
+_CLOSING: Final = ("waiting_close_channels", "pending_force_closing_channels")
+
+
+class LndSeller:
+    """An lnd with a wallet of its own; never the treasury."""
+
+    def __init__(self, access: Access) -> None:
+        self._lnd = SellerConnection(access)
+
+    async def wallet(self) -> SellerWallet:
+        """Return the seller's keys, coins and chain."""
+        info, unspent, balance, fee = await asyncio.gather(
+            self._lnd.plainly("GET", "/v1/getinfo"),
+            self._lnd.plainly("GET", "/v1/utxos?min_confs=1&max_confs=2147483647"),
+            self._lnd.plainly("GET", "/v1/balance/blockchain"),
+            self._lnd.plainly("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
+        )
+        uris = [str(each) for each in info.get("uris", ())]
+        least, rate = int(fee.get("min_relay_fee_sat_per_kw", 0)), fee["sat_per_kw"]
+        return SellerWallet(
+            pubkey=str(info["identity_pubkey"]),
+            uri=next(iter(uris), str(info["identity_pubkey"])),
+            height=int(info["block_height"]),
+            synced=bool(info["synced_to_chain"]),
+            coins=tuple(_coin(each) for each in unspent["utxos"]),
+            unconfirmed=Sats(int(balance["unconfirmed_balance"])),
+            locked=Sats(int(balance.get("locked_balance", 0))),
+            fee_sat_per_vb=-(-max(int(rate), least) * _WEIGHT_PER_VBYTE // _KILO),
+        )
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        """Return whether the peer is connected; dial it if it is not."""
+        told = await self._lnd.plainly("GET", "/v1/peers")
+        if any(each["pub_key"] == pubkey for each in told["peers"]):
+            return True
+        for address in addresses:
+            whom = {"pubkey": pubkey, "host": address}
+            wish = {"addr": whom, "timeout": str(_DIAL_S)}
+            try:
+                await self._lnd.call("POST", "/v1/peers", wish)
+            except NodeRefused as error:
+                if "already connected" not in error.message:
+                    continue
+            return True
+        return False
+
+    async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
+        """Look for the channel by its memo, then for an opening by its coins."""
+        pending, opened, leases = await asyncio.gather(
+            self._lnd.plainly("GET", "/v1/channels/pending"),
+            self._lnd.plainly("GET", "/v1/channels"),
+            self._lnd.plainly("POST", "/v2/wallet/utxos/leases", {}),
+        )
+        for channel in opened["channels"]:
+            if channel.get("memo") == order_id:
+                return await self._seen(str(channel["channel_point"]), confirmed=True)
+        for each in pending["pending_open_channels"]:
+            if each["channel"].get("memo") == order_id:
+                return await self._seen(str(each["channel"]["channel_point"]))
+        for kind in _CLOSING:  # opened, and on its way out: it was published
+            for each in pending[kind]:
+                if each["channel"].get("memo") == order_id:
+                    point = str(each["channel"]["channel_point"])
+                    return await self._seen(point, confirmed=True)
+        locked = {_outpoint(each["outpoint"]) for each in leases["locked_utxos"]}
+        if any(coin.outpoint in locked for coin in coins):
+            return Opening(state=OpeningState.UNDECIDED)
+        return Opening(state=OpeningState.NONE)
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        """Ask lnd for the channel, and wait until both have signed it."""
+        body = {
+            "node_pubkey": base64.b64encode(bytes.fromhex(wanted.pubkey)).decode(),
+            "local_funding_amount": str(wanted.capacity),
+            "private": not wanted.announce,
+            "sat_per_vbyte": str(wanted.fee_sat_per_vb),
+            "min_confs": 1,
+            "commitment_type": "ANCHORS",
+            "memo": wanted.order_id,
+            "outpoints": [
+                {"txid_str": coin.outpoint.txid, "output_index": coin.outpoint.vout}
+                for coin in wanted.coins
+            ],
+        }
+        asked = self._lnd.stream("POST", "/v1/channels/stream", body)
+        try:
+            async with aclosing(asked) as updates:
+                async for update in updates:
+                    if (pending := update.get("chan_pending")) is not None:
+                        txid = base64.b64decode(pending["txid"])[::-1].hex()
+                        index = int(pending.get("output_index", 0))
+                        return await self._seen(f"{txid}:{index}")
+        except NodeRefused as error:
+            if any(words in error.message for words in _NOT_YET):
+                raise refusal(error) from error
+            return OpeningRefused(
+                error.message[:400], offline=_OFFLINE in error.message
+            )
+        return OpeningRefused("the seller's lnd ended the call without an answer")
+
+    async def closed(self) -> list[ClosedChannel]:
+        """List channels that are closed, or being closed."""
+        told, pending = await asyncio.gather(
+            self._lnd.plainly("GET", "/v1/channels/closed"),
+            self._lnd.plainly("GET", "/v1/channels/pending"),
+        )
+        found = [
+            ClosedChannel(
+                point=str(each["channel_point"]),
+                by_seller=each.get("close_initiator") == "INITIATOR_LOCAL",
+                height=int(each["close_height"]),
+            )
+            for each in told["channels"]
+            if each["close_type"] not in {"FUNDING_CANCELED", "ABANDONED"}
+        ]
+        for kind in _CLOSING:
+            for each in pending[kind]:
+                point = str(each["channel"]["channel_point"])
+                by = each["channel"].get("commitment_type") and each.get("commitments")
+                mine = by and each["closing_txid"] == by.get("local_txid")
+                found.append(ClosedChannel(point=point, by_seller=bool(mine), height=0))
+        return found
+
+    async def address(self) -> str:
+        """Return a new address of the wallet."""
+        told = await self._lnd.plainly("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
+        return str(told["address"])
+
+    async def close(self) -> None:
+        """Release the connections to the seller."""
+        await self._lnd.close()
+
+    async def _seen(self, channel_point: str, *, confirmed: bool = False) -> Opening:
+        """Return an opening that both have signed: published, or nowhere."""
+        info = await self._lnd.plainly("GET", "/v1/getinfo")
+        height = int(info["block_height"])
+        start = max(0, height - _WINDOW)
+        told = await self._lnd.plainly(
+            "GET", f"/v1/transactions?start_height={start}&end_height=-1"
+        )
+        txid = channel_point.partition(":")[0]
+        fees = [
+            int(each["total_fees"])
+            for each in told["transactions"]
+            if each["tx_hash"] == txid
+        ]
+        published = confirmed or bool(fees)
+        return Opening(
+            state=OpeningState.PUBLISHED if published else OpeningState.UNPUBLISHED,
+            channel_point=channel_point,
+            fee=Sats(fees[0]) if fees else None,
+            height=height,
+        )
+
+
+def _coin(told: dict[str, Any]) -> Coin:
+    return Coin(
+        sats=Sats(int(told["amount_sat"])), outpoint=_outpoint(told["outpoint"])
+    )
+
+
+def _outpoint(told: dict[str, Any]) -> Outpoint:
+    return Outpoint(str(told["txid_str"]), int(told.get("output_index", 0)))

@@ -1,0 +1,87 @@
+"""Whom a direct channel goes to: checked before anything is priced."""
+
+from typing import Final
+
+from leyden.domain import destinations
+from leyden.domain.destinations import Destination
+from leyden.domain.nodes import DesiredState, Node
+from leyden.domain.peer_ports import host_port
+from leyden.errors import Malformed, NotFound
+from leyden.services.channels.shop import Shop
+from leyden.values import Struct
+
+_LONGEST_ID: Final = 100
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """The node as a customer names it."""
+
+    node: str = ""  # KEY or KEY@HOST:PORT
+    node_id: str = ""
+    announce: bool = False
+    zero_conf: bool = False
+
+
+async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination | None:
+    """Return the node that gets the channel; None where a ticket decides that.
+
+    Raise Malformed with the field if no channel can go there.
+    """
+    if not wish.node and not wish.node_id:
+        _refuse_options(wish)
+        return None
+    field = "node" if wish.node else "node_id"
+    if shop.seller is None:
+        raise Malformed(f"{field}: this platform sells tickets only; leave it out")
+    if wish.zero_conf:
+        raise Malformed("zero_conf: not offered here; leave it out")
+    key, host = destinations.parse(wish.node, field="node") if wish.node else ("", "")
+    if wish.node_id:
+        found = await _hosted(shop, organization_id, wish.node_id)
+        if host:
+            raise Malformed("node: with node_id, send the public key without @host")
+        if found.open_peer_port:
+            host = host_port(shop.dialing.peer_host, found.open_peer_port)
+        key = key or await shop.database.reader.orders.key_of_node(
+            organization_id, found.id
+        )
+        if not key:
+            raise Malformed(
+                "node: send the public key of this node too; it is only known here "
+                "once the node got a channel from us"
+            )
+    elif host:
+        shop.dialing.check(host, field="node")
+    await _refuse_own(shop, key, field="node")
+    return Destination(
+        pubkey=key, host=host, node_id=wish.node_id, announce=wish.announce
+    )
+
+
+def _refuse_options(wish: Wish) -> None:
+    for field in ("announce", "zero_conf"):
+        if getattr(wish, field):
+            raise Malformed(f"{field}: only with node or node_id")
+
+
+async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
+    node = None
+    if len(node_id) <= _LONGEST_ID:
+        node = await shop.database.reader.nodes.find(node_id)
+    if (
+        node is None
+        or node.organization_id != organization_id
+        or node.wanted is DesiredState.DELETED
+    ):
+        raise NotFound
+    return node
+
+
+async def _refuse_own(shop: Shop, key: str, *, field: str) -> None:
+    """Refuse the platform's own lnds: they would be both sides of the channel."""
+    reader = shop.database.reader
+    treasury, seller = await reader.treasury.find(), await reader.seller.find()
+    own = {shop.rules.treasury}
+    own |= {each.pubkey for each in (treasury, seller) if each is not None}
+    if key in own:
+        raise Malformed(f"{field}: this is a node of the platform itself")

@@ -1,0 +1,69 @@
+"""Where a buyer's node is dialled: public addresses, and nodes of this platform.
+
+Strangers say where the seller connects to, so that must be no way into networks that
+only its machine reaches. A name is looked up here, and the seller is told the numbers
+that were judged: nothing can resolve otherwise a moment later.
+"""
+
+import ipaddress
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+
+from leyden.domain import hosts
+from leyden.domain.addresses import Reach
+from leyden.domain.destinations import Destination
+from leyden.domain.peer_ports import PeerPorts, host_port
+from leyden.values import Struct
+
+LookUp = Callable[[str, int, str], Awaitable[Sequence[str]]]
+
+log = logging.getLogger(__name__)
+
+
+async def _nowhere(host: str, port: int, organization_id: str) -> Sequence[str]:
+    raise socket.gaierror(f"{host}:{port} is not looked up for {organization_id}")
+
+
+class Dialing(Struct, frozen=True, kw_only=True):
+    """The addresses that the seller may be told to connect to."""
+
+    reach: Reach = Reach()
+    peer_host: str = ""  # of this platform's own nodes
+    peer_ports: PeerPorts = PeerPorts()
+    look_up: LookUp = _nowhere
+
+    def check(self, host: str, *, field: str) -> None:
+        """Refuse what may not be dialled, as far as its text tells."""
+        if not self._is_ours(host):
+            hosts.check_reach(
+                host, self.reach, field=field, refusal="which we don't connect to"
+            )
+
+    async def addresses(self, to: Destination, organization_id: str) -> list[str]:
+        """Return HOST:PORT to dial: numbers that were judged; none if one is refused.
+
+        A single forbidden address forbids the whole name: an honest one has none.
+        """
+        if not to.host or self._is_ours(to.host):
+            return [to.host] if to.host else []
+        host, port = hosts.split(to.host)
+        found: Sequence[str] = [host]
+        if hosts.is_name(host):
+            try:
+                found = await self.look_up(host, port, organization_id)
+            except (OSError, UnicodeError):
+                return []
+        judged = [ipaddress.ip_address(each) for each in found]
+        if not all(self.reach.permits(each, port) for each in judged):
+            log.warning("a buyer's node is at an address that may not be dialled")
+            return []
+        return [host_port(str(each), port) for each in judged]
+
+    def _is_ours(self, dialled: str) -> bool:
+        host, port = hosts.split(dialled)
+        return (
+            bool(self.peer_host)
+            and host == self.peer_host
+            and (port in self.peer_ports)
+        )

@@ -1,0 +1,155 @@
+"""What the seller promises to an unpaid order: coins, within the operator's limits.
+
+Each order gets coins of its own, and its channel is opened from these and no others.
+So two orders never promise one coin, and however often an opening is asked for, at
+most one funding transaction of the order can confirm.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain.openings import Coin, SellerWallet
+from leyden.domain.orders import Order
+from leyden.domain.payments import Outpoint
+from leyden.domain.pricing import FUNDING_VBYTES, Channel, Quote
+from leyden.errors import Conflict, SellerAway, SoldOut, Stale
+from leyden.services.channels.shop import Shop
+from leyden.storage.seller import KnownSeller
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+HOUR: Final = timedelta(hours=1)
+# What lnd keeps back to bump the closing of channels: with less it opens none.
+_ANCHOR_RESERVE: Final = 100_000
+_INPUTS: Final = 2  # those that FUNDING_VBYTES has
+_MOST_INPUTS: Final = 5
+_INPUT_VBYTES: Final = 68
+_SOLD_OUT_S: Final = 600
+
+
+class Promise(Struct, frozen=True, kw_only=True):
+    """Coins for an order, and whose they are."""
+
+    coins: tuple[Coin, ...]
+    seller: KnownSeller
+
+
+async def find(
+    shop: Shop, organization_id: str, quote: Quote, *, now: datetime
+) -> Promise:
+    """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
+
+    The limits are checked here too, so that no invoice is made in vain.
+    """
+    asked = _Asked(
+        organization_id=organization_id, channel=quote.channel, counted=False
+    )
+    await _check_limits(shop.database.reader, shop, asked, now=now)
+    wallet = await look(shop)
+    reserved = await shop.database.reader.reserved_coins.all_()
+    coins = choose(wallet, reserved, quote)
+    if not coins:
+        raise SoldOut(retry_after_s=_SOLD_OUT_S)
+    return Promise(
+        coins=coins, seller=KnownSeller(pubkey=wallet.pubkey, uri=wallet.uri)
+    )
+
+
+async def seller_uri(rows: Stores) -> str:
+    """Return where buyers' nodes connect to the seller; "" if it was never seen."""
+    known = await rows.seller.find()
+    return known.uri if known is not None else ""
+
+
+async def look(shop: Shop) -> SellerWallet:
+    """Return the seller's wallet; raise SellerAway if it is none to sell from."""
+    if shop.seller is None:
+        raise SellerAway("this platform sells no direct channels", retry_after_s=3600)
+    wallet = await shop.seller.wallet()
+    known = await shop.database.reader.seller.find()
+    named = shop.rules.seller
+    treasury = await shop.database.reader.treasury.find()
+    if treasury is not None and wallet.pubkey == treasury.pubkey:
+        raise SellerAway(why="the seller is the treasury's lnd; give it one of its own")
+    expected = named or (known.pubkey if known else wallet.pubkey)
+    if wallet.pubkey != expected:
+        raise SellerAway(
+            why=f"the seller is another lnd ({wallet.pubkey}) than the one from before "
+            f"({expected}); where that is meant, set seller_pubkey"
+        )
+    if not wallet.synced:
+        raise SellerAway(why="the seller is not synced with its chain")
+    return wallet
+
+
+def choose(
+    wallet: SellerWallet, reserved: set[Outpoint], quote: Quote
+) -> tuple[Coin, ...]:
+    """Return the coins for a channel: the smallest that does, else few; else none."""
+    free = sorted(each for each in wallet.coins if each.outpoint not in reserved)
+    if sum(each.sats for each in free) < _needed(quote, 1) + _ANCHOR_RESERVE:
+        return ()
+    for each in free:
+        if each.sats >= _needed(quote, 1):
+            return (each,)
+    chosen: list[Coin] = []
+    for each in reversed(free[-_MOST_INPUTS:]):
+        chosen.append(each)
+        if sum(one.sats for one in chosen) >= _needed(quote, len(chosen)):
+            return tuple(chosen)
+    return ()
+
+
+def _needed(quote: Quote, inputs: int) -> int:
+    size = FUNDING_VBYTES + max(0, inputs - _INPUTS) * _INPUT_VBYTES
+    return quote.channel.capacity + quote.highest_fee_sat_per_vb * size
+
+
+async def keep(
+    tx: Stores, shop: Shop, order: Order, promise: Promise, *, now: datetime
+) -> None:
+    """Reserve the coins in the order's own transaction, if the limits allow it."""
+    asked = _Asked(
+        organization_id=order.organization_id,
+        channel=order.quote.channel,
+        order_id=order.id,
+        counted=True,
+    )
+    if (known := await tx.seller.find()) is None:
+        await tx.seller.add(promise.seller)
+    elif known != promise.seller:
+        await tx.seller.replace(promise.seller)
+    await tx.seller.lock()
+    await _check_limits(tx, shop, asked, now=now)
+    if not await tx.reserved_coins.add(order.id, promise.coins):
+        raise Stale("a coin was promised to another order meanwhile")
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """An order that limits are checked for."""
+
+    organization_id: str
+    channel: Channel
+    order_id: str = ""
+    counted: bool  # its row is there already
+
+
+async def _check_limits(
+    rows: Stores, shop: Shop, asked: _Asked, *, now: datetime
+) -> None:
+    to, rules = asked.channel.destination, shop.rules
+    if to is None:
+        raise ValueError("an order with a ticket reserves no coins")
+    more = 0 if asked.counted else asked.channel.capacity
+    in_an_hour = await rows.orders.promised_since(now - HOUR) + more
+    if in_an_hour > rules.seller_most_per_hour:
+        raise SoldOut(retry_after_s=_SOLD_OUT_S)
+    if await rows.orders.promised_to(to.pubkey) + more > rules.seller_most_per_peer:
+        raise Conflict(
+            "node: has as much capacity from us as a node may have "
+            f"({rules.seller_most_per_peer:,} sat, with this order)"
+        )
+    if await rows.orders.is_open_to(
+        to.pubkey, asked.organization_id, but=asked.order_id
+    ):
+        raise Conflict("node: another order for this node is open; one at a time")

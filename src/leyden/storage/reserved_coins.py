@@ -1,0 +1,49 @@
+"""Coins of the seller's wallet that orders reserve: each is promised once."""
+
+from collections.abc import Collection, Sequence
+
+from leyden.domain.openings import Coin
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("reserved_coins")
+
+
+class ReservedCoins:
+    """The rows of reserved_coin."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, order_id: str, coins: Sequence[Coin]) -> bool:
+        """Reserve coins for an order; return False if one is another order's."""
+        added = await self._run.many(
+            sql.add,
+            [
+                {
+                    "txid": coin.outpoint.txid,
+                    "vout": coin.outpoint.vout,
+                    "order_id": order_id,
+                    "sats": coin.sats,
+                }
+                for coin in coins
+            ],
+        )
+        return added == len(coins)
+
+    async def all_(self) -> set[Outpoint]:
+        """Return every reserved coin."""
+        return {Outpoint(txid, vout) for txid, vout in await self._run(sql.all)}
+
+    async def of_order(self, order_id: str) -> list[Coin]:
+        """Return the coins of an order."""
+        rows = await self._run(sql.of_order, order_id=order_id)
+        return [
+            Coin(sats=Sats(sats), outpoint=Outpoint(txid, vout))
+            for txid, vout, sats in rows
+        ]
+
+    async def release(self, order_ids: Collection[str]) -> None:
+        """Release the coins of these orders."""
+        await self._run(sql.release, order_ids=tuple(order_ids))

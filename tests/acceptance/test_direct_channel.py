@@ -1,0 +1,172 @@
+"""Channels to nodes that the order names, with everything real."""
+
+import asyncio
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from leyden import processes
+from leyden.devnet import access, trading, wallet
+from leyden.devnet.daemon import claim
+from leyden.errors import Conflict
+from tests.acceptance.test_first_channel import _STEP
+from tests.acceptance.town import Town
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+
+async def played(town: Town, *words: str) -> dict[str, Any]:
+    """Play the story, and hold what it tells against what the platform says."""
+    told = await town.run("dev", "scenario", "direct-channel", *words, "--json")
+    lines = told[: told.index("{")].splitlines()
+    assert [line for line in lines if not _STEP.match(line)] == [], "nothing of a log's"
+    story: dict[str, Any] = json.loads(told[told.index("{") :])
+    wish = {"order_id": story["order_id"]}
+    order: dict[str, Any] = await town.api("POST", "/flow/status", wish)
+    assert order["status"] == "filled"
+    assert order["sidecar_ticket"] == ""
+    assert order["channel_point"] == story["channel_point"]
+    assert order["peer"] == story["remote_pubkey"]
+    assert order["seller_uri"].startswith(f"{order['peer']}@")
+    assert "the books are right" in await town.run("verify")
+    return order | story
+
+
+async def test_a_strangers_node_gets_a_channel(market_town: Town) -> None:
+    await market_town.spend_credit()
+    story = await played(market_town)
+    network = access.load(market_town.home)
+    async with wallet.opened(network.lnds["customer"]) as customer:
+        assert story["node"] == await customer.key()
+        (channel,) = [
+            each
+            for each in await customer.channels()
+            if each["channel_point"] == story["channel_point"]
+        ]
+    assert channel["private"]
+    assert int(channel["capacity"]) == 1_000_000
+
+
+@pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
+async def test_a_hosted_node_gets_a_channel(market_town: Town) -> None:
+    story = await played(market_town, "--hosted", "--capacity", "2000000")
+    assert story["capacity"] == 2_000_000
+    assert story["node_id"]
+
+
+class Order:
+    """An order for the customer's own node, and its payment."""
+
+    def __init__(self, town: Town, wish: dict[str, Any]) -> None:
+        self.town, self.wish = town, wish
+
+    async def placed(self) -> "Order":
+        await self.town.spend_credit()
+        made = await self.town.api("POST", "/flow/create", self.wish)
+        self.id: str = made["order_id"]
+        invoice = made["lightning_invoice"]
+        self.paying = asyncio.ensure_future(trading.pay(self.town.home, invoice))
+        return self
+
+    async def becomes(self, status: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+
+        async def there() -> bool:
+            nonlocal found
+            wish = {"order_id": self.id}
+            found = await self.town.api("POST", "/flow/status", wish)
+            return bool(found["status"] == status)
+
+        await self.town.until(f"the order becomes {status}", there)
+        return found
+
+    async def went_back(self) -> None:
+        with pytest.raises(Conflict, match="the payment failed"):
+            await self.paying
+
+
+async def customers(town: Town, **wish: object) -> Order:
+    """Order a channel for the customer's node, and begin to pay."""
+    lnd = access.load(town.home).lnds["customer"]
+    async with wallet.opened(lnd) as customer:
+        key = await customer.key()
+    return await Order(
+        town, {"capacity": 300_000, "node": f"{key}@{lnd.peer}", **wish}
+    ).placed()
+
+
+async def channels_of(town: Town, order_id: str) -> list[str]:
+    """Give the seller's channels with this memo, pending ones too."""
+    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+        pending = await seller.call("GET", "/v1/channels/pending")
+        waiting = [each["channel"] for each in pending["pending_open_channels"]]
+        every = [*waiting, *await seller.channels()]
+    return [each["channel_point"] for each in every if each["memo"] == order_id]
+
+
+async def check(town: Town) -> None:
+    await town.run("dev", "mine", "6")
+    assert "the books are right" in await town.run("verify")
+
+
+async def test_a_node_that_is_away_gets_its_payment_back(market_town: Town) -> None:
+    stranger = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+    wish = {"capacity": 300_000, "node": stranger}
+    order = await Order(market_town, wish).placed()
+    found = await order.becomes("created")
+    assert found["seller_uri"]
+    await market_town.api("POST", "/flow/cancel", {"order_id": order.id})
+    await order.went_back()
+    assert await channels_of(market_town, order.id) == []
+    await check(market_town)
+
+
+async def test_a_node_that_refuses_gets_its_payment_back(market_town: Town) -> None:
+    """lnd takes one pending channel of a peer; the first one is announced."""
+    first = await customers(market_town, announce=True)
+    found = await first.becomes("filled")
+    await first.paying
+    second = await customers(market_town)
+    await second.becomes("failed")
+    await second.went_back()
+    assert await channels_of(market_town, second.id) == []
+    await check(market_town)
+    lnd = access.load(market_town.home).lnds["customer"]
+
+    async def is_announced() -> bool:
+        async with wallet.opened(lnd) as customer:
+            return [
+                each["private"]
+                for each in await customer.channels()
+                if each["channel_point"] == found["channel_point"]
+            ] == [False]
+
+    await market_town.until("the channel is open and announced", is_announced)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("who", ["seller", "platform"])
+async def test_whoever_dies_one_channel_comes_of_one_payment(
+    market_town: Town, who: str
+) -> None:
+    town = market_town
+    for pause_s in (0.0, 0.05, 0.1, 0.2, 0.4):
+        order = await customers(town)
+        await asyncio.sleep(pause_s)
+        if who == "platform":
+            await town.kill()
+            await town.up()
+        else:
+            running = processes.holder(claim(access.folder(town.home) / "seller"))
+            assert running is not None
+            processes.signal(running, signal.SIGKILL)
+        await order.becomes("filled")
+        await order.paying
+        assert len(await channels_of(town, order.id)) == 1
+        await check(town)

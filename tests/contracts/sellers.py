@@ -1,0 +1,197 @@
+"""Each seller, with a peer beside it, and hands that fill its wallet."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from leyden.devnet import access, actions
+from leyden.devnet.seller import bake, macaroon
+from leyden.domain.openings import Coin
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused
+from leyden.lnd.connection import Access
+from leyden.payments.treasury import Treasury
+from leyden.sellers.base import Seller, WantedOpening
+from leyden.sellers.fake import FakeSeller
+from leyden.sellers.lnd import LndSeller
+from leyden.values import replace
+from tests.contracts.treasuries import Harbour, synced
+
+_WITHIN_S = 30.0
+
+
+class World(Protocol):
+    """A seller and everyone around it."""
+
+    @property
+    def seller(self) -> Seller:
+        """The seller."""
+        ...
+
+    @property
+    def peer(self) -> str:
+        """The key of a node that takes channels, one pending at a time."""
+        ...
+
+    @property
+    def at(self) -> str:
+        """Where that node listens."""
+        ...
+
+    async def fill(self, sats: int) -> Coin:
+        """Give the wallet a coin of that size, and return it once it is confirmed."""
+        ...
+
+    async def refuse(self) -> None:
+        """Let the peer refuse the next channel."""
+
+    async def part(self) -> None:
+        """Let seller and peer lose their connection."""
+
+    async def mine(self) -> None:
+        """Confirm what there is."""
+
+    async def give_up(self, wanted: WantedOpening) -> None:
+        """Ask for a channel, and be gone before the answer."""
+
+    async def leave(self) -> None:
+        """Take the seller away."""
+
+
+def wanted(
+    world: World, order_id: str, *coins: Coin, capacity: int = 200_000
+) -> WantedOpening:
+    return WantedOpening(
+        order_id=order_id,
+        pubkey=world.peer,
+        capacity=Sats(capacity),
+        announce=False,
+        coins=coins,
+        fee_sat_per_vb=2,
+    )
+
+
+async def coin_of(seller: Seller, sats: int) -> Coin:
+    """Wait for a coin of that size."""
+    async with asyncio.timeout(_WITHIN_S):
+        while True:
+            for each in (await seller.wallet()).coins:
+                if each.sats == sats:
+                    return each
+            await asyncio.sleep(0.1)
+
+
+@dataclass
+class FakeWorld:
+    """All in memory."""
+
+    seller: FakeSeller = field(default_factory=FakeSeller)
+    peer: str = f"03{'7a' * 32}"
+    at: str = "198.51.100.7:9735"
+
+    def __post_init__(self) -> None:
+        self.seller.reached.add(self.at)
+        self.seller.fill([10_000_000])
+
+    async def fill(self, sats: int) -> Coin:
+        self.seller.fill([sats])
+        return await coin_of(self.seller, sats)
+
+    async def refuse(self) -> None:
+        self.seller.refuses = "Number of pending channels exceed maximum"
+
+    async def part(self) -> None:
+        self.seller.online.clear()
+
+    async def mine(self) -> None:
+        self.seller.height += 6
+
+    async def give_up(self, wanted: WantedOpening) -> None:
+        self.seller.answers_lost = 1
+        with contextlib.suppress(Exception):
+            await self.seller.open(wanted)
+
+    async def leave(self) -> None:
+        self.seller.away = True
+
+
+@dataclass
+class LndWorld:
+    """A real lnd that sells to another: the customer's, to the treasury's."""
+
+    harbour: Harbour
+    peer: str = ""
+    seller: LndSeller = field(init=False)
+
+    async def open(self) -> "LndWorld":
+        await bake(self.harbour.customer, self.harbour.home)
+        self.owner = Treasury(_reached(self.harbour.customer))
+        self._peers = Treasury(self.harbour.treasury_access())
+        self.peer = (await self._peers.call("GET", "/v1/getinfo"))["identity_pubkey"]
+        self.seller = LndSeller(self.as_seller())
+        await self.mine()
+        return self
+
+    def as_seller(self) -> Access:
+        """Give the seller as the platform reaches it: by its own macaroon."""
+        reached = _reached(self.harbour.customer)
+        return replace(reached, macaroon=macaroon(self.harbour.home))
+
+    @property
+    def at(self) -> str:
+        return access.load(self.harbour.home).lnds["treasury"].peer
+
+    async def fill(self, sats: int) -> Coin:
+        address = await self.seller.address()
+        await actions.fund(self.harbour.home, address, sats, confirmations=1)
+        return await coin_of(self.seller, sats)
+
+    async def refuse(self) -> None:
+        """Open one that stays pending: lnd takes no second."""
+        coin = await self.fill(333_000)
+        await self.seller.open(wanted(self, "one that is pending", coin))
+
+    async def part(self) -> None:
+        with contextlib.suppress(NodeRefused):
+            await self.owner.call("DELETE", f"/v1/peers/{self.peer}")
+        key = (await self.owner.call("GET", "/v1/getinfo"))["identity_pubkey"]
+        with contextlib.suppress(NodeRefused):
+            await self._peers.call("DELETE", f"/v1/peers/{key}")
+
+    async def mine(self) -> None:
+        await actions.mine(self.harbour.home, 6)
+        await synced(self.owner, self.harbour.home)
+        await synced(self._peers, self.harbour.home)
+
+    async def give_up(self, wanted: WantedOpening) -> None:
+        asking = asyncio.create_task(self.seller.open(wanted))
+        await asyncio.sleep(0.03)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    async def leave(self) -> None:
+        await self.seller.close()
+        self.seller = LndSeller(replace(self.as_seller(), port=1))
+
+    async def close(self) -> None:
+        for each in (self.seller, self.owner, self._peers):
+            await each.close()
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(_WITHIN_S):
+        while not await condition():
+            await asyncio.sleep(0.1)
+
+
+def _reached(lnd: access.Lnd) -> Access:
+    host, _, port = lnd.rest.rpartition(":")
+    return Access(
+        host=host,
+        port=int(port),
+        certificate=Path(lnd.certificate),
+        macaroon=Path(lnd.macaroon),
+    )

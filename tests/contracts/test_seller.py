@@ -1,0 +1,200 @@
+"""What holds for every seller: the fake one, and a real lnd on a private chain."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+
+from leyden.domain.openings import Coin, Opening, OpeningRefused, OpeningState
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused, SellerAway
+from leyden.sellers.connection import SellerConnection
+from leyden.values import replace
+from tests.contracts.sellers import FakeWorld, LndWorld, World, until, wanted
+
+STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+
+
+@pytest.fixture(
+    params=[
+        "fake",
+        pytest.param("lnd", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
+    ]
+)
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    if request.param == "fake":
+        yield FakeWorld()
+        return
+    world = await LndWorld(request.getfixturevalue("harbour")).open()
+    yield world
+    await world.close()
+
+
+@pytest.fixture
+def order_id() -> str:
+    return f"{secrets.token_hex(18)}FO"
+
+
+def _some() -> int:
+    """An amount that no other coin has."""
+    return 400_000 + secrets.randbelow(100_000)
+
+
+async def _is_seen(
+    world: World, order_id: str, coin: Coin, state: OpeningState
+) -> bool:
+    return (await world.seller.find(order_id, [coin])).state is state
+
+
+async def test_its_wallet_is_told(world: World) -> None:
+    coin = await world.fill(_some())
+    wallet = await world.seller.wallet()
+    assert coin in wallet.coins
+    assert wallet.synced
+    assert wallet.uri.startswith(wallet.pubkey)
+    assert wallet.fee_sat_per_vb >= 1
+    assert await world.seller.address()
+
+
+async def test_a_peer_is_dialled_where_it_is(world: World) -> None:
+    assert not await world.seller.connect(STRANGER, ["127.0.0.1:1"])
+    await world.part()
+    for _ in range(2):
+        assert await world.seller.connect(world.peer, ["127.0.0.1:1", world.at])
+    assert await world.seller.connect(world.peer, [])
+
+
+async def test_what_was_never_asked_for_is_not_there(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    assert await world.seller.find(order_id, [coin]) == Opening(state=OpeningState.NONE)
+
+
+async def test_a_channel_is_opened_with_its_coin_and_found_by_its_order(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    assert await world.seller.connect(world.peer, [world.at])
+    opening = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(opening, Opening)
+    assert opening.state is OpeningState.PUBLISHED
+    assert opening.fee
+    assert opening.height
+    assert await world.seller.find(order_id, [coin]) == opening
+    assert coin not in (await world.seller.wallet()).coins
+    await world.mine()
+    found = await world.seller.find(order_id, [coin])
+    assert found == replace(opening, height=found.height)
+
+
+async def test_no_second_channel_comes_of_the_same_coin(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    first = await world.seller.open(wanted(world, order_id, coin))
+    await world.mine()
+    again = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(first, Opening)
+    assert isinstance(again, OpeningRefused)
+    assert not again.offline
+    found = await world.seller.find(order_id, [coin])
+    assert found.channel_point == first.channel_point
+
+
+async def test_a_caller_that_is_gone_finds_its_channel(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    await world.give_up(wanted(world, order_id, coin))
+    await until(lambda: _is_seen(world, order_id, coin, OpeningState.PUBLISHED))
+    await world.mine()
+
+
+async def test_a_refusal_leaves_the_coin_free(world: World, order_id: str) -> None:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    await world.refuse()
+    answer = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(answer, OpeningRefused)
+    assert not answer.offline
+    assert "exceed" in answer.why
+    await until(lambda: _is_seen(world, order_id, coin, OpeningState.NONE))
+    assert coin in (await world.seller.wallet()).coins
+    await world.mine()
+
+
+async def test_a_peer_that_is_not_connected_is_told_apart(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    absent = replace(
+        wanted(world, order_id, coin),
+        pubkey=STRANGER,
+    )
+    answer = await world.seller.open(absent)
+    assert isinstance(answer, OpeningRefused)
+    assert answer.offline
+
+
+async def test_a_coin_that_is_not_there_opens_nothing(
+    world: World, order_id: str
+) -> None:
+    gone = Coin(sats=Sats(500_000), outpoint=Outpoint("ab" * 32, 0))
+    await world.seller.connect(world.peer, [world.at])
+    answer = await world.seller.open(wanted(world, order_id, gone))
+    assert isinstance(answer, OpeningRefused)
+    assert await _is_seen(world, order_id, gone, OpeningState.NONE)
+
+
+async def test_a_seller_without_an_answer_is_away(world: World, order_id: str) -> None:
+    coin = await world.fill(_some())
+    ask = wanted(world, order_id, coin)
+    await world.leave()
+    for call in (
+        world.seller.wallet(),
+        world.seller.connect(world.peer, []),
+        world.seller.find(order_id, []),
+        world.seller.open(ask),
+        world.seller.closed(),
+    ):
+        with pytest.raises(SellerAway):
+            await call
+
+
+@pytest.mark.real
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/transactions", {"addr": "sb1q", "amount": "1000"}),
+        ("POST", "/v2/wallet/send", {}),
+        ("POST", "/v2/router/send", {"payment_request": "lnsb1"}),
+        ("POST", "/v1/macaroon", {"permissions": []}),
+        ("DELETE", f"/v1/channels/{'ab' * 32}/0", None),
+        ("POST", "/v2/wallet/bumpfee", {}),
+        ("POST", "/v2/wallet/psbt/fund", {"raw": {}}),
+        ("POST", "/v1/invoices", {"value": "1"}),
+    ],
+)
+async def test_its_macaroon_opens_and_nothing_else(
+    request: pytest.FixtureRequest,
+    method: str,
+    path: str,
+    body: dict[str, object] | None,
+) -> None:
+    world = await LndWorld(request.getfixturevalue("harbour")).open()
+    ours = SellerConnection(world.as_seller())
+    try:
+        with pytest.raises(NodeRefused, match="permission denied"):
+            if path.startswith("/v2/router") or method == "DELETE":
+                async for _ in ours.stream(method, path, body):
+                    pass
+            else:
+                await ours.call(method, path, body)
+    finally:
+        await ours.close()
+        await world.close()

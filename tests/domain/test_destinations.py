@@ -1,0 +1,68 @@
+import pytest
+
+from leyden.domain import destinations
+from leyden.errors import Malformed
+
+G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+PRIME = 2**256 - 2**32 - 977
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        (G, ""),
+        (G.upper(), ""),
+        (f" {G} ", ""),
+        (f"{G}@node.example.org", "node.example.org:9735"),
+        (f"{G}@node.example.org:1234", "node.example.org:1234"),
+        (f"{G}@198.51.100.7:9735", "198.51.100.7:9735"),
+        (f"{G}@[2001:db8::1]:9735", "[2001:db8::1]:9735"),
+    ],
+)
+def test_a_node_is_a_key_and_maybe_a_host(text: str, host: str) -> None:
+    assert destinations.parse(text, field="node") == (G, host)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "02",
+        "04" + G[2:],  # not compressed
+        "02" + "00" * 32,  # 7 is no square
+        f"02{5:064x}",  # x of no point
+        f"02{PRIME:064x}",
+        "03" + "ff" * 32,
+        G[:-1],
+        G + "0",
+        "0x" + G[2:],
+        "02" + "g" * 64,
+    ],
+)
+def test_a_key_that_is_no_point_of_the_curve_is_refused(key: str) -> None:
+    assert not destinations.is_key(key)
+    with pytest.raises(Malformed, match=r"^node: "):
+        destinations.parse(key, field="node")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        ":9735",
+        "a b:1",
+        "host:0",
+        "host:65536",
+        "host:x",
+        "2130706433:9735",
+        "127.1:9735",
+        "[::1%eth0]:9735",
+        "[fe80::1",
+        "x" * 300,
+        "abcdefghij234567.onion:9735",
+        "ABC.ONION",
+    ],
+)
+def test_a_host_that_cannot_be_dialled_is_refused(host: str) -> None:
+    with pytest.raises(Malformed, match=r"^node: "):
+        destinations.parse(f"{G}@{host}", field="node")

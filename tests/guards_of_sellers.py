@@ -1,0 +1,118 @@
+"""Guards of direct channels: one channel for one payment, and nowhere it may not go."""
+
+from tests.guards import Guard
+
+_OPENING = "services/channels/opening.py"
+_PROMISES = "services/channels/promises.py"
+_TESTS = "tests/services/test_direct_channels.py"
+
+GUARDS = (
+    Guard(
+        "a refusal counts only once nothing is under way",
+        _OPENING,
+        "                if opening.state is OpeningState.NONE:\n"
+        "                    await self._refused(answer)",
+        "                if True:\n                    await self._refused(answer)",
+        _TESTS,
+    ),
+    Guard(
+        "nothing is opened for a lock that ends soon",
+        _OPENING,
+        "if _lock_left(order, wallet.height) < self._rules.lock_left:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "nothing is opened for money that is not held any more",
+        _OPENING,
+        "if held < order.total_fee:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "what is not published is not settled",
+        _OPENING,
+        "case OpeningState.UNPUBLISHED:\n"
+        "                await self._unpublished(opening, wallet)",
+        "case OpeningState.UNPUBLISHED:\n                await self._fill(opening)",
+        _TESTS,
+    ),
+    Guard(
+        "no fee above the price is paid",
+        _OPENING,
+        "if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "one opening to a node at a time",
+        _OPENING,
+        "if asked or opened",
+        "if opened",
+        _TESTS,
+    ),
+    Guard(
+        "reserved coins are promised to nobody else",
+        _PROMISES,
+        "if each.outpoint not in reserved)",
+        "if True)",
+        _TESTS,
+    ),
+    Guard(
+        "an ended order reserves nothing",
+        "services/channels/unit_of_work.py",
+        "if ended := self._ended_direct():",
+        "if ended := []:",
+        _TESTS,
+    ),
+    Guard(
+        "another lnd is not sold from",
+        _PROMISES,
+        "if wallet.pubkey != expected:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "the treasury is not sold from",
+        _PROMISES,
+        "if treasury is not None and wallet.pubkey == treasury.pubkey:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "no more is ordered in an hour than may be",
+        _PROMISES,
+        "if in_an_hour > rules.seller_most_per_hour:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "no node gets more than it may",
+        _PROMISES,
+        "if await rows.orders.promised_to(to.pubkey) + more > "
+        "rules.seller_most_per_peer:",
+        "if False:",
+        _TESTS,
+    ),
+    Guard(
+        "the platform's own nodes get no channel",
+        "services/channels/destinations.py",
+        "if key in own:",
+        "if False:",
+        "tests/api/flow/test_direct.py",
+    ),
+    Guard(
+        "a name that leads to a private address is not dialled",
+        "services/channels/dialing.py",
+        "if not all(self.reach.permits(each, port) for each in judged):",
+        "if False:",
+        "tests/services/test_dialing.py",
+    ),
+    Guard(
+        "a key is on the curve",
+        "domain/destinations.py",
+        "return pow(square, (_FIELD_PRIME - 1) // 2, _FIELD_PRIME) == 1",
+        "return True",
+        "tests/domain/test_destinations.py",
+    ),
+)

@@ -1,0 +1,281 @@
+"""Channels to nodes that buyers name: paid, opened once, settled once published."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.destinations import Destination
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
+from leyden.sellers.fake import FEE_VBYTES
+from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+
+PEER = "02" + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+OTHER = "02" + "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
+AT = "198.51.100.7:9735"
+PRICE = 18_999  # 1,000 + 1,000 + a premium of 4,999 and 240 vbytes at 50 sat
+
+
+def channel(
+    peer: str = PEER, *, capacity: int = 1_000_000, announce: bool = False
+) -> Channel:
+    return Channel(
+        capacity=Sats(capacity),
+        destination=Destination(pubkey=peer, announce=announce),
+    )
+
+
+@pytest.fixture
+async def shop(till: Till) -> AsyncIterator[Till]:
+    till.seller.fill([3_000_000, 3_000_000])
+    till.seller.online.add(PEER)
+    yield till
+    await till.prove()
+    for each in await till.database.reader.orders.all_():
+        assert len(till.seller.opened_for(each.id)) <= 1
+
+
+async def paid(till: Till, order: Order) -> Order:
+    till.payments.pay(request_of(order))
+    await till.settle_down()
+    return await till.get(order)
+
+
+def invoice_of(till: Till, order: Order) -> InvoiceState:
+    return till.payments.invoices[order.payment_hash].state
+
+
+async def test_a_paid_channel_is_opened_and_then_settled(shop: Till) -> None:
+    order = await shop.create(channel())
+    assert (order.total_fee, order.status) == (PRICE, Status.WAITING_PAYMENT)
+    order = await paid(shop, order)
+    assert order.status is Status.FILLED
+    (opened,) = shop.seller.opened_for(order.id)
+    assert opened.wanted.pubkey == PEER
+    assert opened.wanted.capacity == 1_000_000
+    assert order.channel_point == opened.point
+    assert invoice_of(shop, order) is InvoiceState.SETTLED
+    # What the fee of the chain did not take is the buyer's.
+    left = 240 * 50 - FEE_VBYTES * 10
+    assert await shop.credit() == left
+    assert await shop.place(ledger.SELLER) == PRICE - left - 2_000
+    assert await shop.place(ledger.EARNED) == 2_000
+    leases = await shop.database.reader.leases.of_orders([order.id])
+    assert (leases[order.id].node, leases[order.id].peer) == (PEER, shop.seller.pubkey)
+
+
+async def test_credit_pays_for_it_at_once(shop: Till) -> None:
+    await shop.give_credit(PRICE)
+    order = await shop.create(channel())
+    await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+
+
+async def test_coins_of_the_chain_pay_for_it(shop: Till) -> None:
+    order = await shop.create(channel())
+    shop.payments.send(order.onchain_address, PRICE)
+    shop.payments.mine(1)
+    await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_a_node_that_is_away_has_its_turn(shop: Till) -> None:
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.CREATED
+    assert invoice_of(shop, order) is InvoiceState.ACCEPTED
+    shop.seller.online.add(PEER)
+    await shop.pass_time(seconds=3)
+    assert await shop.status(order) is Status.FILLED
+
+
+async def test_a_node_that_never_comes_costs_nothing(shop: Till) -> None:
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    await shop.pass_time(minutes=16)
+    order = await shop.get(order)
+    assert order.status is Status.FAILED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+    assert await shop.database.reader.reserved_coins.all_() == set()
+    assert await shop.credit() == 0
+
+
+async def test_credit_waits_a_day_and_comes_back(shop: Till) -> None:
+    shop.seller.online.clear()
+    await shop.give_credit(PRICE)
+    order = await shop.create(channel())
+    await shop.pass_time(hours=23)
+    assert await shop.status(order) is Status.CREATED
+    await shop.pass_time(hours=2)
+    assert await shop.status(order) is Status.FAILED
+    assert await shop.credit() == PRICE
+
+
+async def test_a_peer_that_refuses_gets_its_payment_back(shop: Till) -> None:
+    shop.seller.refuses = "chan size exceeds maximum"
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.FAILED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_an_answer_that_was_lost_opens_nothing_twice(shop: Till) -> None:
+    shop.seller.answers_lost = 1
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.SUBMITTED
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FILLED
+    assert len(shop.seller.opened_for(order.id)) == 1
+
+
+@pytest.mark.parametrize("ends", [Status.FILLED, Status.FAILED])
+async def test_a_frozen_peer_is_waited_for(shop: Till, ends: Status) -> None:
+    """Its coins are locked: nothing is opened anew, and nothing is given back."""
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    await shop.pass_time(minutes=4)
+    assert await shop.status(order) is Status.SUBMITTED
+    assert invoice_of(shop, order) is InvoiceState.ACCEPTED
+    refuses = ends is Status.FAILED
+    shop.seller.thaw(refuses=refuses)
+    shop.seller.refuses = "gone" if refuses else ""
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is ends
+    assert len(shop.seller.opened_for(order.id)) == (not refuses)
+
+
+async def test_what_is_not_published_is_neither_settled_nor_cancelled(
+    shop: Till,
+) -> None:
+    shop.seller.publishes = False
+    order = await paid(shop, await shop.create(channel()))
+    await shop.pass_time(hours=5)
+    order = await shop.get(order)
+    assert order.status is Status.SUBMITTED
+    assert order.channel_point
+    assert invoice_of(shop, order) is InvoiceState.ACCEPTED
+    with pytest.raises(NotAllowed):
+        await shop.cancel(order)
+    shop.seller.publish()
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.SETTLED
+
+
+async def test_a_payment_goes_back_before_its_lock_ends(shop: Till) -> None:
+    shop.seller.publishes = False
+    shop.payments.lock = shop.seller.height + 80
+    order = await paid(shop, await shop.create(channel()))
+    shop.seller.height += 40
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.SUBMITTED
+    shop.seller.height += 1
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FAILED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_too_short_a_lock_opens_nothing(shop: Till) -> None:
+    shop.payments.lock = shop.seller.height + 39
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.FAILED
+    assert shop.seller.opened_for(order.id) == []
+
+
+async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
+    shop: Till,
+) -> None:
+    """The worst there is: it is told, and the books are right."""
+    await shop.give_credit(1_000)
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    shop.payments.time_out(request_of(order))
+    await shop.settle_down()
+    assert await shop.status(order) is Status.SUBMITTED
+    shop.seller.thaw(refuses=False)
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_two_orders_never_promise_the_same_coin(shop: Till) -> None:
+    first = await shop.create(channel(capacity=2_000_000))
+    second = await shop.create(channel(OTHER, capacity=2_000_000), LIGHTHOUSE)
+    with pytest.raises(SoldOut):
+        await shop.create(channel("03" + PEER[2:], capacity=2_000_000))
+    reader = shop.database.reader.reserved_coins
+    coins = [await reader.of_order(each.id) for each in (first, second)]
+    assert coins[0] != coins[1]
+    await shop.cancel(first)
+    await shop.create(channel("03" + PEER[2:], capacity=2_000_000))
+
+
+async def test_a_node_has_one_open_order(shop: Till) -> None:
+    order = await shop.create(channel())
+    with pytest.raises(Conflict, match="another order for this node is open"):
+        await shop.create(channel())
+    theirs = await shop.create(channel(), LIGHTHOUSE)  # unpaid ones block nobody else
+    await paid(shop, order)
+    assert (await paid(shop, theirs)).status is Status.FILLED
+
+
+async def test_the_seller_sells_no_more_than_it_may(shop: Till) -> None:
+    from leyden.values import replace  # noqa: PLC0415
+
+    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(1_500_000))
+    await shop.create(channel())
+    with pytest.raises(SoldOut):
+        await shop.create(channel(OTHER))
+    shop.rules = replace(
+        shop.rules,
+        seller_most_per_hour=Sats(10**8),
+        seller_most_per_peer=Sats(500_000),
+    )
+    with pytest.raises(Conflict, match="as much capacity"):
+        await shop.create(channel(OTHER))
+
+
+async def test_another_lnd_in_the_sellers_place_sells_nothing(shop: Till) -> None:
+    await shop.create(channel())
+    shop.seller.pubkey = OTHER
+    with pytest.raises(SellerAway):
+        await shop.create(channel("03" + PEER[2:]))
+
+
+async def test_the_treasury_is_no_seller(shop: Till) -> None:
+    await shop.start_sweeping()
+    shop.seller.pubkey = shop.payments.pubkey
+    with pytest.raises(SellerAway):
+        await shop.create(channel())
+
+
+async def test_a_waiting_order_can_be_cancelled(shop: Till) -> None:
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    cancelled = await shop.cancel(order)
+    await shop.settle_down()
+    assert cancelled.status is Status.CANCELLED
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+    assert await shop.credit(HARBOUR) == 0
+
+
+async def test_a_seller_that_is_away_is_waited_for_not_for_ever(shop: Till) -> None:
+    order = await shop.create(channel())
+    shop.seller.away = True
+    order = await paid(shop, order)
+    assert order.status is Status.CREATING
+    await shop.pass_time(minutes=16)
+    assert await shop.status(order) is Status.FAILED
+
+
+async def test_fees_above_the_price_are_waited_for(shop: Till) -> None:
+    shop.seller.fee_sat_per_vb = 51
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.CREATING
+    shop.seller.fee_sat_per_vb = 50
+    await shop.pass_time(minutes=1)
+    assert await shop.status(order) is Status.FILLED

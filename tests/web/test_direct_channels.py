@@ -1,0 +1,83 @@
+"""Channels for a node that is named: ordered, followed, shown."""
+
+import pytest
+
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from tests.api.flow.conftest import World
+from tests.services.yard import Yard
+from tests.web.test_channels import _text, ordered, until
+from tests.web.visitor import Visitor
+
+KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+
+
+@pytest.fixture
+def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+    world.seller.fill([3_000_000, 3_000_000])
+    return Platform(
+        settings=settings,
+        database=world.shop.database,
+        sealer=world.shop.sealer,
+        clock=world.shop.clock,
+        shop=world.shop,
+        fleet=yard.fleet,
+    )
+
+
+def pay(world: World) -> None:
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+
+async def test_the_form_asks_for_which_node(alice: Visitor) -> None:
+    text = (await alice.get(f"{alice.root}/channels/new?for=other&node={KEY}")).text
+    assert "Channel for which node?" in text
+    assert '<option value="other" selected>' in text
+    assert KEY in text
+    url = f"{alice.root}/channels/quote?for=other&node={KEY}&capacity=1000000"
+    assert "18,999 sat" in (await alice.get(f"{url}&lease=2016")).text
+    for wrong in ("", "abc", KEY[:-1], f"{KEY}@127.0.0.1:1"):
+        shown = await alice.get(f"{url.replace(KEY, wrong)}&lease=2016")
+        assert (shown.status, "node: " in shown.text) == (200, True)
+
+
+async def test_a_named_node_gets_its_channel(alice: Visitor, world: World) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY, "announce": "1"})
+    text = await _text(alice, page)
+    assert "held until your channel is published" in text
+    pay(world)
+    text = await until(lambda: _text(alice, page), shows="Your channel is published")
+    (opened,) = world.seller.channels.values()
+    assert opened.wanted.announce
+    for shown in (opened.point, KEY, world.seller.pubkey, "Order another"):
+        assert shown in text
+
+
+async def test_a_node_that_is_not_connected_is_told_how(
+    alice: Visitor, world: World
+) -> None:
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    text = await until(lambda: _text(alice, page), shows="Your node is not connected")
+    assert f"lncli connect {world.seller.pubkey}@seller.example:9735" in text
+    assert "Cancel this order" in text
+    assert "Ticket" not in text
+
+
+async def test_an_opening_cannot_be_cancelled(alice: Visitor, world: World) -> None:
+    world.seller.online.add(KEY)
+    world.seller.freezes = True
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    text = await until(lambda: _text(alice, page), shows="is being opened.</strong>")
+    assert "Cancel this order" not in text
+
+
+async def test_a_refusal_is_told(alice: Visitor, world: World) -> None:
+    world.seller.online.add(KEY)
+    world.seller.refuses = "too large"
+    page = await ordered(alice, **{"for": "other", "node": KEY})
+    pay(world)
+    await until(lambda: _text(alice, page), shows="We could not open the channel")
