@@ -28,7 +28,7 @@ from leyden.values import replace
 from tests.cluster import ensure_up
 from tests.contracts.pods import CLASS
 from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, lnd_image
+from tests.devcluster.clusters import DevCluster, companion_image, lnd_image
 from tests.installations import SETTINGS
 from tests.ports import free_ports
 
@@ -172,6 +172,27 @@ class Customer:
         ):
             return await answer.json()
 
+    async def unlocked_carelessly(self, node_id: str, authority: str) -> Any:
+        """Make a wallet so that lnd writes its macaroons in clear."""
+        name = (await self.item(node_id))["api_endpoint"]
+        trusting = ssl.create_default_context(cadata=authority)
+        url = f"https://127.0.0.1:{self.given.gateway_rest_port}/v1"
+        async with aiohttp.ClientSession() as session:
+
+            async def call(method: str, path: str, body: object = None) -> Any:
+                async with session.request(
+                    method, url + path, json=body, ssl=trusting, server_hostname=name
+                ) as answer:
+                    assert answer.status == 200, await answer.text()
+                    return await answer.json()
+
+            seed = await call("GET", "/genseed")
+            wish = {
+                "wallet_password": "aGFyYm91ciBsaWdodA==",
+                "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+            }
+            return await call("POST", "/initwallet", wish)
+
 
 @asynccontextmanager
 async def running(given: Settings) -> AsyncIterator[Platform]:
@@ -239,6 +260,56 @@ async def test_a_node_is_a_pod_for_its_whole_life(
         await until(lambda: not there("pvc"))
         await until(lambda: not gone(up, volume))
         assert [there(kind) for kind in ("pods", "services", "secrets")] == [[]] * 3
+
+
+async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
+    shore: Shore, given: Settings
+) -> None:
+    given = with_companion(given, shore.cluster)
+    migrate(given)
+    async with running(given) as platform:
+        customer = await customer_of(platform)
+        node = await customer.create()
+        await customer.is_(node, "waiting_init")
+        assert platform.fleet is not None
+        reader = platform.database.reader
+        authority = platform.fleet.authority.root_pem.decode()
+        made = await customer.unlocked_carelessly(node, authority)
+        assert made["admin_macaroon"]
+
+        async def deleted() -> int:
+            found = await reader.node_reports.find(node)
+            return 0 if found is None else found.macaroons_removed
+
+        async with asyncio.timeout(60):
+            while await deleted() < 8:  # admin.macaroon and seven more
+                await asyncio.sleep(0.1)
+        usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
+        assert usage.disk > 0
+        assert (await reader.backups.latest_channels(node)).content
+        assert await reader.log_places.find(node) is not None
+        await customer.call("POST", f"/{node}/stop")
+        await customer.is_(node, "stopped")
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not pods_in(shore))
+
+
+def with_companion(given: Settings, cluster: DevCluster) -> Settings:
+    """Have companions beside lnds, which reach us at this host's link."""
+    decided = cluster.places.read()
+    assert decided is not None
+    assert decided.addresses is not None
+    [port] = free_ports(1)
+    return replace(
+        given,
+        companion_image=companion_image(),
+        companion_url=f"https://{decided.addresses.host}:{port}",
+        companion_port=port,
+    )
+
+
+def pods_in(shore: Shore) -> list[Any]:
+    return list(shore.cluster.get("pods", "--namespace", shore.namespace)["items"])
 
 
 @pytest.mark.long
