@@ -1,6 +1,7 @@
 """The port of companions: what is taken of whom, and what is refused."""
 
 import base64
+import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -80,7 +81,7 @@ class Port:
             session.request(
                 method,
                 f"{self._url}{path or f'/nodes/{node_id}/report'}",
-                data=content,
+                data=io.BytesIO(content),
                 headers={"Content-Type": "application/json", **headers},
             ) as answer,
         ):
@@ -179,7 +180,7 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
         answer = {"log": {**START, "offset": 90}}
         assert await port.post(node, first) == (200, answer)
     told = await types_told(port.yard.fleet.database, HARBOUR)
-    assert told.count("node.blocks_out_of_order") == 1
+    assert told.count("node.out_of_order_block") == 1
     kept = await port.reader.log_places.find(node.id)
     assert kept is not None
     assert kept.place == Place(7, 90, b"", 0)
@@ -189,7 +190,7 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
     on = with_lines(answer["log"], 120)
     assert (await port.post(node, on))[1]["log"]["offset"] == 120
     told = await types_told(port.yard.fleet.database, HARBOUR)
-    assert told.count("node.blocks_out_of_order") == 1
+    assert told.count("node.out_of_order_block") == 1
 
 
 async def test_the_last_report_of_a_pod_that_ends_is_taken(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -16,10 +17,11 @@ import yaml
 
 from leyden.app import installation
 from leyden.app.migration import migrate
+from leyden.domain.nodes import Node
 from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError
 from leyden.gateway.local import LocalGateway
-from leyden.runtimes.kubernetes import permissions
+from leyden.runtimes.kubernetes import manifests, permissions
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
@@ -31,6 +33,12 @@ from tests.devcluster import harbour
 from tests.devcluster.clusters import DevCluster, companion_image, lnd_image
 from tests.installations import SETTINGS
 from tests.ports import free_ports
+
+ONE_CHANNEL = hashlib.sha256(b"one channel").digest()
+BLOCKS = (
+    "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
+    "got height=7"
+)
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -50,7 +58,7 @@ def shore(
     cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shore]:
     ensure_up(cluster)
-    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(4))
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(5))
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[
@@ -265,7 +273,8 @@ async def test_a_node_is_a_pod_for_its_whole_life(
 async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
     shore: Shore, given: Settings
 ) -> None:
-    given = with_companion(given, shore.cluster)
+    namespace = shore.others[3]
+    given = as_admin(with_companion(given, shore.cluster), shore, namespace)
     migrate(given)
     async with running(given) as platform:
         customer = await customer_of(platform)
@@ -286,12 +295,35 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
                 await asyncio.sleep(0.1)
         usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
         assert usage.disk > 0
-        assert (await reader.backups.latest_channels(node)).content
-        assert await reader.log_places.find(node) is not None
+
+        # What lnd does when a channel opens, and when its blocks come out of order.
+        home = lnd_home(await reader.nodes.get(node))
+        folder = home / "data/chain/bitcoin/simnet"
+        (folder / "new").write_bytes(b"one channel")
+        (folder / "new").rename(folder / "channel.backup")
+        with (home / "logs/bitcoin/simnet/lnd.log").open("a") as log:
+            log.write(f"{BLOCKS}\n")
+        async with asyncio.timeout(5):
+            while not await reader.backups.has_channels(node, ONE_CHANNEL):
+                await asyncio.sleep(0.05)
+        async with asyncio.timeout(5):
+            while await reader.log_places.find(node) is None:
+                await asyncio.sleep(0.05)
         await customer.call("POST", f"/{node}/stop")
         await customer.is_(node, "stopped")
         await customer.call("DELETE", f"/{node}")
-        await until(lambda: not pods_in(shore))
+        await until(lambda: not pods_in(shore, namespace))
+
+
+def lnd_home(node: Node) -> Path:
+    """Return lnd's home in its pod, as this host sees it."""
+    hostname = f"HOSTNAME={manifests.name(node)}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            is_lnd = (process / "exe").readlink().name == "lnd"
+            if is_lnd and hostname in (process / "environ").read_bytes().split(b"\0"):
+                return process / "root/home/lnd/.lnd"
+    raise AssertionError
 
 
 def with_companion(given: Settings, cluster: DevCluster) -> Settings:
@@ -308,8 +340,8 @@ def with_companion(given: Settings, cluster: DevCluster) -> Settings:
     )
 
 
-def pods_in(shore: Shore) -> list[Any]:
-    return list(shore.cluster.get("pods", "--namespace", shore.namespace)["items"])
+def pods_in(shore: Shore, namespace: str) -> list[Any]:
+    return list(shore.cluster.get("pods", "--namespace", namespace)["items"])
 
 
 @pytest.mark.long
