@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leyden.api.companions import Companions
+from leyden.api.companions import LIMITS, Companions
 from leyden.api.server import bind, serving
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
@@ -110,7 +110,7 @@ async def opened(db: Database, sealer: Sealer, authority: Authority) -> Any:
     [listening] = bind("127.0.0.1", 0)
     async with cluster.api() as api:
         app = Companions(yard.fleet, Tokens(api), failures_per_minute=1000)
-        async with serving(app, [listening], grace_s=1):
+        async with serving(app, [listening], limits=LIMITS, grace_s=1):
             yield Port(yard, cluster, f"http://127.0.0.1:{listening.getsockname()[1]}")
     await yard.watching.close()
     listening.close()

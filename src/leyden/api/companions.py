@@ -14,6 +14,7 @@ from typing import Final, Protocol
 import msgspec
 
 from leyden.api import bodies, whole
+from leyden.api.connections import Limits
 from leyden.api.operations import Problem
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
 from leyden.api.request_metrics import count
@@ -34,6 +35,7 @@ from leyden.services.shared.limits import RateLimit
 
 # 4 MiB of backup in base64, and the rest.
 _LARGEST: Final = 6 << 20
+LIMITS: Final = Limits(body_bytes=_LARGEST)
 _LARGE: Final = 8 * 1024
 # A backup for each channel that opens or closes, and one report every few minutes.
 _PER_MINUTE: Final = 60

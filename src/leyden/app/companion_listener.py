@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.api.companions import Companions
+from leyden.api.companions import LIMITS, Companions
 from leyden.api.server import bind, serving
 from leyden.app import api_certificate
 from leyden.app.clusters import Cluster
@@ -30,7 +30,7 @@ async def listening(platform: Platform, cluster: Cluster | None) -> AsyncIterato
     try:
         async with (
             api_certificate.of_our_authority(platform, [name(given)]) as tls,
-            serving(reports, sockets, tls=tls, grace_s=1),
+            serving(reports, sockets, limits=LIMITS, tls=tls, grace_s=1),
         ):
             yield
     finally:

@@ -72,6 +72,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """In development: the port on which companions are listened to."""
     nodes_domain: str = "nodes.localhost"
     """The domain below which every node has its name."""
+    gateway_here: bool = True
+    """Run a gateway beside the worker; false where all are on other machines."""
     gateway_host: str = "127.0.0.1"
     """The address on which nodes are reached."""
     gateway_rest_port: Port = 8080
