@@ -62,7 +62,7 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
-    """Take in a report on a node; raise Malformed for what no lnd leaves."""
+    """Store a report on a node; raise Malformed for what no lnd leaves."""
     _check(report)
     _refuse_deleted(node)
     if report.channel_backup:
