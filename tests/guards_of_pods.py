@@ -10,6 +10,9 @@ _LAUNCHES = "runtimes/kubernetes/launches.py"
 _STAND_IN = "tests/runtimes/test_kubernetes.py"
 _FAULTS = "tests/devcluster/test_node_faults.py"
 
+_TOKENS = "runtimes/kubernetes/tokens.py"
+_REPORTS = "tests/api/test_companions.py"
+
 GUARDS = (
     Guard(
         "on a machine that does not answer nothing is known of an lnd",
@@ -242,5 +245,61 @@ GUARDS = (
         "bytes(kept)",
         _STAND_IN,
         only="long_log",
+    ),
+    Guard(
+        "a pod reports on its own node alone",
+        _TOKENS,
+        "return self.name == manifests.name(node) and",
+        "return",
+        _REPORTS,
+    ),
+    Guard(
+        "an earlier pod of a node reports nothing any more",
+        _TOKENS,
+        'node.process in {"", self.uid}',
+        "True",
+        _REPORTS,
+    ),
+    Guard(
+        "a token for others than us is no token",
+        _TOKENS,
+        "            or AUDIENCE not in status.audiences\n",
+        "",
+        _REPORTS,
+    ),
+    Guard(
+        "a token of another namespace is no token",
+        _TOKENS,
+        "            or not status.user.username.startswith(self._account)\n",
+        "",
+        _REPORTS,
+    ),
+    Guard(
+        "words that are not lnd's do not reach a node's owner",
+        "services/nodes/home_reports.py",
+        "if out_of_order(line.encode()) != [line]:",
+        "if False:",
+        _REPORTS,
+    ),
+    Guard(
+        "lines that were read before are not announced again",
+        "services/nodes/home_reports.py",
+        "if news is None or news.since != known:",
+        "if news is None:",
+        _REPORTS,
+    ),
+    Guard(
+        "what a removed node had is not stored again",
+        "services/nodes/home_reports.py",
+        "    if node.is_destroyed:\n",
+        "    if False:\n",
+        _REPORTS,
+    ),
+    Guard(
+        "a companion has nothing that is secret of lnd",
+        "runtimes/kubernetes/companions.py",
+        '{"name": VOLUME, "mountPath": _FROM, "readOnly": True},',
+        '{"name": "outfit", "mountPath": _FROM, "readOnly": True},',
+        "tests/runtimes/test_manifests.py",
     ),
 )

@@ -88,6 +88,22 @@ async def test_an_image_that_could_be_another_tomorrow_is_refused(
     assert why in await refused(replace(GIVEN, kubernetes_images=text))
 
 
+@pytest.mark.parametrize(
+    ("image", "url", "why"),
+    [
+        ("companion:1", "https://10.0.0.1:8010", "companion_image: "),
+        (f"companion@sha256:{DIGEST}", "", "companion_url: must be https://"),
+        (f"companion@sha256:{DIGEST}", "http://10.0.0.1:8010", "companion_url: "),
+        (f"companion@sha256:{DIGEST}", "https://10.0.0.1/more", "companion_url: "),
+    ],
+)
+async def test_a_companion_that_could_not_report_is_refused(
+    image: str, url: str, why: str
+) -> None:
+    given = replace(GIVEN, companion_image=image, companion_url=url)
+    assert (await refused(given)).startswith(why)
+
+
 def test_the_egress_policy_of_this_machine_is_not_asked_for() -> None:
     assert egress.required_because(replace(GIVEN, api_host="0.0.0.0")) == ""  # noqa: S104
 

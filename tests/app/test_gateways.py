@@ -1,5 +1,6 @@
 """What the settings make of the way to nodes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from leyden.app import gateways
 from leyden.errors import SetupError
 from leyden.gateway.routes import Listener
 from leyden.settings import Settings, load
+from leyden.values import replace
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,14 @@ def test_not_just_anybody_is_a_load_balancer(balancers: str) -> None:
 def test_a_gateway_for_nobody_is_refused(name: str) -> None:
     with pytest.raises(SetupError, match=f"{name}: Expected `int` >= 1"):
         load({f"LEYDEN_{name.upper()}": "0"})
+
+
+async def test_where_gateways_are_elsewhere_no_envoy_is_started(tmp_path: Path) -> None:
+    given = Settings(home=str(tmp_path), gateway_here=False, envoy="/nowhere")
+    with pytest.raises(SetupError, match="gateway_token: must be set"):
+        gateways.gateway(given)
+    elsewhere = gateways.gateway(replace(given, gateway_token="x" * 40))
+    await elsewhere.start()
+    await elsewhere.apply(())
+    assert await elsewhere.traffic() == {}
+    assert list(tmp_path.iterdir()) == []

@@ -52,6 +52,14 @@ def lnd_image() -> str:
     return images.by_digest(built.archive)
 
 
+def companion_image() -> str:
+    """Return the name of the companion's image on each machine, by its digest."""
+    built = images.ensure_companion(
+        default_cache(os.environ), program("companion"), machine=platform.machine()
+    )
+    return images.by_digest(built.archive)
+
+
 class DevCluster:
     """A cluster in a folder of its own."""
 

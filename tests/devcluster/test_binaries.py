@@ -6,7 +6,9 @@ from leyden.daemons import catalogue
 from leyden.daemons.catalogue import ToolSet
 from leyden.devcluster import binaries
 
-STRANGERS = [tools for tools in binaries.SETS if tools.name != "pause"]
+STRANGERS = [
+    tools for tools in binaries.SETS if tools.name not in {"pause", "companion"}
+]
 
 
 @pytest.mark.parametrize("tools", STRANGERS, ids=lambda tools: tools.name)

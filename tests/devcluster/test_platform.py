@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -16,10 +17,11 @@ import yaml
 
 from leyden.app import installation
 from leyden.app.migration import migrate
+from leyden.domain.nodes import Node
 from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError
 from leyden.gateway.local import LocalGateway
-from leyden.runtimes.kubernetes import permissions
+from leyden.runtimes.kubernetes import manifests, permissions
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
@@ -28,9 +30,15 @@ from leyden.values import replace
 from tests.cluster import ensure_up
 from tests.contracts.pods import CLASS
 from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, lnd_image
+from tests.devcluster.clusters import DevCluster, companion_image, lnd_image
 from tests.installations import SETTINGS
 from tests.ports import free_ports
+
+ONE_CHANNEL = hashlib.sha256(b"one channel").digest()
+BLOCKS = (
+    "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
+    "got height=7"
+)
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -50,7 +58,7 @@ def shore(
     cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shore]:
     ensure_up(cluster)
-    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(4))
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(5))
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[
@@ -172,6 +180,27 @@ class Customer:
         ):
             return await answer.json()
 
+    async def unlocked_carelessly(self, node_id: str, authority: str) -> Any:
+        """Make a wallet so that lnd writes its macaroons in clear."""
+        name = (await self.item(node_id))["api_endpoint"]
+        trusting = ssl.create_default_context(cadata=authority)
+        url = f"https://127.0.0.1:{self.given.gateway_rest_port}/v1"
+        async with aiohttp.ClientSession() as session:
+
+            async def call(method: str, path: str, body: object = None) -> Any:
+                async with session.request(
+                    method, url + path, json=body, ssl=trusting, server_hostname=name
+                ) as answer:
+                    assert answer.status == 200, await answer.text()
+                    return await answer.json()
+
+            seed = await call("GET", "/genseed")
+            wish = {
+                "wallet_password": "aGFyYm91ciBsaWdodA==",
+                "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+            }
+            return await call("POST", "/initwallet", wish)
+
 
 @asynccontextmanager
 async def running(given: Settings) -> AsyncIterator[Platform]:
@@ -239,6 +268,80 @@ async def test_a_node_is_a_pod_for_its_whole_life(
         await until(lambda: not there("pvc"))
         await until(lambda: not gone(up, volume))
         assert [there(kind) for kind in ("pods", "services", "secrets")] == [[]] * 3
+
+
+async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
+    shore: Shore, given: Settings
+) -> None:
+    namespace = shore.others[3]
+    given = as_admin(with_companion(given, shore.cluster), shore, namespace)
+    migrate(given)
+    async with running(given) as platform:
+        customer = await customer_of(platform)
+        node = await customer.create()
+        await customer.is_(node, "waiting_init")
+        assert platform.fleet is not None
+        reader = platform.database.reader
+        authority = platform.fleet.authority.root_pem.decode()
+        made = await customer.unlocked_carelessly(node, authority)
+        assert made["admin_macaroon"]
+
+        async def deleted() -> int:
+            found = await reader.node_reports.find(node)
+            return 0 if found is None else found.macaroons_removed
+
+        async with asyncio.timeout(60):
+            while await deleted() < 8:  # admin.macaroon and seven more
+                await asyncio.sleep(0.1)
+        usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
+        assert usage.disk > 0
+
+        # What lnd does when a channel opens, and when its blocks come out of order.
+        home = lnd_home(await reader.nodes.get(node))
+        folder = home / "data/chain/bitcoin/simnet"
+        (folder / "new").write_bytes(b"one channel")
+        (folder / "new").rename(folder / "channel.backup")
+        with (home / "logs/bitcoin/simnet/lnd.log").open("a") as log:
+            log.write(f"{BLOCKS}\n")
+        async with asyncio.timeout(5):
+            while not await reader.backups.has_channels(node, ONE_CHANNEL):
+                await asyncio.sleep(0.05)
+        async with asyncio.timeout(5):
+            while await reader.log_places.find(node) is None:
+                await asyncio.sleep(0.05)
+        await customer.call("POST", f"/{node}/stop")
+        await customer.is_(node, "stopped")
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not pods_in(shore, namespace))
+
+
+def lnd_home(node: Node) -> Path:
+    """Return lnd's home in its pod, as this host sees it."""
+    hostname = f"HOSTNAME={manifests.name(node)}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            is_lnd = (process / "exe").readlink().name == "lnd"
+            if is_lnd and hostname in (process / "environ").read_bytes().split(b"\0"):
+                return process / "root/home/lnd/.lnd"
+    raise AssertionError
+
+
+def with_companion(given: Settings, cluster: DevCluster) -> Settings:
+    """Have companions beside lnds, which reach us at this host's link."""
+    decided = cluster.places.read()
+    assert decided is not None
+    assert decided.addresses is not None
+    [port] = free_ports(1)
+    return replace(
+        given,
+        companion_image=companion_image(),
+        companion_url=f"https://{decided.addresses.host}:{port}",
+        companion_port=port,
+    )
+
+
+def pods_in(shore: Shore, namespace: str) -> list[Any]:
+    return list(shore.cluster.get("pods", "--namespace", namespace)["items"])
 
 
 @pytest.mark.long

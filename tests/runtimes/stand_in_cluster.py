@@ -34,6 +34,8 @@ class StandInCluster:
         self.is_silent = False  # watches say nothing
         self.ends_watches = False  # at once
         self.log = b""
+        self.tokens: dict[str, Object] = {}  # the status of each one's review
+        self.is_away = False
         self._told: list[tuple[str, Object]] = []  # each change, by its version
         self._turn = asyncio.Event()
         self._uids = itertools.count(1)
@@ -92,6 +94,8 @@ class StandInCluster:
                 self._turn.set()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
+        if request.path == "/apis/authentication.k8s.io/v1/tokenreviews":
+            return await self._reviewed(request)
         parts = request.path.removeprefix("/api/v1/").split("/")
         plural, name, of = [*parts[2 * (parts[0] == "namespaces") :], "", ""][:3]
         if "watch" in request.query:
@@ -124,6 +128,15 @@ class StandInCluster:
         if (plural, made["metadata"]["name"]) in self.objects:
             return refusal(409, "AlreadyExists")
         return web.json_response(self.create(plural, made))
+
+    async def _reviewed(self, request: web.Request) -> web.Response:
+        self.calls.append("POST tokenreviews")
+        if self.is_away:
+            return refusal(503, "ServiceUnavailable")
+        spec = (await request.json())["spec"]
+        assert spec["audiences"] == ["leyden"]
+        status = self.tokens.get(spec["token"], {"authenticated": False})
+        return web.json_response({"status": status})
 
     def _list(self, plural: str) -> Object:
         items = [each for (kind, _), each in self.objects.items() if kind == plural]

@@ -14,7 +14,7 @@ from leyden.errors import CannotStart
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.base import LaunchSpec, Usage
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
@@ -104,6 +104,10 @@ def spec(node: Node) -> LaunchSpec:
         settings=replace(node.settings, whitelist=()),
         tls=Tls(chain_pem=chain, key_pem=key),
     )
+
+
+async def nothing(_: str) -> Usage:
+    return Usage()
 
 
 async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
@@ -224,6 +228,6 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
 
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
-    first, last = await KubernetesHomes(hands.api).log(a_node(), 2)
+    first, last = await KubernetesHomes(hands.api, nothing).log(a_node(), 2)
     assert len(first) + len(last) + 2 == MOST_TAIL
     assert last == "the last"

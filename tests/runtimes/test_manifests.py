@@ -13,6 +13,7 @@ from leyden.lnd import conf
 from leyden.lnd.chains import Bitcoind, Chain
 from leyden.lnd.home import Tls
 from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.kubernetes.companions import Companion
 from leyden.runtimes.kubernetes.installation import is_supported
 from leyden.runtimes.kubernetes.kinds import Release
 from leyden.runtimes.kubernetes.template import Template
@@ -27,6 +28,15 @@ TEMPLATE = Template(
     images={OFFERED.default: "lnd@sha256:1"},
     storage_class="retained",
     cors_origins=("https://dashboard.example",),
+)
+WITH_COMPANION = replace(
+    TEMPLATE,
+    companion=Companion(
+        image="companion@sha256:2",
+        url="https://leyden.example:8010",
+        name="companion.nodes.example",
+        anchors_pem="",
+    ),
 )
 SPEC = LaunchSpec(
     settings=some_settings(), tls=Tls(chain_pem=b"chain", key_pem=b"a key")
@@ -50,6 +60,32 @@ def test_a_pod_is_nobody_special_and_is_started_again_by_nobody_else() -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert lnd["image"] == "lnd@sha256:1"
+
+
+def test_without_a_companion_there_is_none() -> None:
+    spec = TEMPLATE.pod(NODE, shown=b"")["spec"]
+    assert "initContainers" not in spec
+    assert {each["name"] for each in spec["volumes"]} == {"home", "outfit"}
+
+
+def test_a_companion_has_its_pods_token_and_nothing_that_is_secret_of_lnd() -> None:
+    spec = WITH_COMPANION.pod(NODE, shown=b"")["spec"]
+    [companion], [lnd] = spec["initContainers"], spec["containers"]
+    # The kubelet starts it again, and ends it after lnd.
+    assert companion["restartPolicy"] == "Always"
+    assert companion["securityContext"] == lnd["securityContext"]
+    assert {each["name"] for each in companion["volumeMounts"]} == {"home", "companion"}
+    assert {each["name"] for each in lnd["volumeMounts"]} == {"home", "outfit"}
+    assert "env" not in companion
+    [volume] = [each for each in spec["volumes"] if each["name"] == "companion"]
+    token, config = volume["projected"]["sources"]
+    assert token["serviceAccountToken"]["audience"] == "leyden"
+    assert config == {"configMap": {"name": "leyden-companion"}}
+    # It reads where lnd writes.
+    folder = "/home/lnd/.lnd/data/chain/bitcoin/regtest"
+    assert f"-backup={folder}/channel.backup" in companion["args"]
+    assert "-log=/home/lnd/.lnd/logs/bitcoin/regtest/lnd.log" in companion["args"]
+    assert f"-node={NODE.id}" in companion["args"]
 
 
 def test_a_lost_machine_is_tolerated_without_an_end_and_the_pod_is_held() -> None:

@@ -123,3 +123,12 @@ def test_owners_are_told_what_hinders_and_operators_in_full(
 def test_a_revision_that_was_edited_is_none(text: str, revision: int) -> None:
     pod = Pod(metadata=Metadata(annotations={pods.REVISION: text}))
     assert pods.revision(pod) == revision
+
+
+def test_a_companion_whose_image_cannot_be_had_is_what_hinders() -> None:
+    no_image = ContainerState(waiting=Waiting(reason="ErrImagePull", message="no"))
+    companion = ContainerStatus(name="companion", state=no_image)
+    initializing = ContainerState(waiting=Waiting(reason="PodInitializing"))
+    found = pods.hindrance(a_pod(initializing, init_container_statuses=(companion,)))
+    assert found.why == "ErrImagePull: no"
+    assert "image" in found.reason

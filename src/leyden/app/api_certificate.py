@@ -6,7 +6,7 @@ That is one from an authority of others (`acme_api_name`), or of its own (`api_t
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -31,19 +31,24 @@ async def served(platform: Platform) -> AsyncIterator[ssl.SSLContext | None]:
         async with api_tls(platform) as context:
             yield context
     elif platform.settings.api_tls:
-        async with _of_our_authority(platform) as context:
+        names = gateways.api_names(platform.settings)
+        async with of_our_authority(platform, names) as context:
             yield context
     else:
         yield None
 
 
 @asynccontextmanager
-async def _of_our_authority(platform: Platform) -> AsyncIterator[ssl.SSLContext]:
-    """Serve the API's names; a newer certificate is for those who connect then."""
+async def of_our_authority(
+    platform: Platform, names: Sequence[str]
+) -> AsyncIterator[ssl.SSLContext]:
+    """Serve these names; a newer certificate is for those who connect then."""
     context = bare_tls()
-    tls = _issued(platform)
+    tls = _issued(platform, names)
     load_tls(context, tls)
-    renewing = asyncio.create_task(_renew(platform, context, tls), name="api_tls")
+    renewing = asyncio.create_task(
+        _renew(platform, context, names, tls), name="certificate"
+    )
     try:
         yield context
     finally:
@@ -51,17 +56,19 @@ async def _of_our_authority(platform: Platform) -> AsyncIterator[ssl.SSLContext]
         await asyncio.gather(renewing, return_exceptions=True)
 
 
-async def _renew(platform: Platform, context: ssl.SSLContext, tls: Tls) -> None:
+async def _renew(
+    platform: Platform, context: ssl.SSLContext, names: Sequence[str], tls: Tls
+) -> None:
     while True:
         await asyncio.sleep(_LOOK_EVERY_S)
         if renewal_due(validity(tls.chain_pem), platform.clock()):
-            tls = _issued(platform)
+            tls = _issued(platform, names)
             load_tls(context, tls)
-            log.info("the API has a new certificate")
+            log.info("%s has a new certificate", names[0])
 
 
-def _issued(platform: Platform) -> Tls:
-    """Issue one for all names by which the API is called; its key touches no disk."""
+def _issued(platform: Platform, names: Sequence[str]) -> Tls:
+    """Issue one for all these names; its key touches no disk."""
     authority = Authority(folder_of(platform.settings))
-    name, *also = gateways.api_names(platform.settings)
+    name, *also = names
     return authority.issue(name, now=platform.clock(), also=also)

@@ -1,16 +1,17 @@
 """Wiring nodes of a Kubernetes cluster, which is in development.
 
-What is not there yet is what mainnet needs: backups of channels from nodes' volumes,
-and policies for what nodes may reach. So mainnet is refused.
+So mainnet is refused: what keeps its money has not been tried for long enough.
 """
 
 import asyncio
 import importlib
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
+from leyden.api.companions import Tokens
 from leyden.app.dispatcher import words
 from leyden.app.identity import Here
 from leyden.app.ownership import has_nodes
@@ -18,7 +19,7 @@ from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Network
 from leyden.domain.versions import OFFERED, Catalogue, Version, parse_version
 from leyden.errors import Malformed, SetupError
-from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.base import Homes, Runtime, Usage
 from leyden.runtimes.layout import Ground
 from leyden.settings import Settings
 
@@ -29,14 +30,19 @@ class Cluster(Protocol):
     """A cluster that was joined, and the namespace of nodes in it."""
 
     here: Here
+    tokens: Tokens
 
     def runtime(
         self,
         given: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
+        reported: Callable[[str], Awaitable[Usage]],
     ) -> tuple[Runtime, Homes]:
-        """Return what runs nodes there, and what reads what they leave."""
+        """Return what runs nodes there, and what reads what they leave.
+
+        `reported` returns what a node's companion has last reported.
+        """
         ...
 
     async def mark(self, installation_id: str) -> None:
@@ -67,11 +73,29 @@ def check(given: Settings) -> None:
     for name in ("kubernetes_namespace", "kubernetes_storage_class"):
         if not getattr(given, name):
             raise SetupError(f"{name}: must be set, since runtime is kubernetes")
+    check_companion(given)
     if OFFERED.default not in images(given):
         raise SetupError(
             f"kubernetes_images: must name an image of {OFFERED.default}, which nodes "
             "are started with by default: "
             f"{OFFERED.default}=REPOSITORY@sha256:DIGEST"
+        )
+
+
+def check_companion(given: Settings) -> None:
+    """Raise SetupError for a companion that cannot report."""
+    if not given.companion_image:
+        return
+    if not _BY_DIGEST.fullmatch(given.companion_image):
+        raise SetupError(
+            f'companion_image: "{given.companion_image}" must name an image by its '
+            "digest: REPOSITORY@sha256:64 hexadecimal digits"
+        )
+    url = urlsplit(given.companion_url)
+    if url.scheme != "https" or not url.hostname or url.path not in {"", "/"}:
+        raise SetupError(
+            "companion_url: must be https://HOST:PORT, as nodes' pods reach this "
+            "platform, since companion_image is set"
         )
 
 

@@ -18,7 +18,7 @@ from leyden.certificates.authority import Authority
 from leyden.certificates.roots import Roots
 from leyden.domain.node_settings import Calls
 from leyden.errors import Away, Stale
-from leyden.services.nodes import certificate_expiry
+from leyden.services.nodes import certificate_expiry, home_reports
 from leyden.services.nodes.fleet import Fleet, FleetSettings, Ports
 from leyden.services.nodes.housekeeping import notify_of_updates
 from leyden.services.nodes.start_limits import StartLimit
@@ -54,7 +54,9 @@ def fleet_of(
         runtime, homes = local_nodes.runtime(given, grounds, binary, authority)
     else:
         at_once = _STARTS_IN_A_CLUSTER
-        runtime, homes = cluster.runtime(given, grounds, authority)
+        reader = platform.database.reader
+        reported = partial(home_reports.usage, reader)
+        runtime, homes = cluster.runtime(given, grounds, authority, reported)
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,

@@ -8,8 +8,10 @@ from leyden.app import peer_addresses
 from leyden.app.dispatcher import words
 from leyden.errors import SetupError
 from leyden.gateway import supervisor
+from leyden.gateway.base import Gateway
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
+from leyden.gateway.elsewhere import GatewayElsewhere
 from leyden.gateway.envoy import OWN_ADDRESSES, ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
@@ -20,8 +22,15 @@ from leyden.settings import Settings
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 
-def gateway(given: Settings) -> LocalGateway:
-    """Return the gateway of this machine."""
+def gateway(given: Settings) -> Gateway:
+    """Return the gateway of this machine, or none where all are elsewhere."""
+    if not given.gateway_here:
+        if not given.gateway_token:
+            raise SetupError(
+                "gateway_token: must be set, since gateway_here is false: gateways "
+                "elsewhere are known by it"
+            )
+        return GatewayElsewhere()
     return LocalGateway(
         given.home_path / "gateway",
         listener_options(given),

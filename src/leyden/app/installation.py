@@ -16,6 +16,7 @@ from leyden.app import (
     authorities,
     certificates,
     clusters,
+    companion_listener,
     gateways,
     restored,
 )
@@ -100,6 +101,9 @@ async def running(
             kept = await stack.enter_async_context(api_certificate.served(platform))
             pages = dashboard(
                 platform, version=__version__, origins=gateways.origins(settings)
+            )
+            await stack.enter_async_context(
+                companion_listener.listening(platform, cluster)
             )
             front = front_of(platform, pages, far=far, challenges=challenges)
             await stack.enter_async_context(

@@ -48,7 +48,7 @@ _INSTEAD: Final = (
     "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
     "worker` there. To move the home here, stop it and its nodes there, copy the "
     "whole folder, and run `leyden home adopt`. Nodes on several machines need the "
-    "Kubernetes runtime (docs/operating.md, On several machines)"
+    "Kubernetes runtime (docs/cluster.md)"
 )
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.app import gateways, identity, local_nodes
+from leyden.app import companion_listener, gateways, identity, local_nodes
+from leyden.app.authorities import folder_of
 from leyden.app.clusters import images
 from leyden.app.identity import Here
 from leyden.app.placement import shares
@@ -16,9 +17,11 @@ from leyden.runtimes.base import Homes, Runtime
 from leyden.runtimes.kubernetes import access, installation
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import Api, connect
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.runtimes.kubernetes.companions import Companion
+from leyden.runtimes.kubernetes.homes import KubernetesHomes, Reported
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.template import Size, Template
+from leyden.runtimes.kubernetes.tokens import Tokens
 from leyden.runtimes.layout import Ground
 from leyden.settings import Settings
 
@@ -33,21 +36,24 @@ async def joined(given: Settings) -> AsyncIterator["Joined"]:
         )
         shown = f"namespace {found.namespace} at {found.server}"
         here = identity.in_cluster(given.home_path, namespace_uid=uid, shown=shown)
-        yield Joined(api, here)
+        yield Joined(api, here, given)
 
 
 class Joined:
     """The namespace of a cluster, over a connection that stays open."""
 
-    def __init__(self, api: Api, here: Here) -> None:
+    def __init__(self, api: Api, here: Here, given: Settings) -> None:
         self.here = here
+        self.tokens = Tokens(api)
         self._api = api
+        self._given = given
 
     def runtime(
         self,
         given: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
+        reported: Reported,
     ) -> tuple[Runtime, Homes]:
         """Return what runs nodes there, and what reads what they leave."""
         template = Template(
@@ -56,6 +62,7 @@ class Joined:
             storage_class=given.kubernetes_storage_class,
             sizes=_sizes(given),
             priority_class=given.kubernetes_priority_class,
+            companion=_companion(given),
             rest_port=given.node_rest_port,
             grpc_port=given.node_grpc_port,
             grace_s=given.node_stop_grace_s,
@@ -64,11 +71,13 @@ class Joined:
         )
         trusts = local_nodes.trusting(authority)
         runtime = KubernetesRuntime(self._api, template, trusts=trusts)
-        return runtime, KubernetesHomes(self._api)
+        return runtime, KubernetesHomes(self._api, reported)
 
     async def mark(self, installation_id: str) -> None:
-        """Mark the namespace as this installation's."""
+        """Mark the namespace as this installation's, and write where it is."""
         await installation.mark(self._api, installation_id)
+        if (companion := _companion(self._given)) is not None:
+            await companion.publish(self._api)
 
 
 def _access(given: Settings) -> Access:
@@ -76,6 +85,18 @@ def _access(given: Settings) -> Access:
     if given.kubeconfig:
         return access.read(Path(given.kubeconfig).expanduser(), namespace)
     return access.in_pod(os.environ, namespace)
+
+
+def _companion(given: Settings) -> Companion | None:
+    if not given.companion_image:
+        return None
+    authority = Authority(folder_of(given))
+    return Companion(
+        image=given.companion_image,
+        url=given.companion_url,
+        name=companion_listener.name(given),
+        anchors_pem=authority.anchors_pem.decode(),
+    )
 
 
 def _sizes(given: Settings) -> Mapping[Type, Size]:

@@ -9,7 +9,7 @@ import sys
 import click
 
 from leyden import settings
-from leyden.app import authorities, egress, migration
+from leyden.app import authorities, cluster_keys, egress, migration
 from leyden.cli.groups import Group
 from leyden.services.operators import key_rotation
 
@@ -54,3 +54,19 @@ def rotate() -> None:
     files = [authorities.folder_of(given) / authorities.ROOT_KEY]
     count = key_rotation.rotate(given.database, given.secrets_path, files)
     print(f"sealed {count} values anew; now back up {given.secrets_path}")
+
+
+@secrets.command()
+@click.argument("name", default="leyden-keys")
+def kubernetes(name: str) -> None:
+    """Print a Secret NAME with new keys, for an installation in a cluster.
+
+    Set nodes_domain as the installation will: the authority vouches for no other names.
+    Apply it once, and keep a copy elsewhere: without these keys what is stored
+    cannot be read, and no other command makes the same ones.
+
+    \b
+    LEYDEN_NODES_DOMAIN=nodes.example.com leyden secrets kubernetes > keys.yaml
+    """
+    given = settings.load(os.environ)
+    print(cluster_keys.manifest(given, name=name), end="")

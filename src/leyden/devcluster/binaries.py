@@ -36,6 +36,11 @@ PAUSE = ToolSet(
     folder=_HERE / "pause",
     programs=(Program("pause", "1", "leyden.invalid/devcluster/pause"),),
 )
+COMPANION = ToolSet(
+    name="companion",
+    folder=_HERE / "companion",
+    programs=(Program("companion", "1", "leyden/companion"),),
+)
 HELM = ToolSet(
     name="helm-3.18.4",
     folder=_HERE / "helm-3.18.4",
@@ -48,10 +53,10 @@ KWOK = ToolSet(
     programs=(Program("kwok", "0.7.0", f"{_KWOK}/cmd/kwok"),),
     stamps={f"{_KWOK}/pkg/consts.Version": "v0.7.0"},
 )
-SETS: Final = (KUBERNETES, PAUSE, HELM, KWOK)
+SETS: Final = (KUBERNETES, PAUSE, COMPANION, HELM, KWOK)
 
 API_ONLY: Final = (
     *("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
 )
-WITH_PODS: Final = (*API_ONLY, "kubelet", "kube-proxy", "pause")
+WITH_PODS: Final = (*API_ONLY, "kubelet", "kube-proxy", "pause", "companion")
 ASKED_FOR: Final = ("kubectl", "helm", "kwok")

@@ -20,6 +20,7 @@ from leyden.values import Struct
 # A registry that is never asked: the names stay as they are in containerd, too.
 _REGISTRY: Final = "localhost/leyden"
 PAUSE: Final = f"{_REGISTRY}/pause:1"
+COMPANION: Final = f"{_REGISTRY}/companion:1"
 _MADE: Final = "1970-01-01T00:00:00Z"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 USER: Final = 1000
@@ -62,6 +63,13 @@ def ensure_pause(cache: Path, binary: Path, *, machine: str) -> Image:
     """Return the image that each pod's first process comes from."""
     return _ensure(
         cache, PAUSE, binary, machine=machine, config={"User": "65535:65535"}
+    )
+
+
+def ensure_companion(cache: Path, binary: Path, *, machine: str) -> Image:
+    """Return the image of what runs beside each lnd, as the same user."""
+    return _ensure(
+        cache, COMPANION, binary, machine=machine, config={"User": f"{USER}:{USER}"}
     )
 
 

@@ -39,6 +39,7 @@ async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
         machine = platform.machine()
         made = [
             images.ensure_pause(cache, found["pause"], machine=machine),
+            images.ensure_companion(cache, found["companion"], machine=machine),
             images.ensure_lnd(cache, found["lnd"], version, machine=machine),
         ]
     return Parts(cache=cache, packages=packaged, binaries=found, images=made)

@@ -23,6 +23,7 @@ _GROUPS: Final = {
         "quickstart",
         "concepts",
         "operating",
+        "cluster",
         "going-live",
         "backups",
         "faults",

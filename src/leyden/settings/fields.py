@@ -62,8 +62,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """In development: the priority class of nodes' pods; empty is the default one."""
     kubernetes_images: str = ""
     """In development: VERSION=IMAGE@sha256:DIGEST of each lnd, comma between."""
+    companion_image: str = ""
+    """In development: IMAGE@sha256:DIGEST of the companion of nodes; empty is none."""
+    companion_url: str = ""
+    """In development: where companions reach the API server: https://HOST:PORT."""
+    companion_host: str = "0.0.0.0"  # noqa: S104  pods are not on this machine
+    """In development: the address on which companions are listened to."""
+    companion_port: Port = 8010
+    """In development: the port on which companions are listened to."""
     nodes_domain: str = "nodes.localhost"
     """The domain below which every node has its name."""
+    gateway_here: bool = True
+    """Run a gateway beside the worker; false where all are on other machines."""
     gateway_host: str = "127.0.0.1"
     """The address on which nodes are reached."""
     gateway_rest_port: Port = 8080

@@ -134,6 +134,19 @@ log_places = Table(
     Column("edition", Integer, nullable=False),
 )
 
+# What the companion of a node in a cluster last reported; it counts macaroons from its
+# start on, which is its run.
+reports = Table(
+    "node_report",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("run", Text, nullable=False),
+    Column("macaroons_removed", Integer, nullable=False),
+    Column("disk", BigInteger, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
 seeds = Table(
     "node_seed",
     metadata,

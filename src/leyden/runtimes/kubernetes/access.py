@@ -124,7 +124,7 @@ def read(file: Path, namespace: str) -> Access:
         if name in user:
             raise SetupError(
                 f"kubeconfig: {file}: {name} is not supported; make a service account, "
-                "and a kubeconfig with its token (docs/operating.md)"
+                "and a kubeconfig with its token (docs/cluster.md)"
             )
     token_file = user.get("tokenFile")
     access = Access(

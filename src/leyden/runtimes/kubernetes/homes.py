@@ -1,10 +1,11 @@
 """The files that lnd leaves in its volume, as far as a cluster shows them: its log.
 
-Backups of channels, macaroons in clear, and the log as it grows take a program beside
-lnd that reads them there, which is not part of this version.
+The rest nobody can read from here. The companion beside lnd reports it as it comes
+(services/nodes/home_reports.py): so there is nothing to look for.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import News, Place
@@ -13,12 +14,15 @@ from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import Api
 from leyden.runtimes.kubernetes.objects import pods_log
 
+Reported = Callable[[str], Awaitable[Usage]]
+
 
 class KubernetesHomes:
-    """A reader of the logs of nodes' pods."""
+    """A reader of the logs of nodes' pods, and of what companions have reported."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, reported: Reported) -> None:
         self._api = api
+        self._reported = reported
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Return the last lines that lnd has said; none where it has no pod."""
@@ -26,7 +30,7 @@ class KubernetesHomes:
         return await asyncio.to_thread(_lines, words, lines)
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Return None: the volume cannot be read from here."""
+        """Return None: the companion reports each one."""
         del node
         return None
 
@@ -41,14 +45,13 @@ class KubernetesHomes:
         return News(place=place)
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Delete nothing: the volume cannot be read from here."""
+        """Delete nothing: the companion does."""
         del node
         return ()
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return nothing: the platform asks no kubelet."""
-        del node, disk
-        return Usage()
+        """Return what was reported, if the disk is asked for: no kubelet is asked."""
+        return await self._reported(node.id) if disk else Usage()
 
 
 def _lines(words: bytes, lines: int) -> list[str]:

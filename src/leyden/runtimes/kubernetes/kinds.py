@@ -86,6 +86,7 @@ class PodStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     message: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()  # the companion's
 
 
 class Pod(Struct, frozen=True, kw_only=True):

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from leyden.domain.nodes import Node
 from leyden.lnd import home
+from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
-from leyden.runtimes.kubernetes import pods
+from leyden.runtimes.kubernetes import companions, pods
+from leyden.runtimes.kubernetes.companions import Companion
 from leyden.runtimes.kubernetes.kinds import HELD, NODE_LABEL
 from leyden.runtimes.placement import MIB, Share
 
@@ -98,6 +100,8 @@ def pod(
     grpc_port: int,
     annotations: Mapping[str, str],
     priority_class: str = "",
+    companion: Companion | None = None,
+    chain: Chain = Chain.MAINNET,
 ) -> Manifest:
     """Return a node's pod: never started again but by us, and nobody special.
 
@@ -142,6 +146,12 @@ def pod(
             },
         ],
     }
+    if companion is not None:
+        spec = made["spec"]
+        spec["initContainers"] = [
+            companion.container(node, chain, lnd_home=_LND_HOME),
+        ]
+        spec["volumes"].append(companions.volume())
     if priority_class:
         made["spec"]["priorityClassName"] = priority_class
     return made

@@ -37,15 +37,16 @@ OF_THE_NAMESPACE: Final = (
     ),
     Permission(kind="services", verbs=("get", "list", "create", "delete")),
     Permission(kind="secrets", verbs=("create", "update", "delete")),
-    Permission(kind="configmaps", verbs=("get", "create")),
+    Permission(kind="configmaps", verbs=("get", "create", "update")),
     Permission(kind="namespaces", verbs=("get",)),
 )
 # Of the whole cluster: which machines are lost; volumes, to let those go whose nodes'
-# time to be brought back is over.
+# time to be brought back is over; whose tokens companions show.
 OF_THE_CLUSTER: Final = (
     Permission(kind="nodes", verbs=("get", "list", "watch")),
     Permission(kind="persistentvolumes", verbs=("get", "patch")),
     Permission(kind="storageclasses", verbs=("get",), group="storage.k8s.io"),
+    Permission(kind="tokenreviews", verbs=("create",), group="authentication.k8s.io"),
 )
 
 

@@ -11,7 +11,13 @@ finalizer away who knows that the machine is off.
 from collections.abc import Mapping
 from typing import Final
 
-from leyden.runtimes.kubernetes.kinds import HELD, ContainerStatus, Machine, Pod
+from leyden.runtimes.kubernetes.kinds import (
+    HELD,
+    ContainerStatus,
+    Machine,
+    Pod,
+    Waiting,
+)
 from leyden.values import Struct
 
 LND: Final = "lnd"
@@ -87,8 +93,7 @@ def readiness(machine: Machine) -> str:
 
 def hindrance(pod: Pod) -> Hindrance:
     """Return why its lnd does not run yet."""
-    status = _lnd(pod)
-    waiting = status.state.waiting if status is not None else None
+    waiting = _waiting(pod)
     for each in pod.status.conditions:
         if each.type == "PodScheduled" and each.status == "False":
             return Hindrance(
@@ -99,7 +104,7 @@ def hindrance(pod: Pod) -> Hindrance:
             )
     if waiting is not None and waiting.reason in _IMAGE:
         return Hindrance(
-            reason="The image of the node's lnd cannot be had. The operator can see "
+            reason="An image that the node needs cannot be had. The operator can see "
             "why.",
             why=f"{waiting.reason}: {waiting.message}",
             patience_s=_IMAGE_S,
@@ -142,6 +147,17 @@ def is_held(pod: Pod) -> bool:
 
 def _lnd(pod: Pod) -> ContainerStatus | None:
     return next((s for s in pod.status.container_statuses if s.name == LND), None)
+
+
+def _waiting(pod: Pod) -> Waiting | None:
+    """Return what its lnd waits for, or the companion, which starts before it."""
+    status = pod.status
+    for each in (*status.init_container_statuses, *status.container_statuses):
+        waiting = each.state.waiting
+        if waiting is not None and waiting.reason not in _CREATING:
+            return waiting
+    lnd = _lnd(pod)
+    return lnd.state.waiting if lnd is not None else None
 
 
 def _is_removed(pod: Pod) -> bool:

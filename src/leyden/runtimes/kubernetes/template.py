@@ -9,6 +9,7 @@ from leyden.lnd import home
 from leyden.lnd.options import Logs, Options
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.kubernetes import manifests, pods
+from leyden.runtimes.kubernetes.companions import Companion
 from leyden.runtimes.kubernetes.manifests import OUTFIT, Manifest
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.placement import SHARES, Share
@@ -35,6 +36,7 @@ class Template(Struct, frozen=True, kw_only=True):
     storage_class: str
     sizes: Mapping[Type, Size] = field(default_factory=lambda: SIZES)
     priority_class: str = ""
+    companion: Companion | None = None
     rest_port: int = 18_080
     grpc_port: int = 18_009
     grace_s: int = 600
@@ -93,6 +95,8 @@ class Template(Struct, frozen=True, kw_only=True):
                 **({pods.CERTIFICATE: shown.decode()} if shown else {}),
             },
             priority_class=self.priority_class,
+            companion=self.companion,
+            chain=self.grounds[node.network].chain,
         )
 
     def _image(self, node: Node) -> str:

@@ -8,11 +8,18 @@ from typing import Final
 from leyden.domain import versions
 from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.times import is_recent
-from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
+from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import Stale
 from leyden.lnd.tail import News
-from leyden.services.nodes import backups, node_events, resealing, webhooks
+from leyden.services.nodes import (
+    backups,
+    home_news,
+    node_events,
+    resealing,
+    webhooks,
+)
 from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.home_news import MACAROONS_REMOVED
 from leyden.services.nodes.log_places import LogPlaces
 from leyden.services.nodes.views import get
 from leyden.services.shared.steps import ClaimedTask
@@ -26,7 +33,6 @@ _AT_A_TIME: Final = 50
 # A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
 # may leave some is not worth a walk through every folder more often.
 _SWEEP_EVERY: Final = timedelta(minutes=10)
-_REMOVED: Final = "macaroons removed"
 _TOLD_FOR: Final = timedelta(days=30)
 _MOST_TOLD: Final = 10
 
@@ -94,13 +100,12 @@ class Housekeeping:
         if not read.complaints:
             self._places.note(node, read.place)
             return
-        log.warning("node %s: its blocks come out of order", node.id)
         now = self._fleet.clock()
         try:
             async with self._fleet.database.transaction() as tx:
-                event = BlocksOutOfOrder(read.complaints[0])
-                await webhooks.announce(tx, node, [event], now=now)
-                await node_events.tell_blocks(tx, node, event.log, now=now)
+                await home_news.announce_out_of_order(
+                    tx, node, read.complaints[0], now=now
+                )
                 await self._places.keep(tx, node, read.place)
         except Stale as error:
             log.info("node %s: told by another", node.id, extra={"why": error.message})
@@ -121,7 +126,7 @@ async def found_in_clear(
     lines = await fleet.database.reader.audit.of_subject(
         organization_id,
         node_id,
-        _REMOVED,
+        MACAROONS_REMOVED,
         since=fleet.clock() - _TOLD_FOR,
         most=_MOST_TOLD,
     )
@@ -169,15 +174,5 @@ async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
     swept = await fleet.homes.sweep(node)
     if not swept:
         return
-    log.warning(
-        "node %s: macaroons lay there in clear", node.id, extra={"number": len(swept)}
-    )
     async with fleet.database.transaction() as tx:
-        await tx.audit.add(
-            at=now,
-            actor="platform",
-            action=_REMOVED,
-            subject=node.id,
-            organization_id=node.organization_id,
-            number=len(swept),
-        )
+        await home_news.record_removed(tx, node, number=len(swept), now=now)

@@ -1,0 +1,3 @@
+module leyden/companion
+
+go 1.23

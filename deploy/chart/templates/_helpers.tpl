@@ -1,0 +1,116 @@
+{{- define "leyden.labels" -}}
+app.kubernetes.io/name: leyden
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Labels of one part: (list . "api") */}}
+{{- define "leyden.part" -}}
+{{ include "leyden.labels" (index . 0) }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* The environment of every process that opens the installation. */}}
+{{- define "leyden.environment" -}}
+- {name: LEYDEN_HOME, value: /var/lib/leyden}
+- {name: LEYDEN_SECRETS_FILE, value: /etc/leyden/keys/secrets.json}
+- name: LEYDEN_DATABASE_URL
+  valueFrom:
+    secretKeyRef: {name: {{ .Values.database.secret }}, key: {{ .Values.database.key }}}
+- {name: LEYDEN_RUNTIME, value: kubernetes}
+- {name: LEYDEN_KUBERNETES_NAMESPACE, value: {{ .Values.nodes.namespace }}}
+- {name: LEYDEN_KUBERNETES_STORAGE_CLASS, value: {{ .Values.nodes.storageClass }}}
+- {name: LEYDEN_KUBERNETES_PRIORITY_CLASS, value: {{ .Values.nodes.priorityClass | quote }}}
+- name: LEYDEN_KUBERNETES_IMAGES
+  value: {{ range $version, $image := .Values.lndImages }}{{ $version }}={{ $image }},{{ end }}
+- {name: LEYDEN_COMPANION_IMAGE, value: {{ .Values.companionImage | quote }}}
+- name: LEYDEN_COMPANION_URL
+  value: https://{{ .Release.Name }}-companions.{{ .Release.Namespace }}.svc:8010
+- {name: LEYDEN_COMPANION_PORT, value: "8010"}
+- {name: LEYDEN_NODES_DOMAIN, value: {{ .Values.nodes.domain }}}
+- {name: LEYDEN_API_HOST, value: 0.0.0.0}
+- {name: LEYDEN_API_PORT, value: "8000"}
+- {name: LEYDEN_METRICS_PORT, value: "0"}
+- {name: LEYDEN_LOG_FORMAT, value: json}
+- {name: LEYDEN_GATEWAY_HERE, value: "false"}
+{{ include "leyden.gatewayEnvironment" . }}
+{{- range $name, $value := .Values.settings }}
+- {name: LEYDEN_{{ upper $name }}, value: {{ $value | toString | quote }}}
+{{- end }}
+{{- end }}
+
+{{- define "leyden.gatewayEnvironment" -}}
+- {name: LEYDEN_GATEWAY_TOKEN_FILE, value: /etc/leyden/keys/gateway_token}
+- {name: LEYDEN_GATEWAY_HOST, value: 0.0.0.0}
+- {name: LEYDEN_GATEWAY_REST_PORT, value: "8080"}
+- {name: LEYDEN_GATEWAY_GRPC_PORT, value: "10009"}
+{{- end }}
+
+{{- define "leyden.secretSettings" -}}
+{{- with .Values.secretSettings }}
+envFrom:
+- secretRef: {name: {{ . }}}
+{{- end }}
+{{- end }}
+
+{{/* The keys are the operator's, read-only: no replica makes any. */}}
+{{- define "leyden.mounts" -}}
+volumeMounts:
+- {name: home, mountPath: /var/lib/leyden}
+- {name: tmp, mountPath: /tmp}
+- {name: keys, mountPath: /etc/leyden/keys, readOnly: true}
+- {name: authority, mountPath: /var/lib/leyden/authority, readOnly: true}
+{{- end }}
+
+{{- define "leyden.volumes" -}}
+volumes:
+- name: home
+  emptyDir: {}
+- name: tmp
+  emptyDir: {}
+- name: keys
+  secret:
+    secretName: {{ .Values.keysSecret }}
+    defaultMode: 0440
+    items:
+    - {key: secrets.json, path: secrets.json}
+    - {key: gateway_token, path: gateway_token}
+- name: authority
+  secret:
+    secretName: {{ .Values.keysSecret }}
+    defaultMode: 0440
+    items:
+    - {key: root.pem, path: root.pem}
+    - {key: intermediate.pem, path: intermediate.pem}
+{{- end }}
+
+{{- define "leyden.podSecurity" -}}
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  seccompProfile: {type: RuntimeDefault}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "leyden.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* Replicas are on different machines where there are some: (list . "api") */}}
+{{- define "leyden.spread" -}}
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "leyden.part" . | nindent 6 }}
+{{- end }}

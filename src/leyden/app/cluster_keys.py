@@ -1,0 +1,49 @@
+"""The keys of an installation in a cluster: a Secret, made once and by nobody else.
+
+Replicas mount it read-only. They never create keys: two that did would not be able to
+read what the other has stored.
+"""
+
+import base64
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from leyden.app import authorities
+from leyden.domain.times import utc_now
+from leyden.settings import Settings
+from leyden.storage.secrets import Keyring, Sealer, save_keyring
+from leyden.values import replace
+
+KEYRING: Final = "secrets.json"
+GATEWAY_TOKEN: Final = "gateway_token"  # noqa: S105  a name
+_AUTHORITY: Final = ("root.pem", "intermediate.pem", authorities.ROOT_KEY)
+
+
+def manifest(given: Settings, *, name: str) -> str:
+    """Return a Secret with new keys, as YAML; nothing of it stays on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        keyring = Keyring.new()
+        save_keyring(home / KEYRING, keyring)
+        own = replace(given, home=folder, secrets_file="")
+        authorities.ensure(own, Sealer(keyring), now=utc_now())
+        content = {
+            KEYRING: (home / KEYRING).read_bytes(),
+            GATEWAY_TOKEN: secrets.token_urlsafe(32).encode(),
+            **{
+                each: (authorities.folder_of(own) / each).read_bytes()
+                for each in _AUTHORITY
+            },
+        }
+    made = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name},
+        "type": "Opaque",
+        "data": {key: base64.b64encode(each).decode() for key, each in content.items()},
+    }
+    return yaml.safe_dump(made, sort_keys=False)

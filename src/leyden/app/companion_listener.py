@@ -1,0 +1,38 @@
+"""The port at which companions report, over TLS of the platform's own authority."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from leyden.api.companions import LIMITS, Companions
+from leyden.api.server import bind, serving
+from leyden.app import api_certificate
+from leyden.app.clusters import Cluster
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+
+
+def name(given: Settings) -> str:
+    """Return the name in the certificate: no node's, which all end in an id."""
+    return f"companion.{given.nodes_domain}"
+
+
+@asynccontextmanager
+async def listening(platform: Platform, cluster: Cluster | None) -> AsyncIterator[None]:
+    """Take reports of companions for the block, where nodes have some."""
+    given = platform.settings
+    if cluster is None or platform.fleet is None or not given.companion_image:
+        yield
+        return
+    sockets = bind(given.companion_host, given.companion_port, setting="companion_port")
+    reports = Companions(
+        platform.fleet, cluster.tokens, failures_per_minute=given.failures_per_minute
+    )
+    try:
+        async with (
+            api_certificate.of_our_authority(platform, [name(given)]) as tls,
+            serving(reports, sockets, limits=LIMITS, tls=tls, grace_s=1),
+        ):
+            yield
+    finally:
+        for each in sockets:
+            each.close()

@@ -1,0 +1,104 @@
+"""Whose token a caller shows: the API server says which pod it was made for.
+
+A companion has a token that its pod's kubelet renews, for the audience `leyden` alone.
+It is bound to the pod: with the pod's end it is worth nothing.
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from leyden.domain.nodes import Node
+from leyden.errors import Unauthorized
+from leyden.runtimes.kubernetes import manifests
+from leyden.runtimes.kubernetes.api import Api
+from leyden.runtimes.kubernetes.companions import AUDIENCE
+from leyden.values import Struct, field
+
+_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+_POD_NAME: Final = "authentication.kubernetes.io/pod-name"
+_POD_UID: Final = "authentication.kubernetes.io/pod-uid"
+# A review takes the API server some milliseconds; a pod that ended is believed for so
+# long at most.
+_REMEMBERED_S: Final = 60.0
+_MOST_REMEMBERED: Final = 10_000
+_LONGEST: Final = 8192
+
+
+class _User(Struct, frozen=True, kw_only=True):
+    username: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class _Status(Struct, frozen=True, kw_only=True):
+    authenticated: bool = False
+    audiences: Sequence[str] = ()
+    user: _User = field(default_factory=_User)
+
+
+class _TokenReview(Struct, frozen=True, kw_only=True):
+    status: _Status = field(default_factory=_Status)
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """The pod that a token was made for."""
+
+    name: str
+    uid: str
+
+    def speaks_for(self, node: Node) -> bool:
+        """Return whether it is the node's own pod, not an earlier one."""
+        return self.name == manifests.name(node) and node.process in {"", self.uid}
+
+
+class Tokens:
+    """A reviewer of tokens of pods in our namespace."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._account = f"system:serviceaccount:{api.namespace}:"
+        self._known: dict[bytes, tuple[Caller, float]] = {}
+
+    async def speaks_for(self, token: str, node: Node) -> bool:
+        """Return whether a node's pod shows its token; Unauthorized for no pod's."""
+        return (await self._caller(token)).speaks_for(node)
+
+    async def check(self, token: str) -> None:
+        """Raise Unauthorized unless a pod of ours shows its token."""
+        await self._caller(token)
+
+    async def _caller(self, token: str) -> Caller:
+        if not token or len(token) > _LONGEST:
+            raise Unauthorized("the token is not one of a node's pod")
+        digest = hashlib.sha256(token.encode()).digest()
+        now = time.monotonic()
+        known = self._known.get(digest)
+        if known is not None and now < known[1]:
+            return known[0]
+        self._known.pop(digest, None)
+        caller = await self._reviewed(token)
+        if len(self._known) >= _MOST_REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[digest] = caller, now + _REMEMBERED_S
+        return caller
+
+    async def _reviewed(self, token: str) -> Caller:
+        review = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenReview",
+            "spec": {"token": token, "audiences": [AUDIENCE]},
+        }
+        found = await self._api.create(_REVIEWS, review, _TokenReview)
+        status = found.status if found else _Status()
+        name = "".join(status.user.extra.get(_POD_NAME, ()))
+        uid = "".join(status.user.extra.get(_POD_UID, ()))
+        if (
+            not status.authenticated
+            or AUDIENCE not in status.audiences
+            or not status.user.username.startswith(self._account)
+            or not name
+            or not uid
+        ):
+            raise Unauthorized("the token is not one of a node's pod")
+        return Caller(name=name, uid=uid)

@@ -1,0 +1,43 @@
+"""What becomes of what an lnd leaves in its home, whoever has read it there.
+
+A node of this machine is read by housekeeping; one in a cluster by its companion, which
+reports it.
+"""
+
+import logging
+from datetime import datetime
+from typing import Final
+
+from leyden.domain.nodes import Node
+from leyden.domain.webhooks import BlocksOutOfOrder
+from leyden.services.nodes import node_events, webhooks
+from leyden.storage.stores import Stores
+
+MACAROONS_REMOVED: Final = "macaroons removed"
+
+log = logging.getLogger(__name__)
+
+
+async def announce_out_of_order(
+    tx: Stores, node: Node, line: str, *, now: datetime
+) -> None:
+    """Announce that lnd's blocks come out of order, in its own words."""
+    log.warning("node %s: its blocks come out of order", node.id)
+    event = BlocksOutOfOrder(line)
+    await webhooks.announce(tx, node, [event], now=now)
+    await node_events.tell_blocks(tx, node, event.log, now=now)
+
+
+async def record_removed(tx: Stores, node: Node, *, number: int, now: datetime) -> None:
+    """Record that so many plaintext macaroons were found and deleted."""
+    log.warning(
+        "node %s: macaroons lay there in clear", node.id, extra={"number": number}
+    )
+    await tx.audit.add(
+        at=now,
+        actor="platform",
+        action=MACAROONS_REMOVED,
+        subject=node.id,
+        organization_id=node.organization_id,
+        number=number,
+    )

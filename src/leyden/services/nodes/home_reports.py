@@ -1,0 +1,134 @@
+"""Reports of companions: what lnds in a cluster leave in their homes.
+
+A companion reports again until a report was taken, so each may come twice: a backup is
+known by its digest, macaroons are counted from the companion's start on, and lines of
+the log count only from the place on up to which the log was read.
+"""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from leyden.domain.nodes import Node
+from leyden.errors import Forbidden, Malformed
+from leyden.lnd.log import out_of_order
+from leyden.lnd.tail import Place
+from leyden.runtimes.base import Usage
+from leyden.services.nodes import backups, home_news
+from leyden.services.nodes.fleet import Fleet
+from leyden.storage.node_reports import NodeReport
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+_MOST_BACKUP: Final = 4 << 20
+_LARGEST: Final = (1 << 63) - 1
+_Number = Annotated[int, Meta(ge=0, le=10**9)]
+_Size = Annotated[int, Meta(ge=0, le=_LARGEST)]
+
+
+class LogPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far a log was read, as a companion writes it."""
+
+    inode: _Size
+    offset: Annotated[int, Meta(ge=-1, le=_LARGEST)]
+    head: Annotated[bytes, Meta(max_length=64)]
+
+
+class LogNews(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The lines that matter between two places of a log."""
+
+    since: LogPlace | None
+    until: LogPlace
+    lines: Annotated[
+        tuple[Annotated[str, Meta(max_length=300)], ...], Meta(max_length=10)
+    ]
+
+
+class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a companion reports."""
+
+    run: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+    macaroons_removed: _Number
+    disk: _Size
+    height: _Number
+    channel_backup: bytes = b""
+    log: LogNews | None = None
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    """The answer to a report that was taken: how far the log counts as read."""
+
+    log: LogPlace | None
+
+
+async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
+    """Store a report on a node; raise Malformed for what no lnd leaves."""
+    _check(report)
+    _refuse_deleted(node)
+    if report.channel_backup:
+        await backups.keep_channels(fleet, node, report.channel_backup)
+    now = fleet.clock()
+    async with fleet.database.transaction() as tx:
+        node = await tx.nodes.lock(node.id)
+        _refuse_deleted(node)
+        before = await tx.node_reports.find(node.id)
+        known = before.macaroons_removed if before and before.run == report.run else 0
+        if (new := report.macaroons_removed - known) > 0:
+            await home_news.record_removed(tx, node, number=new, now=now)
+        place = await _log_read(tx, fleet, node, report.log)
+        await tx.node_reports.keep(
+            NodeReport(
+                node_id=node.id,
+                run=report.run,
+                macaroons_removed=max(known, report.macaroons_removed),
+                disk=report.disk,
+                height=report.height,
+                at=now,
+            )
+        )
+    return Taken(log=place)
+
+
+async def usage(tx: Stores, node_id: str) -> Usage:
+    """Return what a node uses, as far as its companion has reported it."""
+    found = await tx.node_reports.find(node_id)
+    return Usage(disk=found.disk, height=found.height) if found else Usage()
+
+
+def _check(report: Report) -> None:
+    if len(report.channel_backup) > _MOST_BACKUP:
+        raise Malformed("channel_backup: must have at most 4 MiB")
+    for number, line in enumerate(report.log.lines if report.log else ()):
+        # They go to the node's owner in full.
+        if out_of_order(line.encode()) != [line]:
+            raise Malformed(
+                f"log.lines[{number}]: must be lnd's line on a block out of order"
+            )
+
+
+def _refuse_deleted(node: Node) -> None:
+    if node.is_destroyed:
+        raise Forbidden("the node is deleted")
+
+
+async def _log_read(
+    tx: Stores, fleet: Fleet, node: Node, news: LogNews | None
+) -> LogPlace | None:
+    """Announce what a log has said since it was last read; return how far it is."""
+    kept = await tx.log_places.find(node.id)
+    known = _shown(kept.place) if kept else None
+    if news is None or news.since != known:
+        return known  # the companion reads on from there
+    until = news.until
+    place = Place(until.inode, until.offset, until.head)
+    if not await tx.log_places.move(node.id, place, was=kept.edition if kept else 0):
+        return known
+    if news.lines:
+        await home_news.announce_out_of_order(
+            tx, node, news.lines[0], now=fleet.clock()
+        )
+    return until
+
+
+def _shown(place: Place) -> LogPlace:
+    return LogPlace(inode=place.inode, offset=place.offset, head=place.head)

@@ -1,0 +1,58 @@
+"""What companions of nodes in a cluster last reported."""
+
+from datetime import datetime
+
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
+
+sql = SqlFile("node_reports")
+
+
+class NodeReport(Struct, frozen=True, kw_only=True):
+    """The last report on a node's home, apart from what is kept elsewhere."""
+
+    node_id: str
+    run: str  # of the companion: it counts from 0 in each
+    macaroons_removed: int
+    disk: int
+    height: int
+    at: datetime
+
+
+class NodeReports:
+    """The rows of node_report."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def keep(self, report: NodeReport) -> None:
+        """Store a report in place of the node's last one."""
+        await self._run(
+            sql.keep,
+            node_id=report.node_id,
+            run=report.run,
+            macaroons_removed=report.macaroons_removed,
+            disk=report.disk,
+            height=report.height,
+            at=to_us(report.at),
+        )
+
+    async def find(self, node_id: str) -> NodeReport | None:
+        """Return a node's last report; None if there was none."""
+        for id_, run, removed, disk, height, at in await self._run(
+            sql.get, node_id=node_id
+        ):
+            return NodeReport(
+                node_id=id_,
+                run=run,
+                macaroons_removed=removed,
+                disk=disk,
+                height=height,
+                at=from_us(at),
+            )
+        return None
+
+    async def forget(self, node_id: str) -> None:
+        """Delete the report: the home is removed."""
+        await self._run(sql.forget, node_id=node_id)

@@ -1,0 +1,20 @@
+-- What companions of nodes in a cluster last reported.
+
+-- name: keep
+INSERT INTO node_report (node_id, run, macaroons_removed, disk, height, at)
+VALUES (:node_id, :run, :macaroons_removed, :disk, :height, :at)
+ON CONFLICT (node_id) DO UPDATE
+SET run = excluded.run,
+    macaroons_removed = excluded.macaroons_removed,
+    disk = excluded.disk,
+    height = excluded.height,
+    at = excluded.at;
+
+-- name: get
+SELECT *
+FROM node_report
+WHERE node_id = :node_id;
+
+-- name: forget
+DELETE FROM node_report
+WHERE node_id = :node_id;

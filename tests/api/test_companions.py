@@ -1,0 +1,329 @@
+"""The port of companions: what is taken of whom, and what is refused."""
+
+import base64
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leyden.api.companions import LIMITS, Companions
+from leyden.api.server import bind, serving
+from leyden.certificates.authority import Authority, open_or_create
+from leyden.domain.nodes import Action, Node
+from leyden.errors import NotFound
+from leyden.lnd.tail import Place
+from leyden.runtimes.base import Usage
+from leyden.runtimes.kubernetes import manifests
+from leyden.runtimes.kubernetes.tokens import Tokens
+from leyden.services.nodes import home_reports
+from leyden.services.nodes.housekeeping import found_in_clear
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.conftest import NOW
+from tests.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
+from tests.services.told import types_told
+from tests.services.yard import HARBOUR, Yard
+
+BLOCKS = (
+    "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
+    "got height=7"
+)
+RUN = "0123456789abcdef"
+EMPTY = {"run": RUN, "macaroons_removed": 0, "disk": 0, "height": 0}
+OF_THE_POD = "of the pod"
+START: dict[str, Any] = {"inode": 7, "offset": 0, "head": ""}
+
+
+class Port:
+    """The port, and a companion that calls it."""
+
+    def __init__(self, yard: Yard, cluster: StandInCluster, url: str) -> None:
+        self.yard = yard
+        self.cluster = cluster
+        self.reader = yard.fleet.database.reader
+        self._url = url
+
+    def admit(self, token: str, node: Node, **changes: Any) -> str:
+        """Have the cluster know a token as that of a node's pod."""
+        account = changes.get("account", f"system:serviceaccount:{NAMESPACE}:default")
+        extra = {
+            "authentication.kubernetes.io/pod-name": [manifests.name(node)],
+            "authentication.kubernetes.io/pod-uid": [changes.get("uid", node.process)],
+        }
+        self.cluster.tokens[token] = {
+            "authenticated": True,
+            "audiences": changes.get("audiences", ["leyden"]),
+            "user": {"username": account, "extra": changes.get("extra", extra)},
+        }
+        return token
+
+    async def post(
+        self,
+        node: Node | str,
+        body: object,
+        *,
+        token: str | None = OF_THE_POD,
+        method: str = "POST",
+        path: str = "",
+    ) -> tuple[int, Any]:
+        node_id = node if isinstance(node, str) else node.id
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(
+                method,
+                f"{self._url}{path or f'/nodes/{node_id}/report'}",
+                data=io.BytesIO(content),
+                headers={"Content-Type": "application/json", **headers},
+            ) as answer,
+        ):
+            return answer.status, await answer.json()
+
+    async def nothing_is_stored(self, node: Node) -> bool:
+        with pytest.raises(NotFound):
+            await self.reader.backups.latest_channels(node.id)
+        return (
+            await self.reader.node_reports.find(node.id) is None
+            and await self.reader.log_places.find(node.id) is None
+            and await found_in_clear(self.yard.fleet, HARBOUR, node.id) == []
+        )
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
+
+
+@asynccontextmanager
+async def opened(db: Database, sealer: Sealer, authority: Authority) -> Any:
+    yard = Yard(db, sealer, authority)
+    await yard.found()
+    cluster = StandInCluster()
+    [listening] = bind("127.0.0.1", 0)
+    async with cluster.api() as api:
+        app = Companions(yard.fleet, Tokens(api), failures_per_minute=1000)
+        async with serving(app, [listening], limits=LIMITS, grace_s=1):
+            yield Port(yard, cluster, f"http://127.0.0.1:{listening.getsockname()[1]}")
+    await yard.watching.close()
+    listening.close()
+
+
+@pytest.fixture
+async def port(
+    sqlite_db: Database, sealer: Sealer, authority: Authority
+) -> AsyncIterator[Port]:
+    async with opened(sqlite_db, sealer, authority) as port:
+        yield port
+
+
+@pytest.fixture
+async def node(port: Port) -> Node:
+    node = await port.yard.running()
+    assert node.process
+    port.admit(OF_THE_POD, node)
+    return node
+
+
+def with_backup(content: bytes) -> dict[str, Any]:
+    return {**EMPTY, "channel_backup": base64.b64encode(content).decode()}
+
+
+def with_lines(since: object, offset: int, *lines: str) -> dict[str, Any]:
+    until = {**START, "offset": offset}
+    return {**EMPTY, "log": {"since": since, "until": until, "lines": list(lines)}}
+
+
+async def test_what_a_companion_reports_is_kept(port: Port, node: Node) -> None:
+    report = {**with_backup(b"two channels"), "disk": 812, "height": 9}
+    assert await port.post(node, report) == (200, {"log": None})
+    assert (await port.reader.backups.latest_channels(node.id)).content == (
+        b"two channels"
+    )
+    told = await home_reports.usage(port.reader, node.id)
+    assert told == Usage(disk=812, height=9)
+
+
+async def test_a_backup_of_four_mebibytes_is_kept_and_no_larger_one(
+    port: Port, node: Node
+) -> None:
+    status, problem = await port.post(node, with_backup(b"x" * ((4 << 20) + 1)))
+    assert (status, problem) == (
+        400,
+        {"message": "channel_backup: must have at most 4 MiB"},
+    )
+    assert (await port.post(node, b"x" * (7 << 20)))[0] == 413
+    assert await port.nothing_is_stored(node)
+    assert (await port.post(node, with_backup(b"x" * (4 << 20))))[0] == 200
+
+
+async def test_macaroons_are_counted_once_however_often_they_are_reported(
+    port: Port, node: Node
+) -> None:
+    for number, run in ((1, RUN), (1, RUN), (3, RUN), (2, "f" * 16), (2, "f" * 16)):
+        report = {**EMPTY, "run": run, "macaroons_removed": number}
+        assert (await port.post(node, report))[0] == 200
+    found = await found_in_clear(port.yard.fleet, HARBOUR, node.id)
+    assert sorted(each.number for each in found) == [1, 2, 2]
+
+
+async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> None:
+    first = with_lines(None, 90, BLOCKS)
+    for _ in range(2):  # the answer to the first was lost, say
+        answer = {"log": {**START, "offset": 90}}
+        assert await port.post(node, first) == (200, answer)
+    told = await types_told(port.yard.fleet.database, HARBOUR)
+    assert told.count("node.out_of_order_block") == 1
+    kept = await port.reader.log_places.find(node.id)
+    assert kept is not None
+    assert kept.place == Place(7, 90, b"", 0)
+    # It goes on from there, and from nowhere else.
+    elsewhere = with_lines({**START, "offset": 11}, 120, BLOCKS)
+    assert await port.post(node, elsewhere) == (200, answer)
+    on = with_lines(answer["log"], 120)
+    assert (await port.post(node, on))[1]["log"]["offset"] == 120
+    told = await types_told(port.yard.fleet.database, HARBOUR)
+    assert told.count("node.out_of_order_block") == 1
+
+
+async def test_the_last_report_of_a_pod_that_ends_is_taken(
+    port: Port, node: Node
+) -> None:
+    await port.yard.ask(node, Action.STOP)
+    await port.yard.work()
+    assert not (await port.yard.node(node.id)).process
+    assert (await port.post(node, with_backup(b"the last")))[0] == 200
+
+
+async def test_a_deleted_node_takes_no_reports(port: Port, node: Node) -> None:
+    await port.yard.ask(node, Action.DELETE)
+    await port.yard.work()
+    port.yard.now += timedelta(days=30)
+    await port.yard.work()
+    assert (await port.post(node, with_backup(b"x")))[0] == 403
+    assert await port.reader.node_reports.find(node.id) is None
+    with pytest.raises(NotFound):
+        await port.reader.backups.latest_channels(node.id)
+
+
+async def test_a_pod_speaks_for_its_own_node_alone(port: Port, node: Node) -> None:
+    other = await port.yard.running(name="other light")
+    body = with_backup(b"x")
+    refusals = [
+        (None, 401),
+        ("", 401),
+        ("of nobody", 401),
+        ("x" * 9000, 401),
+        (port.admit("of another audience", node, audiences=["vault"]), 401),
+        (port.admit("of a person", node, account="kubernetes-admin"), 401),
+        (
+            port.admit(
+                "of another namespace",
+                node,
+                account="system:serviceaccount:default:default",
+            ),
+            401,
+        ),
+        (port.admit("of no pod", node, extra={}), 401),
+        (port.admit("of an earlier pod", node, uid="one before"), 403),
+        (port.admit("of another node", other), 403),
+    ]
+    for token, status in refusals:
+        assert (await port.post(node, body, token=token))[0] == status, token
+    missing = await port.post("no-such-node", body)
+    assert missing == await port.post(other, body), "who is there is not said"
+    assert missing[0] == 403
+    assert await port.nothing_is_stored(node)
+    assert await port.nothing_is_stored(other)
+
+
+async def test_there_is_one_operation(port: Port, node: Node) -> None:
+    for path in ("/", "/nodes", f"/nodes/{node.id}", f"/nodes/{node.id}/report/more"):
+        assert (await port.post(node, EMPTY, path=path))[0] == 404
+    assert (await port.post(node, EMPTY, method="PUT"))[0] == 405
+    path = "/organizations/harbour/nodes"
+    assert (await port.post(node, EMPTY, path=path))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"run": "0123"}, "run"),
+        ({"run": None}, "run"),
+        ({"disk": -1}, "disk"),
+        ({"disk": 1 << 64}, "disk"),
+        ({"height": "9"}, "height"),
+        ({"macaroons_removed": 1.5}, "macaroons_removed"),
+        ({"channel_backup": "§§"}, "channel_backup"),
+        ({"log": []}, "log"),
+        ({"log": {"since": None, "until": START, "lines": ["x"] * 11}}, "log.lines"),
+        ({"log": {"since": None, "until": START, "lines": ["pay me"]}}, "log.lines[0]"),
+        ({"log": {"since": START, "until": None, "lines": []}}, "log.until"),
+        ({"more": 1}, "more"),
+    ],
+)
+async def test_a_malformed_report_is_told_its_field(
+    port: Port, node: Node, change: dict[str, Any], field: str
+) -> None:
+    status, problem = await port.post(node, {**EMPTY, **change})
+    assert status == 400
+    assert field in problem["message"]
+    assert await port.nothing_is_stored(node)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda some: (
+        st.lists(some, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [*EMPTY, "log", "channel_backup", "since", "until", "lines"]
+            ),
+            some,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(body=st.binary(max_size=300) | _JSON.map(lambda body: json.dumps(body).encode()))
+async def test_whatever_comes_is_refused_in_json(
+    port: Port, node: Node, body: bytes
+) -> None:
+    status, problem = await port.post(node, body)
+    assert status in {400, 429}
+    assert problem["message"]
+
+
+async def test_a_token_is_reviewed_now_and_then_alone(port: Port, node: Node) -> None:
+    for _ in range(5):
+        await port.post(node, EMPTY)
+    assert port.cluster.calls.count("POST tokenreviews") == 1
+
+
+async def test_a_flood_of_reports_is_refused(port: Port, node: Node) -> None:
+    answers = [(await port.post(node, EMPTY))[0] for _ in range(70)]
+    assert answers[:60] == [200] * 60
+    assert 429 in answers
+
+
+async def test_without_the_cluster_a_report_is_for_later(
+    port: Port, node: Node
+) -> None:
+    port.cluster.is_away = True
+    assert (await port.post(node, with_backup(b"x")))[0] == 503
+    port.cluster.is_away = False
+    assert (await port.post(node, with_backup(b"x")))[0] == 200

@@ -1,0 +1,184 @@
+"""The chart, and what it renders to: the plain manifest in deploy/kubernetes/.
+
+WRITE_MANIFEST=1 pytest tests/deploy/test_chart.py writes that anew.
+"""
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from leyden import settings
+from leyden.app import cluster_keys, clusters
+from leyden.certificates.authority import Authority
+from leyden.devcluster import binaries
+from leyden.gateway.discovery import DiscoveryGateway
+from leyden.runtimes.kubernetes import permissions
+from leyden.settings import Settings
+from leyden.storage.secrets import load_keyring
+from leyden.values import replace
+from tests.cluster import skip_unless_built
+from tests.devcluster.clusters import program
+
+ROOT = Path(__file__).parents[2] / "deploy"
+MANIFEST = ROOT / "kubernetes/leyden.yaml"
+VALUES = ROOT / "kubernetes/values.yaml"
+HEAD = """\
+# deploy/chart as Helm renders it, in the namespace `leyden`, with values.yaml in this
+# folder. Replace what is an example: images, names, addresses.
+"""
+OBJECTS = [each for each in yaml.safe_load_all(MANIFEST.read_text()) if each]
+
+
+def helm(*words: object) -> "subprocess.CompletedProcess[str]":
+    skip_unless_built("helm")
+    return subprocess.run(
+        [program("helm"), *map(str, words)], capture_output=True, text=True, check=False
+    )
+
+
+def rendered(*more: object) -> "subprocess.CompletedProcess[str]":
+    return helm(
+        *("template", "leyden", ROOT / "chart", "--namespace", "leyden"),
+        *("--kube-version", binaries.VERSION, "--values", VALUES, *more),
+    )
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    for each in OBJECTS:
+        if each["kind"] in {"Deployment", "Job"}:
+            yield each["metadata"]["name"], each["spec"]["template"]["spec"]
+
+
+def variables(container: Mapping[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in container["env"] if "value" in each}
+
+
+def test_the_plain_manifest_is_what_the_chart_renders_to() -> None:
+    done = rendered()
+    assert done.returncode == 0, done.stderr
+    if os.environ.get("WRITE_MANIFEST"):
+        MANIFEST.write_text(HEAD + done.stdout)
+    assert MANIFEST.read_text() == HEAD + done.stdout
+
+
+def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
+    wanted = {
+        each["kind"]: each["rules"]
+        for each in permissions.manifests("leyden-nodes", "leyden")
+        if "rules" in each
+    }
+    assert {each["kind"]: each["rules"] for each in OBJECTS if "rules" in each} == (
+        wanted
+    )
+    [role] = [each for each in OBJECTS if each["kind"] == "Role"]
+    assert role["metadata"]["namespace"] == "leyden-nodes"
+
+
+def test_nothing_secret_and_no_volume_is_of_the_chart() -> None:
+    assert not {each["kind"] for each in OBJECTS} & {"Secret", "PersistentVolumeClaim"}
+    [namespace] = [each for each in OBJECTS if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+
+
+@pytest.mark.parametrize(("name", "spec"), [*pods()])
+def test_a_pod_of_the_platform_may_do_little(name: str, spec: dict[str, Any]) -> None:
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    [container] = spec["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    has_account = name in {"leyden-api", "leyden-worker"}
+    assert (spec.get("serviceAccountName") == "leyden") == has_account
+    assert (spec.get("automountServiceAccountToken") is False) != has_account
+
+
+def test_a_gateway_has_the_token_and_no_other_key() -> None:
+    spec = dict(pods())["leyden-gateway"]
+    [secret] = [each["secret"] for each in spec["volumes"] if "secret" in each]
+    assert [each["key"] for each in secret["items"]] == ["gateway_token"]
+    assert "DATABASE" not in json.dumps(spec)
+
+
+def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
+    tmp_path: Path,
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("21 million and not one more")
+    for name in ("leyden-api", "leyden-worker", "leyden-migrate"):
+        [container] = dict(pods())[name]["containers"]
+        given = settings.load(
+            {
+                **variables(container),
+                "LEYDEN_GATEWAY_TOKEN_FILE": str(token),
+                "LEYDEN_DATABASE_URL": "postgresql://leyden@database/leyden",
+            }
+        )
+        clusters.check(given)
+        assert given.gateway_here is False
+        assert given.companion_url == "https://leyden-companions.leyden.svc:8010"
+    [container] = dict(pods())["leyden-gateway"]["containers"]
+    given = settings.load(
+        {**variables(container), "LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
+    )
+    assert given.gateway_control == "http://leyden-api.leyden.svc:80"
+
+
+def test_keys_that_a_command_prints_are_those_that_pods_mount(tmp_path: Path) -> None:
+    given = Settings(nodes_domain="nodes.example.com")
+    made = yaml.safe_load(cluster_keys.manifest(given, name="leyden-keys"))
+    data = {key: base64.b64decode(value) for key, value in made["data"].items()}
+    mounted = {
+        item["key"]
+        for _, spec in pods()
+        for volume in spec["volumes"]
+        if (secret := volume.get("secret"))
+        and secret["secretName"] == made["metadata"]["name"]
+        for item in secret["items"]
+    }
+    assert mounted == {*data} - {"root.key.sealed"}, "it is for the operator to keep"
+    for name, content in data.items():
+        (tmp_path / name).write_bytes(content)
+    load_keyring(tmp_path / "secrets.json")
+    authority = Authority(tmp_path)
+    authority.check()
+    assert authority.scope is not None
+    DiscoveryGateway(  # takes no token that is too short
+        clusters_listener(given), token=data["gateway_token"].decode()
+    )
+    again = yaml.safe_load(cluster_keys.manifest(given, name="leyden-keys"))
+    assert not {*again["data"].values()} & {*made["data"].values()}
+
+
+def clusters_listener(given: Settings) -> Any:
+    from leyden.app import gateways  # noqa: PLC0415
+
+    return gateways.listener_options(replace(given, gateway_host="0.0.0.0"))  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("image=registry.example.com/leyden:latest", "image"),
+        ("companionImage=", "companionImage"),
+        ("nodes.domain=", "domain"),
+        ("nodes.storageClass=", "storageClass"),
+        ("api.replicas=0", "replicas"),
+        ("gateway.service.type=ClusterIP", "type"),
+        ("nodes.mayReach[0].port=70000", "port"),
+        ("sttings.a=b", "sttings"),
+    ],
+)
+def test_values_that_cannot_be_are_refused_by_name(value: str, why: str) -> None:
+    done = rendered("--set", value)
+    assert done.returncode != 0
+    assert why in done.stderr
