@@ -12,6 +12,7 @@ from leyden.domain.webhooks import BlocksOutOfOrder, UpdateAvailable
 from leyden.errors import Stale
 from leyden.lnd.tail import News
 from leyden.services.nodes import backups, node_events, resealing, webhooks
+from leyden.services.nodes.backup_watch import BackupWatch
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.log_places import LogPlaces
 from leyden.services.nodes.views import get
@@ -38,12 +39,14 @@ class Housekeeping:
         self._fleet = fleet
         self._swept: dict[str, tuple[Status, str, datetime]] = {}
         self._places = LogPlaces()
+        self._backups = BackupWatch(fleet)
 
     async def look(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
         nodes = await self._fleet.node_cache.nodes(self._fleet.database.reader.nodes)
         for node_id in self._swept.keys() - {node.id for node in nodes}:
             del self._swept[node_id]
+            self._backups.forget(node_id)
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
@@ -63,6 +66,7 @@ class Housekeeping:
             await backups.keep_channels(self._fleet, node, found.channel_backup)
         if found.log is not None:
             await self._announce_log_events(node, found.log)
+        await self._backups.look(node)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (
