@@ -199,7 +199,7 @@ GUARDS = (
         "a person subscribes with the scopes of their role at that moment",
         "services/deliveries/subscriptions.py",
         "    role = await rights.check(tx, actor, organization_id, Right.KEYS)",
-        "    role = await rights.check(tx, \"\", organization_id, Right.KEYS)",
+        '    role = await rights.check(tx, "", organization_id, Right.KEYS)',
         "tests/web/test_rights_of_every_page.py",
         "endpoints",
     ),
