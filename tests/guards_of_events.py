@@ -186,4 +186,37 @@ GUARDS = (
         "tests/services/test_housekeeping.py",
         "without_a_webhook",
     ),
+    Guard(
+        "of the end of a key is told once",
+        "storage/sql/keys.sql",
+        "            AND event.once = api_key.id || ' expiring'",
+        "            AND FALSE",
+        "tests/services/test_expiring_keys.py",
+        "sqlite and is_told_of_once",
+    ),
+    Guard(
+        "a browser is known by the mark of its person",
+        "services/people/sign_in.py",
+        "        if not _browser_key(platform, person.email, known):",
+        "        if not known:",
+        "tests/services/test_expiring_keys.py",
+        "sqlite and new_browser",
+    ),
+    Guard(
+        "a node without a backup of channels is told of once",
+        "services/nodes/node_events.py",
+        '    once = f"{node.id} backup {kind} {when}"\n'
+        "    if await tx.events.told(node.organization_id, once) is None:",
+        '    once = f"{node.id} backup {kind} {when}"\n    if True:',
+        "tests/services/test_housekeeping.py",
+        "writes_no_backup",
+    ),
+    Guard(
+        "a person subscribes with the scopes of their role at that moment",
+        "services/deliveries/subscriptions.py",
+        "    role = await rights.check(tx, actor, organization_id, Right.KEYS)",
+        '    role = await rights.check(tx, "", organization_id, Right.KEYS)',
+        "tests/web/test_rights_of_every_page.py",
+        "endpoints",
+    ),
 )

@@ -49,6 +49,7 @@ from leyden.services.operators.backups.channel_copies import (
     ChannelCopies,
 )
 from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
+from leyden.services.people import expiring_keys
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.subscriptions import SUBSCRIPTIONS
@@ -57,7 +58,11 @@ from leyden.tasks import LEASE, Queue, Work
 _FORGET_EVERY = timedelta(hours=1)
 
 # Put when the program starts; each goes on for ever by rescheduling itself.
-STANDING: tuple[str, ...] = ("forget answers", event_log.FORGETTING)
+STANDING: tuple[str, ...] = (
+    "forget answers",
+    event_log.FORGETTING,
+    expiring_keys.EXPIRING_KEYS,
+)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
@@ -90,7 +95,9 @@ def queues(platform: Platform, watching: Watching | None = None) -> list[Queue]:
         kept=timedelta(seconds=platform.settings.events_kept_s),
         clock=platform.clock,
     )
+    tell_of_keys = partial(expiring_keys.tell, clock=platform.clock)
     found = [
+        Queue(kind=expiring_keys.EXPIRING_KEYS, run=tell_of_keys, at_once=1),
         Queue(kind="forget answers", run=forget_answers, at_once=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, at_once=1),
     ]

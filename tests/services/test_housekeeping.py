@@ -11,8 +11,9 @@ from leyden import errors
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
+from leyden.domain.times import to_iso
 from leyden.errors import NotFound
-from leyden.services.nodes import commands, housekeeping
+from leyden.services.nodes import commands, housekeeping, restoring
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
 from leyden.services.nodes.node_cache import NodeCache
@@ -276,3 +277,51 @@ async def test_an_organization_is_told_of_its_nodes_without_a_webhook(
     assert by_type["node.settings_changed"]["settings"] == ["alias", "webhook"]
     assert by_type["node.updated"]["version"] == "v0.20.2-beta"
     assert "secret" not in str(found)
+
+
+async def test_a_node_that_writes_no_backup_of_channels_is_told_of_once(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    owner, database = node.organization_id, yard.fleet.database
+
+    async def an_hour_later() -> list[tuple[str, Any]]:
+        yard.now += timedelta(hours=1)
+        await look(yard, house)
+        found = await told_of(database, owner)
+        return [(kind, data) for kind, data in found if kind.startswith("backup.")]
+
+    await look(yard, house)
+    yard.now += timedelta(minutes=59)
+    await look(yard, house)
+    assert [
+        kind for kind, _ in await told_of(database, owner) if "backup" in kind
+    ] == []
+    of = {"node_id": node.id, "name": node.name}
+    missing = ("backup.missing", {**of, "kept": ""})
+    assert await an_hour_later() == [missing]
+    assert await an_hour_later() == [missing]
+    yard.homes.channel_backups[node.id] = b"one channel"
+    assert await an_hour_later() == [missing]
+    kept = (await database.reader.backups.latest_channels(node.id)).taken
+    del yard.homes.channel_backups[node.id]
+    stale = ("backup.stale", {**of, "kept": to_iso(kept)})
+    assert await an_hour_later() == [missing, stale]
+    await yard.ask(node, Action.STOP)
+    await yard.work()
+    assert await an_hour_later() == [missing, stale]
+
+
+async def test_a_restored_node_is_told_of_as_such(yard: Yard) -> None:
+    node = await yard.running()
+    owner, database = node.organization_id, yard.fleet.database
+    await yard.ask(node, Action.DELETE)
+    await yard.work()
+    before = len(await told_of(database, owner))
+    await restoring.restore(
+        yard.fleet, owner, node.id, None, actor="test", now=yard.now
+    )
+    of = {"node_id": node.id, "name": node.name, "status": "stopped"}
+    assert (await told_of(database, owner))[before:] == [("node.restored", of)]

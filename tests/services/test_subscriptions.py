@@ -14,16 +14,15 @@ from leyden.domain.events import TYPES, Event
 from leyden.domain.webhooks import verify
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany
 from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import MOST, Wanted
 from leyden.services.events import log
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
-from leyden.tasks import Work
+from leyden.storage.subscriptions import Subscription
 from leyden.webhooks.fake import FakeSender, Received
 from tests.conftest import NOW
+from tests.services.sending import send_all
 
 URL = "https://hooks.harbour.test/events"
 OTHER_URL = "https://hooks.shore.test/events"
@@ -86,23 +85,7 @@ class Office:
                 tx.events.add(event, at=self.now)
 
     async def work(self) -> None:
-        for _ in range(100):
-            async with self.database.transaction() as tx:
-                claims = await tx.tasks.claim(
-                    SUBSCRIPTIONS,
-                    now=self.now,
-                    until=self.now + timedelta(seconds=30),
-                    most=10,
-                )
-            if not claims:
-                return
-            for claim in claims:
-                work = Work(self.database, claim)
-                await deliver(self.dispatcher, SUBSCRIPTION_MAIL, work)
-                if not work.settled:
-                    async with work.transaction() as tx:
-                        await work.done(tx)
-        raise AssertionError("the queue does not come to rest")
+        await send_all(self.dispatcher)
 
     async def pass_time(self, **time: float) -> None:
         self.now += timedelta(**time)
@@ -259,7 +242,7 @@ async def test_what_was_sent_is_sent_again_by_hand(office: Office) -> None:
     await office.work()
     office.sender.answers[URL] = Answer(status=200)
     sent = await subscriptions.redeliver(
-        office.dispatcher, TEAM, made.id, office.ids()[0], scopes=ALL
+        office.dispatcher, TEAM, made.id, office.ids()[0], scopes=ALL, actor="test"
     )
     assert sent.message.state == "delivered"
     assert [answer.status for _, answer in sent.attempts] == [500, 200]
@@ -268,14 +251,14 @@ async def test_what_was_sent_is_sent_again_by_hand(office: Office) -> None:
     assert office.got() == ["order.created", "order.created", "order.paid"]
     with pytest.raises(NotFound):
         await subscriptions.redeliver(
-            office.dispatcher, TEAM, made.id, "evt_unknown", scopes=ALL
+            office.dispatcher, TEAM, made.id, "evt_unknown", scopes=ALL, actor="test"
         )
 
 
 async def test_a_test_says_that_it_is_one(office: Office) -> None:
     made = await office.subscribe("order.*")
     sent = await subscriptions.test(
-        office.dispatcher, TEAM, made.id, "order.paid", scopes=ALL
+        office.dispatcher, TEAM, made.id, "order.paid", scopes=ALL, actor="test"
     )
     (received,) = office.sender.received
     body = json.loads(received.body)
@@ -285,18 +268,20 @@ async def test_a_test_says_that_it_is_one(office: Office) -> None:
     assert sent.message.state == "delivered"
     office.sender.answers[URL] = BROKEN
     failed = await subscriptions.test(
-        office.dispatcher, TEAM, made.id, None, scopes=ALL
+        office.dispatcher, TEAM, made.id, None, scopes=ALL, actor="test"
     )
     assert failed.message.state == "failed"
     await office.pass_time(days=1)
     assert len(office.sender.received) == 2, "nobody sends a test later"
     with pytest.raises(Malformed, match="type: must be a type that"):
         await subscriptions.test(
-            office.dispatcher, TEAM, made.id, "node.running", scopes=ALL
+            office.dispatcher, TEAM, made.id, "node.running", scopes=ALL, actor="test"
         )
     with pytest.raises(TooMany):
         for _ in range(20):
-            await subscriptions.test(office.dispatcher, TEAM, made.id, None, scopes=ALL)
+            await subscriptions.test(
+                office.dispatcher, TEAM, made.id, None, scopes=ALL, actor="test"
+            )
 
 
 async def test_a_replaced_secret_signs_for_a_day(office: Office) -> None:

@@ -1,5 +1,6 @@
 """The pages that people look at: all that the dashboard has but those named here."""
 
+import re
 from collections.abc import Mapping
 
 from leyden.web.pages import Who
@@ -24,6 +25,7 @@ UNSEEN = frozenset(
         f"{_NODE}/wallet/backups",
         f"{_NODE}/changes",
         "/app/{organization_id}/nodes/changes",
+        "/app/{organization_id}/events/changes",
         "/app/{organization_id}/channels/{order_id}/changes",
         "/app/{organization_id}/channels/quote",  # a part of a page
     }
@@ -35,6 +37,7 @@ _QUERIES = {
     "/app/{organization_id}/team/remove": "user={user_id}",
     "/app/{organization_id}/team/withdraw": "invitation={invitation_id}",
 }
+_NAMES = re.compile(r"\{(\w+)\}")
 _SEEN = [page for page in PAGES if page.method == "GET" and page.path not in UNSEEN]
 # Seen on the way in, by whoever is not signed in yet.
 DOORS = [page.path for page in _SEEN if page.needs is Who.ANYONE]
@@ -49,8 +52,7 @@ def addresses(paths: list[str], ids: Mapping[str, str]) -> list[str]:
     found = []
     for path in paths:
         query = _QUERIES.get(path)
-        if query is None:
-            found.append(path.format_map(ids))
-        elif any(f"{{{name}}}" in query for name in ids):
-            found.append(f"{path}?{query}".format_map(ids))
+        address = path if query is None else f"{path}?{query}"
+        if ids.keys() >= set(_NAMES.findall(address)):
+            found.append(address.format_map(ids))
     return found

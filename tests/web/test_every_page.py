@@ -17,7 +17,7 @@ from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
 from tests.services.yard import Yard
 from tests.web.conftest import person
-from tests.web.test_channels import ordered
+from tests.web.test_channels import ONCE, ordered
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
@@ -55,10 +55,14 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
 async def ids(alice: Visitor, yard: Yard) -> dict[str, str]:
     """What is Alice's, as paths call it."""
     node, order = await made(alice, yard), await ordered(alice)
+    endpoint = {"url": "https://hooks.example/", "which": "all", "once": ONCE}
+    endpoints = f"{alice.root}/events/endpoints"
+    assert (await alice.submit(endpoints, endpoint)).status == 200
     return {
         "organization_id": alice.organization_id,
         "node_id": node.rpartition("/")[2],
         "order_id": order.rpartition("/")[2],
+        "subscription_id": f"{ONCE}S",
     }
 
 
@@ -79,7 +83,7 @@ async def test_another_team_finds_none_of_them(
         status, _, text = await _ask(charlie, page, _path(page, ids))
         assert (status, text) == (404, (await charlie.get("/app/nowhere")).text), page
         # What is Alice's is not there below Charlie's own organization either.
-        if "node_id" in page.path or "order_id" in page.path:
+        if any(name in page.path for name in ids if name != "organization_id"):
             found = await _ask(charlie, page, _path(page, {**ids, **own}))
             missing = await _ask(charlie, page, _path(page, own))
             assert found[0] in {400, 404}, page

@@ -41,6 +41,7 @@ from tests.web.visitor import Visitor
 HERE = "/app/{organization_id}"
 NODE = f"{HERE}/nodes/{{node_id}}"
 ORDER = f"{HERE}/channels/{{order_id}}"
+ENDPOINT = f"{HERE}/events/endpoints/{{subscription_id}}"
 URL = "https://hooks.harbour.test/leyden"
 SEED = ciphertext()
 ANOTHER = "9d1f5c80-7a44-4c39-9a0e-0c1f2b7d9e55"
@@ -68,6 +69,15 @@ FORMS: Mapping[str, Mapping[str, str]] = {
     f"{NODE}/webhook/test": {},
     f"{NODE}/webhook/rotate-secret": {},
     f"{NODE}/webhook/redeliver": {"delivery": "{delivery}"},
+    f"{HERE}/events/endpoints": {"url": URL, "which": "all", "once": ANOTHER},
+    ENDPOINT: {"url": f"{URL}/another", "which": "some", "type": "order.*"},
+    f"{ENDPOINT}/pause": {},
+    f"{ENDPOINT}/resume": {},
+    f"{ENDPOINT}/test": {},
+    f"{ENDPOINT}/redeliver": {"delivery": "{sent}"},
+    f"{ENDPOINT}/resend": {"after": ""},
+    f"{ENDPOINT}/rotate-secret": {},
+    f"{ENDPOINT}/delete": {},
     f"{NODE}/wallet/backups": {"kind": "macaroon", "name": "a", "value": ciphertext()},
     f"{NODE}/wallet/backups#seed": {"kind": "seed", "value": SEED},
     f"{NODE}/wallet/reseal": {
@@ -128,6 +138,11 @@ async def ids(alice: Visitor, platform: Platform, yard: Yard) -> dict[str, str]:
     await alice.submit(f"{node}/webhook", {"webhook": URL})
     await alice.submit(f"{node}/webhook/test")
     shown = (await alice.get(f"{node}/webhook")).text
+    endpoints = f"{alice.root}/events/endpoints"
+    endpoint = {"url": URL, "which": "all", "once": ONCE}
+    assert (await alice.submit(endpoints, endpoint)).status == 200
+    assert (await alice.submit(f"{endpoints}/{ONCE}S/test")).status == 303
+    sent = (await alice.get(f"{endpoints}/{ONCE}S")).text
     order = await ordered(alice)
     key = {"name": "first", "scope": "node", "once": ONCE}
     assert (await alice.submit(f"{alice.root}/keys", key)).status == 200
@@ -148,6 +163,8 @@ async def ids(alice: Visitor, platform: Platform, yard: Yard) -> dict[str, str]:
         "organization_id": of,
         "node_id": node.rpartition("/")[2],
         "order_id": order.rpartition("/")[2],
+        "subscription_id": f"{ONCE}S",
+        "sent": re.findall(r'name="delivery" value="(test_\w+)"', sent)[0],
         "coupon": coupon.id,
         "key": (await reader.keys.list_(of))[0].id,
         "invitation": (await reader.invitations.list_(of, now=NOW))[0].id,

@@ -21,7 +21,7 @@ from tests.web.conftest import PASSWORD
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.rooms import ROOMS, addresses
 from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
-from tests.web.test_channels import ordered
+from tests.web.test_channels import ONCE, ordered
 from tests.web.test_nodes import made
 from tests.web.test_team import user_id
 from tests.web.visitor import Visitor
@@ -81,6 +81,11 @@ async def pages(
     url = {"webhook": "https://hooks.example/"}
     assert (await alice.submit(f"{node}/webhook", url)).status == 303
     assert (await alice.submit(f"{node}/webhook/test")).status == 303
+    endpoints = f"{alice.root}/events/endpoints"
+    endpoint = {"url": f"https://hooks.example/{'x' * 200}", "which": "some"}
+    endpoint |= {"type": "node.*", "description": EVIL, "once": ONCE}
+    assert (await alice.submit(endpoints, endpoint)).status == 200
+    assert (await alice.submit(f"{endpoints}/{ONCE}S/test")).status == 303
     await alice.get(f"{alice.root}/team")
     invited = {"email": "dora@example.org", "role": "viewer"}
     assert (await alice.submit(f"{alice.root}/team/invite", invited)).status == 200
@@ -90,6 +95,7 @@ async def pages(
         "organization_id": alice.organization_id,
         "node_id": node.rpartition("/")[2],
         "order_id": order.rpartition("/")[2],
+        "subscription_id": f"{ONCE}S",
         "id": team.id,
         "key_id": key.id,
         "user_id": await user_id(platform, "alice"),

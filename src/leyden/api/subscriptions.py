@@ -111,6 +111,7 @@ async def test(request: Request, body: TestOfSubscription) -> EventDelivery:
             _id(request),
             None if body.type is UNSET else body.type,
             scopes=who.scopes,
+            actor=who.actor,
         )
     )
 
@@ -176,6 +177,7 @@ async def redeliver(request: Request) -> EventDelivery:
             _id(request),
             request.path["delivery_id"],
             scopes=who.scopes,
+            actor=who.actor,
         )
     )
 

@@ -48,17 +48,17 @@ def write(organization_id: str, number: int, tag: str) -> str:
     return f"evt_{number:012x}{_mark(organization_id)}{tag}"
 
 
-def parse(organization_id: str, text: str) -> Cursor:
+def parse(organization_id: str, text: str, *, field: str = "after") -> Cursor:
     """Parse a cursor, or raise Malformed: it is no cursor, or another log's."""
     match = _FORM.fullmatch(text)
     if match is None:
         raise Malformed(
-            "after: must be the id of an event, a `cursor` that this API returned, or "
-            f"`{LATEST}`"
+            f"{field}: must be the id of an event, a `cursor` that this API returned, "
+            f"or `{LATEST}`"
         )
     number, mark, tag = match.groups()
     if mark != _mark(organization_id):
-        raise Malformed("after: this cursor is of another organization's events")
+        raise Malformed(f"{field}: this cursor is of another organization's events")
     return Cursor(int(number, 16), tag)
 
 

@@ -21,6 +21,8 @@ _NODE_ID: Final = "5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N"
 _ORDER_ID: Final = "0b7d3c52-8f0e-4a55-a1c9-6f1f3a0d9e42FO"
 _KEY_ID: Final = "8d2f5d0a-6f0b-4a3c-9a41-3f7e5d1c2b60"
 _USER_ID: Final = "c1a4e7f2-93b8-4d0e-8b55-2a6f7d9e0c34"
+_SESSION_ID: Final = "f4b1c2d9-6e0a-47c8-9d35-7a2e8b1c0f53"
+_EXPIRES: Final = "2026-03-08T12:00:00.000Z"
 _NODE: Final[Data] = {"node_id": _NODE_ID, "name": "harbour light"}
 _ORDER: Final[Data] = {"order_id": _ORDER_ID, "capacity": 1_000_000}
 _BOTH: Final = frozenset(Scope)
@@ -93,6 +95,9 @@ TYPES: Final[Mapping[str, EventType]] = {
             status="deleting",
         ),
         _of_nodes(
+            "restored", "The node, which was deleted, is back.", status="stopped"
+        ),
+        _of_nodes(
             "update_available",
             "A newer version of lnd is available.",
             version="v0.20.2-beta",
@@ -113,6 +118,20 @@ TYPES: Final[Mapping[str, EventType]] = {
             "certificate_expiring",
             "The node's certificate ends within 30 days: restart the node.",
             expires="2026-03-31T12:00:00.000Z",
+        ),
+        EventType(
+            name="backup.missing",
+            about="The node has been running for an hour, and there is no backup of "
+            "its channels: lnd writes none.",
+            example={**_NODE, "kept": ""},
+            scopes=frozenset({Scope.NODE}),
+        ),
+        EventType(
+            name="backup.stale",
+            about="lnd's backup of its channels is gone; the copy that is kept of it "
+            "is from `kept`.",
+            example={**_NODE, "kept": "2026-03-01T12:00:00.000Z"},
+            scopes=frozenset({Scope.NODE}),
         ),
         _of_orders("created", "An order was placed.", status="waiting_payment"),
         _of_orders("paid", "All of the price is there.", status="creating"),
@@ -146,6 +165,16 @@ TYPES: Final[Mapping[str, EventType]] = {
             {"key_id": _KEY_ID, "name": "harbour", "scopes": ["node"], "expires": ""},
         ),
         _of_the_team("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
+        _of_the_team(
+            "key.expiring",
+            "An API key ends within 7 days. Keys made for less are not told of.",
+            {"key_id": _KEY_ID, "name": "harbour", "expires": _EXPIRES},
+        ),
+        _of_the_team(
+            "login.new_device",
+            "A member signed in with a browser that is new for them.",
+            {"user_id": _USER_ID, "session_id": _SESSION_ID},
+        ),
         _of_the_team(
             "member.joined",
             "Somebody joined the organization.",

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.accounts import Organization, Person, Role
+from leyden.domain.accounts import Organization, Person, Role, Scope
 from leyden.values import Struct
 
 TOTP_STEP_S: Final = 30
@@ -20,7 +20,7 @@ class Right(StrEnum):
 
     LOOK = auto()  # everything that is no secret
     NODES = auto()  # make, change, delete
-    KEYS = auto()  # API keys
+    KEYS = auto()  # API keys, and webhook endpoints of the organization
     MONEY = auto()  # order, pay, claim
     TEAM = auto()  # who is in it
     AUDIT = auto()  # who changed what
@@ -33,6 +33,12 @@ RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
     Role.BILLING: frozenset({Right.LOOK, Right.MONEY}),
     Role.VIEWER: frozenset({Right.LOOK}),
 }
+
+
+def scopes_of(role: Role) -> frozenset[Scope]:
+    """Return the scopes of keys that a role may create, and of events it may send."""
+    needed = {Scope.NODE: Right.NODES, Scope.FLOW: Right.MONEY}
+    return frozenset(scope for scope, right in needed.items() if right in RIGHTS[role])
 
 
 class Session(Struct, frozen=True, kw_only=True):

@@ -111,6 +111,27 @@ class Events:
         first, last, *_ = rows[0]
         return Page(first, last, [row[2:] for row in rows if row[2] is not None])
 
+    async def page_back(
+        self,
+        organization_id: str,
+        types: Collection[str],
+        *,
+        start: int,
+        before: int,
+        most: int,
+    ) -> tuple[int, list[KeptEvent]]:
+        """Return the oldest number kept, and events from there on, newest first."""
+        rows = await self._run(
+            sql.page_back,
+            organization_id=organization_id,
+            types=tuple(sorted(types)),
+            from_=start,
+            before=before,
+            most=most,
+        )
+        first = int(rows[0][0]) if rows else 1
+        return first, [event_of(row[1:]) for row in rows if row[1] is not None]
+
     async def last(self, organization_ids: Collection[str]) -> dict[str, Cursor]:
         """Return the end of each of these logs; of an empty one, none."""
         rows = await self._run(sql.last, organization_ids=tuple(organization_ids))

@@ -1,7 +1,7 @@
 """API keys: their digests and scopes."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from leyden.domain.accounts import ApiKey, Principal, Scope
@@ -45,6 +45,22 @@ class Keys:
     async def list_(self, organization_id: str) -> list[ApiKey]:
         """Return an organization's keys, revoked ones too, oldest first."""
         rows = await self._run(sql.list, organization_id=organization_id)
+        return [key_of(row) for row in rows]
+
+    async def expiring(
+        self, *, now: datetime, within: timedelta, most: int
+    ) -> list[ApiKey]:
+        """Return keys that end within this time, and were not told of.
+
+        Keys that were made for no longer than that are not among them.
+        """
+        rows = await self._run(
+            sql.expiring,
+            now=to_us(now),
+            before=to_us(now + within),
+            notice=within // timedelta(microseconds=1),
+            most=most,
+        )
         return [key_of(row) for row in rows]
 
     async def count_live(self, organization_id: str, *, now: datetime) -> int:

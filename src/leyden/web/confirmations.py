@@ -44,7 +44,7 @@ def of(
         newer = versions.choose_update(node.version, version, rules.catalogue)
         lost = versions.dropped(node.version, newer, rules.catalogue)
         shown = {"newer": newer, "lost": lost}
-    return _asked(
+    return asked(
         visit,
         action,
         back=node_root(visit),
@@ -59,7 +59,7 @@ def of(
 
 def of_settings(visit: Visit, node: Node, restarting: Sequence[str]) -> Response:
     """Ask before settings are saved that restart lnd: these, by their labels."""
-    return _asked(
+    return asked(
         visit,
         "settings",
         back=f"{node_root(visit)}/settings",
@@ -73,7 +73,7 @@ async def rotate_secret(visit: Visit) -> Response:
     """Ask before a webhook's secret is replaced."""
     node = await views.get(fleet_of(visit), *which(visit))
     rules = dispatcher_of(visit).rules
-    return _asked(
+    return asked(
         visit,
         "rotate-secret",
         back=f"{node_root(visit)}/webhook",
@@ -87,7 +87,7 @@ async def revoke_key(visit: Visit) -> Response:
     keys = await visit.platform.database.reader.keys.list_(visit.organization_id)
     wanted = visit.query.text("key")
     live = (key for key in keys if key.id == wanted and key.is_live(visit.now))
-    return _asked(
+    return asked(
         visit, "revoke-key", back=f"{visit.root}/keys", key=_one(next(live, None))
     )
 
@@ -97,7 +97,7 @@ async def remove_member(visit: Visit) -> Response:
     members = await team.members(visit.platform, visit.organization_id)
     wanted = visit.query.text("user")
     found = (each for each in members if each.person.id == wanted)
-    return _asked(
+    return asked(
         visit,
         "remove-member",
         back=f"{visit.root}/team",
@@ -110,7 +110,7 @@ async def withdraw_invitation(visit: Visit) -> Response:
     every = await team.invitations(visit.platform, visit.organization_id, now=visit.now)
     wanted = visit.query.text("invitation")
     found = (each for each in every if each.id == wanted)
-    return _asked(
+    return asked(
         visit,
         "withdraw-invitation",
         back=f"{visit.root}/team",
@@ -123,9 +123,7 @@ async def remove_passkey(visit: Visit) -> Response:
     every = await passkeys.list_(visit.platform, visit.who)
     wanted = visit.query.text("passkey")
     found = (each for each in every if each.id.hex() == wanted)
-    return _asked(
-        visit, "remove-passkey", back=ACCOUNT, passkey=_one(next(found, None))
-    )
+    return asked(visit, "remove-passkey", back=ACCOUNT, passkey=_one(next(found, None)))
 
 
 def _one(found: Any) -> Any:
@@ -134,7 +132,7 @@ def _one(found: Any) -> Any:
     return found
 
 
-def _asked(
+def asked(
     visit: Visit,
     template: str,
     *,
@@ -142,6 +140,7 @@ def _asked(
     refused: LeydenError | None = None,
     **shown: Any,
 ) -> Response:
+    """Show the question of this template."""
     return visit.render(
         f"confirm/{template}.html",
         action=visit.url.partition("?")[0],

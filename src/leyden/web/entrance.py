@@ -64,6 +64,7 @@ async def enter_by_passkey(visit: Visit) -> Response:
             place=passkeys.RelyingParty(origin=visit.passkeys_at),
             address=visit.address,
             browser=visit.browser,
+            known=visit.cookies.browser,
             now=visit.now,
         )
     except Unauthorized as error:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from leyden.domain.accounts import Scope
-from leyden.domain.sign_in import Right
+from leyden.domain.sign_in import scopes_of
 from leyden.errors import Malformed, Refused
 from leyden.services.people import accounts
 from leyden.web.visits import Visit, redirect
@@ -55,7 +55,7 @@ async def _shown(
     return visit.render(
         "keys/list.html",
         keys=list(reversed(await reader.keys.list_(visit.organization_id))),
-        scopes=[s for s in Scope if s is not Scope.FLOW or visit.may(Right.MONEY)],
+        scopes=[each for each in Scope if each in scopes_of(visit.here.role)],
         once=str(uuid.uuid4()),
         name=name,
         refused=wrong,

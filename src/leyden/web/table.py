@@ -10,6 +10,7 @@ from leyden.web import (
     credit,
     deleted_nodes,
     entrance,
+    events,
     keys,
     log,
     new_node,
@@ -20,6 +21,7 @@ from leyden.web import (
     order_form,
     orders,
     oversight,
+    subscriptions,
     team,
     usage,
     vault,
@@ -39,6 +41,9 @@ _NODES = f"{_HERE}/nodes"
 _NODE = f"{_NODES}/{{node_id}}"
 _WEBHOOK = f"{_NODE}/webhook"
 _WALLET = f"{_NODE}/wallet"
+_EVENTS = f"{_HERE}/events"
+_ENDPOINTS = f"{_EVENTS}/endpoints"
+_ENDPOINT = f"{_ENDPOINTS}/{{subscription_id}}"
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", entrance.first, Who.ANYONE),
@@ -96,6 +101,22 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_HERE}/keys", keys.create, Right.KEYS),
     Page("GET", f"{_HERE}/keys/revoke", confirmations.revoke_key, Right.KEYS),
     Page("POST", f"{_HERE}/keys/revoke", keys.revoke, Right.KEYS),
+    Page("GET", _EVENTS, events.list_, Right.LOOK),
+    Page("GET", f"{_EVENTS}/changes", events.changes, Right.LOOK),
+    Page("GET", _ENDPOINTS, subscriptions.list_, Right.KEYS),
+    Page("POST", _ENDPOINTS, subscriptions.create, Right.KEYS),
+    Page("GET", _ENDPOINT, subscriptions.show, Right.KEYS),
+    Page("POST", _ENDPOINT, subscriptions.change, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/pause", subscriptions.pause, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/resume", subscriptions.resume, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/test", subscriptions.test, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/redeliver", subscriptions.redeliver, Right.KEYS),
+    Page("GET", f"{_ENDPOINT}/resend", subscriptions.ask_resend, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/resend", subscriptions.resend, Right.KEYS),
+    Page("GET", f"{_ENDPOINT}/rotate-secret", subscriptions.ask_rotate, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/rotate-secret", subscriptions.rotate, Right.KEYS),
+    Page("GET", f"{_ENDPOINT}/delete", subscriptions.ask_delete, Right.KEYS),
+    Page("POST", f"{_ENDPOINT}/delete", subscriptions.delete, Right.KEYS),
     Page("GET", f"{_HERE}/usage", usage.show, Right.LOOK),
     Page("GET", f"{_HERE}/audit", audit.show, Right.AUDIT),
     Page("GET", f"{_HERE}/team", team.show, Right.LOOK),

@@ -9,9 +9,10 @@ from leyden.domain import cursors
 from leyden.domain.accounts import Scope
 from leyden.domain.deliveries import State
 from leyden.domain.events import TYPES, match_types, visible
+from leyden.domain.sign_in import Right, scopes_of
 from leyden.domain.times import to_iso, to_us
 from leyden.domain.webhook_urls import check
-from leyden.errors import Forbidden, Malformed, NotFound, OverQuota
+from leyden.errors import Forbidden, Malformed, NotFound, OverQuota, RightsChanged
 from leyden.schemas.events import LoggedEvent
 from leyden.services.deliveries.dispatchers import (
     Dispatcher,
@@ -21,6 +22,7 @@ from leyden.services.deliveries.dispatchers import (
 )
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log
+from leyden.services.shared import rights
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import (
     SUBSCRIPTIONS,
@@ -106,7 +108,7 @@ async def create(
         due=now,
     )
     async with dispatcher.database.transaction() as tx:
-        await tx.accounts.lock(organization_id)
+        await _confirm(tx, organization_id, scopes, actor=actor)
         if await tx.subscriptions.find(subscription_id) is not None:
             return await _made_before(dispatcher, tx, new, scopes)
         if await tx.subscriptions.count(organization_id) >= MOST:
@@ -136,7 +138,9 @@ async def change(
     """
     now = dispatcher.clock()
     async with dispatcher.database.transaction() as tx:
-        before = await _locked(tx, organization_id, subscription_id, scopes, now=now)
+        before = await _locked(
+            tx, organization_id, subscription_id, scopes, actor=actor, now=now
+        )
         after = before
         if wanted.url is not None:
             after = replace(
@@ -166,7 +170,9 @@ async def delete(
     """Delete a subscription, with the record of its deliveries."""
     now = dispatcher.clock()
     async with dispatcher.database.transaction() as tx:
-        found = await _locked(tx, organization_id, subscription_id, scopes, now=now)
+        found = await _locked(
+            tx, organization_id, subscription_id, scopes, actor=actor, now=now
+        )
         await tx.subscriptions.forget(subscription_id)
         await _audit(tx, found, "subscription deleted", actor=actor, now=now)
 
@@ -187,7 +193,9 @@ async def resend(
     part = await log.read(reader, organization_id, TYPES, after=cursor, most=1)
     first = part.events[0].number if part.events else part.cursor.number + 1
     async with dispatcher.database.transaction() as tx:
-        before = await _locked(tx, organization_id, subscription_id, scopes, now=now)
+        before = await _locked(
+            tx, organization_id, subscription_id, scopes, actor=actor, now=now
+        )
         position = min(before.position, first - 1)
         await tx.subscriptions.move(subscription_id, position, attempts=0, due=now)
         await _audit(tx, before, "subscription sent again", actor=actor, now=now)
@@ -208,7 +216,9 @@ async def rotate_secret(
     new = secrets.token_hex(_SECRET_BYTES)
     seal = dispatcher.sealer.seal
     async with dispatcher.database.transaction() as tx:
-        found = await _locked(tx, organization_id, subscription_id, scopes, now=now)
+        found = await _locked(
+            tx, organization_id, subscription_id, scopes, actor=actor, now=now
+        )
         old, *_ = open_secrets(dispatcher, found, now=now)
         await tx.subscriptions.set_secret(
             subscription_id,
@@ -243,12 +253,13 @@ async def redeliver(
     event_id: str,
     *,
     scopes: Collection[Scope],
+    actor: str,
 ) -> Sent:
     """Send an event again now, under its id, whatever came of it before."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
     kept = await reader.subscriptions.get_delivery(found.id, event_id)
-    return await _send(dispatcher, found, kept.message)
+    return await _send(dispatcher, found, kept.message, scopes=scopes, actor=actor)
 
 
 async def test(
@@ -258,6 +269,7 @@ async def test(
     kind: str | None,
     *,
     scopes: Collection[Scope],
+    actor: str,
 ) -> Sent:
     """Send an example of an event now, which says that it is a test."""
     reader = dispatcher.database.reader
@@ -287,12 +299,19 @@ async def test(
         due=now,
         attempts=0,
     )
-    return await _send(dispatcher, found, message)
+    return await _send(dispatcher, found, message, scopes=scopes, actor=actor)
 
 
 async def _send(
-    dispatcher: Dispatcher, to: Subscription, message: LoggedMessage
+    dispatcher: Dispatcher,
+    to: Subscription,
+    message: LoggedMessage,
+    *,
+    scopes: Collection[Scope],
+    actor: str,
 ) -> Sent:
+    async with dispatcher.database.transaction() as tx:
+        await _confirm(tx, to.organization_id, scopes, actor=actor)
     begun = dispatcher.clock()
     dispatcher.by_hand.take(to.organization_id, to.url, at_s=begun.timestamp())
     signing = open_secrets(dispatcher, to, now=begun)
@@ -322,14 +341,25 @@ async def _locked(
     subscription_id: str,
     scopes: Collection[Scope],
     *,
+    actor: str,
     now: datetime,
 ) -> Subscription:
-    """Lock a subscription for a key that may see all that it gets; make it due."""
+    """Lock a subscription for who may see all that it gets; make it due."""
+    await _confirm(tx, organization_id, scopes, actor=actor)
     # The task before its row, as the dispatcher locks them.
     await get(tx, organization_id, subscription_id, scopes)
     await tx.tasks.put(SUBSCRIPTIONS, subscription_id, due=now)
     found = await tx.subscriptions.lock(subscription_id)
     return _own(found, organization_id, scopes)
+
+
+async def _confirm(
+    tx: Stores, organization_id: str, scopes: Collection[Scope], *, actor: str
+) -> None:
+    """Confirm that the actor still may, with these scopes; lock the organization."""
+    role = await rights.check(tx, actor, organization_id, Right.KEYS)
+    if not scopes_of(role).issuperset(scopes):
+        raise RightsChanged
 
 
 def _own(

@@ -93,6 +93,39 @@ async def read(
     return Part(events=[], cursor=start or cursors.START, has_more=True)
 
 
+async def read_back(
+    reader: Stores,
+    organization_id: str,
+    types: Collection[str],
+    *,
+    before: Cursor | None,
+    most: int,
+) -> Part:
+    """Return events of these types before a cursor, or the newest, newest first.
+
+    The cursor returned leads further back, as far as there is more.
+    """
+    if before is None:
+        newest = await end(reader, organization_id)
+        before = Cursor(newest.number + 1, newest.tag)
+    found: list[KeptEvent] = []
+    for _ in range(_WINDOWS):
+        start = max(1, before.number - _WINDOW)
+        first, more = await reader.events.page_back(
+            organization_id, types, start=start, before=before.number, most=most + 1
+        )
+        found += more
+        if len(found) > most:
+            last = found[most - 1]
+            cursor = cursors.parse(organization_id, last.id)
+            return Part(events=found[:most], cursor=cursor, has_more=True)
+        before = Cursor(start, before.tag)
+        if start <= first:
+            return Part(events=found, cursor=before, has_more=False)
+        await asyncio.sleep(0)
+    return Part(events=found, cursor=before, has_more=True)
+
+
 def _part(page: Page, after: Cursor, types: Collection[str], *, most: int) -> Part:
     found = [event_of(row) for row in page.rows]
     tags = {row[1]: row[2] for row in page.rows}

@@ -18,6 +18,7 @@ from leyden.services.nodes import (
     resealing,
     webhooks,
 )
+from leyden.services.nodes.backup_watch import BackupWatch
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.home_news import MACAROONS_REMOVED
 from leyden.services.nodes.log_places import LogPlaces
@@ -45,6 +46,7 @@ class Housekeeping:
         self._swept: dict[str, tuple[Status, str, datetime]] = {}
         self._unstored: set[str] = set()  # nodes with a channel backup that has to be
         self._places = LogPlaces()
+        self._backups = BackupWatch(fleet)
 
     async def look(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
@@ -53,6 +55,7 @@ class Housekeeping:
         self._unstored &= there
         for node_id in self._swept.keys() - there:
             del self._swept[node_id]
+            self._backups.forget(node_id)
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
@@ -74,6 +77,7 @@ class Housekeeping:
             await self._store_channels(node, found.channel_backup)
         if found.log is not None:
             await self._announce_log_events(node, found.log)
+        await self._backups.look(node)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (

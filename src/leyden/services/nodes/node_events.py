@@ -50,6 +50,8 @@ def of_change(before: Node, after: Node) -> Iterator[Event]:
         yield _event(after, "started", status=after.status)
     if after.wanted is DesiredState.DELETED is not before.wanted:
         yield _event(after, "deleted", status=after.status)
+    elif before.wanted is DesiredState.DELETED is not after.wanted:
+        yield _event(after, "restored", status=after.status)
     elif after.status is not before.status and after.status in _TOLD:
         yield _event(after, after.status, status=after.status)
 
@@ -98,6 +100,22 @@ async def tell_certificate(
         tx.events.add(
             _event(node, "certificate_expiring", once=once, expires=ends), at=now
         )
+
+
+async def tell_backup(
+    tx: Stores, node: Node, *, taken: datetime | None, now: datetime
+) -> None:
+    """Tell once that lnd's backup of channels is missing; the node is locked.
+
+    `taken` is when the copy that is kept was made: it grows stale.
+    """
+    kind, when = ("missing", "") if taken is None else ("stale", to_iso(taken))
+    once = f"{node.id} backup {kind} {when}"
+    if await tx.events.told(node.organization_id, once) is None:
+        data = {"node_id": node.id, "name": node.name, "kept": when}
+        of = node.organization_id
+        event = Event(organization_id=of, type=f"backup.{kind}", data=data, once=once)
+        tx.events.add(event, at=now)
 
 
 def certificate_once(node_id: str, until: datetime) -> str:

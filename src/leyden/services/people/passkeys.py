@@ -163,6 +163,7 @@ async def enter(
     place: RelyingParty,
     address: str,
     browser: str,
+    known: str = "",
     now: datetime,
 ) -> tuple[Session, str]:
     """Start a session for the passkey's owner; no second factor needed."""
@@ -201,6 +202,7 @@ async def enter(
             whole=True,
             address=address,
             browser=browser,
+            known=known,
             now=now,
         )
 

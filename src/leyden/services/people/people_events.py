@@ -2,6 +2,7 @@
 
 from leyden.domain.accounts import ApiKey, Role
 from leyden.domain.events import Event
+from leyden.domain.sign_in import Session
 from leyden.domain.times import to_iso
 from leyden.storage.people import Member
 
@@ -24,6 +25,26 @@ def of_revoked_key(organization_id: str, key_id: str) -> Event:
     """Return the event of a revoked API key."""
     return Event(
         organization_id=organization_id, type="key.revoked", data={"key_id": key_id}
+    )
+
+
+def of_expiring_key(key: ApiKey) -> Event:
+    """Return the event of a key that ends soon, told once."""
+    expires = to_iso(key.expires) if key.expires is not None else ""
+    return Event(
+        organization_id=key.organization_id,
+        type="key.expiring",
+        data={"key_id": key.id, "name": key.name, "expires": expires},
+        once=f"{key.id} expiring",
+    )
+
+
+def of_new_device(organization_id: str, session: Session) -> Event:
+    """Return the event of a sign-in with a browser that is new for the person."""
+    return Event(
+        organization_id=organization_id,
+        type="login.new_device",
+        data={"user_id": session.user_id, "session_id": session.id},
     )
 
 

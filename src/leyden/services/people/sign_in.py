@@ -13,7 +13,7 @@ from leyden.domain.accounts import Person, check_email, new_id
 from leyden.domain.addresses import rate_limit_key
 from leyden.domain.sign_in import Session, SignedIn, totp_step
 from leyden.errors import Malformed, TooMany, Unauthorized
-from leyden.services.people import passwords, recovery_codes
+from leyden.services.people import passwords, people_events, recovery_codes
 from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
@@ -78,6 +78,7 @@ async def sign_in(
             whole=whole,
             address=address,
             browser=browser,
+            known=known,
             now=now,
         )
 
@@ -90,9 +91,13 @@ async def begin(
     whole: bool,
     address: str,
     browser: str,
+    known: str = "",
     now: datetime,
 ) -> tuple[Session, str]:
-    """Start a session; the caller has authenticated the person."""
+    """Start a session; the caller has authenticated the person.
+
+    Their organizations are told, unless they signed in in this browser before.
+    """
     cookie = secrets.token_urlsafe(32)
     lives = timedelta(seconds=platform.settings.session_lives_s)
     session = Session(
@@ -113,6 +118,10 @@ async def begin(
         await tx.audit.add(
             at=now, actor=f"user:{person.id}", action="signed in", subject=session.id
         )
+        if not _browser_key(platform, person.email, known):
+            for each in await tx.people.belongs_to(person.id):
+                told = people_events.of_new_device(each.organization.id, session)
+                tx.events.add(told, at=now)
     return session, cookie
 
 
@@ -145,6 +154,7 @@ async def second_factor(
             whole=True,
             address=session.address,
             browser=session.browser,
+            known=known,
             now=now,
         )
 

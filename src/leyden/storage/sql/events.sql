@@ -36,6 +36,20 @@ WHERE event_log.organization_id = :organization_id
 ORDER BY event.number
 LIMIT :most;
 
+-- name: page_back
+-- The log, with its events of these types from `from_` to before `before`.
+SELECT
+    event_log.first,
+    event.*
+FROM event_log
+LEFT JOIN event ON event.organization_id = event_log.organization_id
+    AND event.number >= :from_
+    AND event.number < :before
+    AND event.type IN (:types)
+WHERE event_log.organization_id = :organization_id
+ORDER BY event.number DESC
+LIMIT :most;
+
 -- name: last
 -- The newest event of each log.
 SELECT event.*

@@ -26,6 +26,24 @@ FROM api_key
 WHERE organization_id = :organization_id
 ORDER BY created;
 
+-- name: expiring
+-- Live keys that end before then, of those that were made for longer, and of whose end
+-- nobody was told.
+SELECT id, organization_id, name, hint, scopes, created, expires, last_used, revoked
+FROM api_key
+WHERE revoked IS NULL
+    AND expires > :now
+    AND expires <= :before
+    AND created < expires - :notice
+    AND NOT EXISTS (
+        SELECT 1
+        FROM event
+        WHERE event.organization_id = api_key.organization_id
+            AND event.once = api_key.id || ' expiring'
+    )
+ORDER BY organization_id, expires
+LIMIT :most;
+
 -- name: count_live
 SELECT count(*)
 FROM api_key

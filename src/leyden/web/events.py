@@ -1,0 +1,66 @@
+"""An organization's events, newest first."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
+
+from starlette.responses import Response
+
+from leyden.domain import cursors
+from leyden.domain.events import TYPES, KeptEvent, match_types
+from leyden.schemas.events import LoggedEvent
+from leyden.services.events import log
+from leyden.web import changes as changing
+from leyden.web.visits import Visit
+
+_AT_A_TIME: Final = 50
+
+
+async def list_(visit: Visit) -> Response:
+    """List events of a type, before a cursor."""
+    reader, own = visit.platform.database.reader, visit.organization_id
+    before, kind = visit.query.text("before"), visit.query.text("type")
+    newest = await log.end(reader, own)
+    part = await log.read_back(
+        reader,
+        own,
+        match_types([kind], among=TYPES) if kind else TYPES,
+        before=cursors.parse(own, before, field="before") if before else None,
+        most=_AT_A_TIME,
+    )
+    older = cursors.write(own, part.cursor.number, part.cursor.tag)
+    return visit.render(
+        "events/list.html",
+        events=[_row(each, visit.root) for each in part.events],
+        kinds=type_groups(TYPES),
+        kind=kind,
+        older=older if part.has_more else "",
+        mark="" if before else changing.mark(newest.number),
+        is_empty=newest.is_start,
+    )
+
+
+async def changes(visit: Visit) -> Response:
+    """Stream an event whenever something was logged."""
+    database, own = visit.platform.database, visit.organization_id
+
+    async def look() -> Hashable:
+        return (await log.end(database.reader, own)).number
+
+    return changing.stream(visit, changing.after_commits(database, look))
+
+
+def type_groups(types: Sequence[str] | Mapping[str, object]) -> dict[str, list[str]]:
+    """Return types by what they are about: `node.*` has `node.created` and so on."""
+    found: dict[str, list[str]] = {}
+    for each in types:
+        found.setdefault(f"{each.partition('.')[0]}.*", []).append(each)
+    return found
+
+
+def _row(event: KeptEvent, root: str) -> tuple[LoggedEvent, KeptEvent, str]:
+    """Return an event as it is read, and the page of what it is about."""
+    read = log.item(event)
+    for name, pages in (("node_id", "nodes"), ("order_id", "channels")):
+        if of := read.data.get(name):
+            return read, event, f"{root}/{pages}/{of}"
+    return read, event, ""

@@ -1,0 +1,260 @@
+"""Webhook endpoints of an organization: created, changed, tested, sent to again."""
+
+import uuid
+from collections.abc import Collection
+from typing import Final
+
+from starlette.responses import Response
+
+from leyden.domain.accounts import Scope
+from leyden.domain.events import TYPES, match_types, visible
+from leyden.domain.sign_in import scopes_of
+from leyden.errors import Malformed, Refused
+from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.subscriptions import Wanted
+from leyden.storage.subscriptions import Subscription
+from leyden.web import words
+from leyden.web.confirmations import asked
+from leyden.web.events import type_groups
+from leyden.web.fleet import dispatcher_of
+from leyden.web.forms import Form
+from leyden.web.visits import Visit, redirect
+
+_AT_A_TIME: Final = 25
+_NEWEST: Final = (1 << 63) - 1
+_SUFFIX: Final = "S"  # at the end of a subscription's id
+_DONE: Final = {
+    "saved": "The endpoint was saved.",
+    "paused": "The endpoint is paused. Events wait for it.",
+    "resumed": "The endpoint is active again, and gets the events that waited.",
+    "sent": "",  # the list below shows what came of it
+    "resent": "The events are on their way.",
+    "rotated": "",
+}
+
+
+async def list_(visit: Visit) -> Response:
+    """List the endpoints, and ask for a new one."""
+    return await _listed(visit)
+
+
+async def create(visit: Visit) -> Response:
+    """Create an endpoint and show its secret once."""
+    form = visit.form
+    try:
+        made, secret = await subscriptions.create(
+            dispatcher_of(visit),
+            visit.organization_id,
+            f"{_once(form.text('once'))}{_SUFFIX}",
+            _wanted(form),
+            scopes=_scopes(visit),
+            actor=visit.who.actor,
+        )
+    except Refused as error:
+        return await _listed(visit, wrong=error, typed=form)
+    return visit.render(
+        "events/secret.html", subscription=made, secret=secret, old_signs_until=None
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """Show an endpoint with what it was sent."""
+    return await _shown(visit)
+
+
+async def change(visit: Visit) -> Response:
+    """Change URL, types and description."""
+    try:
+        wanted = _wanted(visit.form)
+    except Malformed as error:
+        return await _shown(visit, wrong=error, typed=visit.form)
+    return await _changed(visit, wanted, "saved")
+
+
+async def pause(visit: Visit) -> Response:
+    """Send nothing until the endpoint is resumed."""
+    return await _changed(visit, Wanted(stopped=True), "paused")
+
+
+async def resume(visit: Visit) -> Response:
+    """Send what waited, and what is to come."""
+    return await _changed(visit, Wanted(stopped=False), "resumed")
+
+
+async def test(visit: Visit) -> Response:
+    """Send an example of an event now."""
+    try:
+        await subscriptions.test(
+            *_which(visit),
+            visit.form.text("type") or None,
+            scopes=_scopes(visit),
+            actor=visit.who.actor,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return redirect(f"{_root(visit)}?done=sent")
+
+
+async def redeliver(visit: Visit) -> Response:
+    """Send an event again."""
+    try:
+        await subscriptions.redeliver(
+            *_which(visit),
+            visit.form.text("delivery"),
+            scopes=_scopes(visit),
+            actor=visit.who.actor,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return redirect(f"{_root(visit)}?done=sent")
+
+
+async def ask_resend(visit: Visit) -> Response:
+    """Ask before everything since an event is sent again."""
+    found = await _found(visit)
+    after = visit.query.text("after")
+    return asked(visit, "resend", back=_root(visit), subscription=found, after=after)
+
+
+async def resend(visit: Visit) -> Response:
+    """Send everything since an event again."""
+    try:
+        await subscriptions.resend(
+            *_which(visit),
+            visit.form.text("after"),
+            scopes=_scopes(visit),
+            actor=visit.who.actor,
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return redirect(f"{_root(visit)}?done=resent")
+
+
+async def ask_rotate(visit: Visit) -> Response:
+    """Ask before the secret is replaced."""
+    signs = words.span(dispatcher_of(visit).rules.old_secret_signs)
+    found = await _found(visit)
+    template = "rotate-subscription-secret"
+    return asked(visit, template, back=_root(visit), subscription=found, signs=signs)
+
+
+async def rotate(visit: Visit) -> Response:
+    """Replace the secret and show it once."""
+    rotated = await subscriptions.rotate_secret(
+        *_which(visit), scopes=_scopes(visit), actor=visit.who.actor
+    )
+    return visit.render(
+        "events/secret.html",
+        subscription=await _found(visit),
+        secret=rotated.secret,
+        old_signs_until=rotated.old_signs_until,
+    )
+
+
+async def ask_delete(visit: Visit) -> Response:
+    """Ask before the endpoint is deleted."""
+    found = await _found(visit)
+    template = "delete-subscription"
+    return asked(visit, template, back=_root(visit), subscription=found)
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete the endpoint."""
+    await subscriptions.delete(
+        *_which(visit), scopes=_scopes(visit), actor=visit.who.actor
+    )
+    return redirect(f"{visit.root}/events/endpoints?done=deleted")
+
+
+async def _changed(visit: Visit, wanted: Wanted, done: str) -> Response:
+    try:
+        await subscriptions.change(
+            *_which(visit), wanted, scopes=_scopes(visit), actor=visit.who.actor
+        )
+    except Refused as error:
+        return await _shown(visit, wrong=error, typed=visit.form)
+    return redirect(f"{_root(visit)}?done={done}")
+
+
+async def _listed(
+    visit: Visit, *, wrong: Refused | None = None, typed: Form | None = None
+) -> Response:
+    typed = typed or Form([])
+    return visit.render(
+        "events/endpoints.html",
+        subscriptions=await subscriptions.list_(
+            dispatcher_of(visit), visit.organization_id, _scopes(visit)
+        ),
+        once=str(uuid.uuid4()),
+        url=typed.text("url"),
+        description=typed.text("description"),
+        chosen=typed.all_("type"),
+        groups=type_groups(sorted(visible(_scopes(visit)))),
+        done="The endpoint was deleted." if visit.query.text("done") else "",
+        refused=wrong,
+    )
+
+
+async def _shown(
+    visit: Visit, *, wrong: Refused | None = None, typed: Form | None = None
+) -> Response:
+    found, page = await subscriptions.deliveries(
+        *_which(visit),
+        scopes=_scopes(visit),
+        before=visit.query.number("before", _NEWEST),
+        most=_AT_A_TIME,
+    )
+    is_typed = typed is not None and bool(typed.text("url"))
+    return visit.render(
+        "events/endpoint.html",
+        subscription=found,
+        deliveries=page,
+        older=page[-1].position if len(page) == _AT_A_TIME else 0,
+        root=_root(visit),
+        url=typed.text("url") if typed and is_typed else found.url,
+        description=typed.text("description")
+        if typed and is_typed
+        else found.description,
+        chosen=typed.all_("type") if typed and is_typed else found.types,
+        groups=type_groups(sorted(visible(_scopes(visit)))),
+        testable=sorted(match_types(found.types, among=TYPES)),
+        done=_DONE.get(visit.query.text("done"), ""),
+        refused=wrong,
+    )
+
+
+async def _found(visit: Visit) -> Subscription:
+    dispatcher, own, subscription_id = _which(visit)
+    reader = dispatcher.database.reader
+    return await subscriptions.get(reader, own, subscription_id, _scopes(visit))
+
+
+def _wanted(form: Form) -> Wanted:
+    """Return what the form says; everything, unless types are chosen."""
+    types: Collection[str] = ["*"] if form.text("which") == "all" else form.all_("type")
+    if not types:
+        raise Malformed("types: choose at least one type of events")
+    return Wanted(
+        url=form.text("url"), types=types, description=form.text("description")
+    )
+
+
+def _once(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise Malformed("This form is out of date; reload the page.") from None
+
+
+def _which(visit: Visit) -> tuple[Dispatcher, str, str]:
+    own = visit.organization_id
+    return dispatcher_of(visit), own, visit.path["subscription_id"]
+
+
+def _scopes(visit: Visit) -> frozenset[Scope]:
+    return scopes_of(visit.here.role)
+
+
+def _root(visit: Visit) -> str:
+    return f"{visit.root}/events/endpoints/{visit.path['subscription_id']}"

@@ -1,0 +1,27 @@
+"""Sending what waits for subscriptions, without a queue that runs."""
+
+from datetime import timedelta
+
+from leyden.services.deliveries.dispatchers import Dispatcher, deliver
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.tasks import Work
+
+
+async def send_all(dispatcher: Dispatcher) -> None:
+    """Send what is due now, until nothing is."""
+    for _ in range(100):
+        now = dispatcher.clock()
+        async with dispatcher.database.transaction() as tx:
+            claims = await tx.tasks.claim(
+                SUBSCRIPTIONS, now=now, until=now + timedelta(seconds=30), most=10
+            )
+        if not claims:
+            return
+        for claim in claims:
+            work = Work(dispatcher.database, claim)
+            await deliver(dispatcher, SUBSCRIPTION_MAIL, work)
+            if not work.settled:
+                async with work.transaction() as tx:
+                    await work.done(tx)
+    raise AssertionError("the queue does not come to rest")

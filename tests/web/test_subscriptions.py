@@ -1,0 +1,213 @@
+"""Webhook endpoints of an organization, and its events, as people see them."""
+
+import json
+import re
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.domain.deliveries import Answer
+from leyden.domain.events import TYPES, Event
+from leyden.domain.webhooks import verify
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.web.site import Site
+from leyden.webhooks.fake import FakeSender
+from tests.services.sending import send_all
+from tests.services.yard import Yard
+from tests.web.conftest import person
+from tests.web.test_changes import streaming, told_at
+from tests.web.test_channels import ONCE
+from tests.web.test_nodes import made
+from tests.web.visitor import Visitor
+
+URL = "https://hooks.harbour.test/events"
+WANTED = {"url": URL, "which": "all", "description": "books", "once": ONCE}
+
+
+@pytest.fixture
+def sender() -> FakeSender:
+    return FakeSender()
+
+
+@pytest.fixture
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, yard: Yard, sender: FakeSender
+) -> Platform:
+    dispatcher = Dispatcher(
+        database=db, sealer=sealer, sender=sender, clock=lambda: yard.now
+    )
+    return Platform(
+        settings=settings,
+        database=db,
+        sealer=sealer,
+        clock=lambda: yard.now,
+        fleet=yard.fleet,
+        dispatcher=dispatcher,
+    )
+
+
+async def subscribed(visitor: Visitor, **also: str) -> tuple[str, str]:
+    """Create an endpoint; return its page, and its secret."""
+    endpoints = f"{visitor.root}/events/endpoints"
+    await visitor.get(endpoints)
+    shown = await visitor.submit(endpoints, {**WANTED, **also})
+    assert shown.status == 200, shown.text
+    secret = re.search(r'id="secret"[^>]*>([0-9a-f]{64})<', shown.text)
+    assert secret is not None
+    return f"{endpoints}/{also.get('once', ONCE)}S", secret[1]
+
+
+async def new_key(platform: Platform, visitor: Visitor, name: str) -> None:
+    await accounts.create_key(
+        platform,
+        visitor.organization_id,
+        name=name,
+        scopes=["node"],
+        expires=None,
+        actor="test",
+    )
+
+
+async def send(platform: Platform) -> None:
+    """Let the dispatcher send what is due."""
+    assert platform.dispatcher is not None
+    await send_all(platform.dispatcher)
+
+
+async def test_the_secret_is_shown_once_and_signs_what_is_sent(
+    alice: Visitor, sender: FakeSender, yard: Yard
+) -> None:
+    page, secret = await subscribed(alice)
+    shown = await alice.get(page)
+    assert (shown.status, secret in shown.text) == (200, False)
+    assert secret not in (await alice.get(f"{alice.root}/events/endpoints")).text
+    sent = await alice.submit(f"{page}/test", {"type": "order.paid"})
+    assert sent.location == f"{page}?done=sent"
+    (received,) = sender.received
+    assert json.loads(received.body)["test"] is True
+    body, headers = received.body, received.headers
+    assert verify([secret], headers=headers, body=body, now=yard.now)
+    rotated = await alice.submit(f"{page}/rotate-secret")
+    assert (rotated.status, secret in rotated.text) == (200, False)
+    assert "also signed with the old secret" in rotated.text
+
+
+async def test_an_endpoint_is_paused_and_resumed_and_misses_nothing(
+    alice: Visitor, platform: Platform, sender: FakeSender
+) -> None:
+    page, _ = await subscribed(alice, which="some", type="key.*")
+    paused = await alice.submit(f"{page}/pause")
+    assert paused.location == f"{page}?done=paused"
+    assert "Paused" in (await alice.get(page)).text
+    await new_key(platform, alice, "meanwhile")
+    await send(platform)
+    assert sender.received == []
+    await alice.submit(f"{page}/resume")
+    await send(platform)
+    assert [json.loads(each.body)["type"] for each in sender.received] == [
+        "key.created"
+    ]
+
+
+async def test_everything_since_an_event_is_sent_again(
+    alice: Visitor, platform: Platform, sender: FakeSender
+) -> None:
+    page, _ = await subscribed(alice)
+    for name in ("one", "two", "three"):
+        await new_key(platform, alice, name)
+    await send(platform)
+    first, *rest = [json.loads(each.body) for each in sender.received]
+    shown = (await alice.get(page)).text
+    assert f"{page}/resend?after={first['id']}" in shown
+    asked = await alice.get(f"{page}/resend?after={first['id']}")
+    assert (asked.status, f'value="{first["id"]}"' in asked.text) == (200, True)
+    again = await alice.submit(f"{page}/resend", {"after": first["id"]})
+    assert again.location == f"{page}?done=resent"
+    await send(platform)
+    assert [json.loads(each.body) for each in sender.received[3:]] == rest
+    refused = await alice.submit(f"{page}/resend", {"after": "evt_1"})
+    assert (refused.status, "after: must be the id" in refused.text) == (400, True)
+
+
+async def test_what_is_wrong_is_said_and_what_was_typed_is_kept(
+    alice: Visitor, sender: FakeSender
+) -> None:
+    endpoints = f"{alice.root}/events/endpoints"
+    await alice.get(endpoints)
+    wrong = {**WANTED, "url": "ftp://harbour", "which": "some", "type": "key.*"}
+    refused = await alice.submit(endpoints, wrong)
+    assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
+    assert 'value="key.*" checked' in refused.text
+    none = await alice.submit(endpoints, {**WANTED, "which": "some"})
+    assert (none.status, "choose at least one type" in none.text) == (400, True)
+    page, _ = await subscribed(alice)
+    none = await alice.submit(page, {"url": URL, "which": "some"})
+    assert (none.status, "choose at least one type" in none.text) == (400, True)
+    sender.answers[URL] = Answer(status=500, excerpt="<script>alert(1)</script>")
+    for _ in range(10):
+        assert (await alice.submit(f"{page}/test")).status == 303
+    shown = (await alice.get(page)).text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+    often = await alice.submit(f"{page}/test")
+    assert (often.status, often.header("retry-after")) == (429, "6")
+
+
+async def test_a_role_subscribes_to_what_keys_of_it_would_see(
+    alice: Visitor, platform: Platform, site: Site
+) -> None:
+    theirs, _ = await subscribed(alice)
+    dora = await person(platform, site, "dora", alice.organization_id, Role.DEVELOPER)
+    own = "3e4d6c52-0f5b-4f5e-9a41-2b7d5e1c3f60"
+    page, _ = await subscribed(dora, once=own)
+    shown = (await dora.get(page)).text
+    assert ('value="node.*" checked' in shown, "order.paid" in shown) == (True, False)
+    assert (await dora.get(theirs)).status == 403
+    assert theirs not in (await dora.get(f"{dora.root}/events/endpoints")).text
+    refused = await dora.submit(
+        page, {"url": URL, "which": "some", "type": "order.paid"}
+    )
+    assert refused.status == 400
+
+
+async def test_events_are_filtered_and_paged_by_cursor_newest_first(
+    alice: Visitor, bob: Visitor, charlie: Visitor, platform: Platform, yard: Yard
+) -> None:
+    node = await made(alice, yard)
+    for number in range(60):
+        async with platform.database.transaction() as tx:
+            data = {**TYPES["key.created"].example, "name": f"key {number}"}
+            own = alice.organization_id
+            event = Event(organization_id=own, type="key.created", data=data)
+            tx.events.add(event, at=yard.now)
+    events = f"{alice.root}/events"
+    shown = (await bob.get(f"{events}?type=key.*")).text
+    names = re.findall(r"name: (key \d+)", shown)
+    assert names == [f"key {number}" for number in range(59, 9, -1)]
+    (older,) = re.findall(r'href="\?(type=key\.%2A&amp;before=evt_\w+)"', shown)
+    shown = (await bob.get(f"{events}?{older.replace('&amp;', '&')}")).text
+    assert re.findall(r"name: (key \d+)", shown) == [
+        f"key {number}" for number in range(9, -1, -1)
+    ]
+    assert "data-changes" not in shown  # what is past does not change
+    shown = (await alice.get(f"{events}?type=node.created")).text
+    assert (f'href="{node}"' in shown, "key 1" in shown) == (True, False)
+    (cursor,) = re.findall(
+        r"evt_\w+", (await bob.get(f"{events}?type=node.created")).text
+    )
+    foreign = await charlie.get(f"{charlie.root}/events?before={cursor}")
+    assert (foreign.status, "another organization" in foreign.text) == (400, True)
+    assert (await alice.get(f"{events}?type=x.*")).status == 400
+
+
+async def test_a_new_event_reaches_an_open_page(
+    alice: Visitor, platform: Platform
+) -> None:
+    url = told_at((await alice.get(f"{alice.root}/events")).text)
+    async with streaming(alice, url) as stream:
+        await new_key(platform, alice, "another")
+        await stream.until_changed()
