@@ -4,6 +4,7 @@ from tests.guards import Guard
 
 _RESTORE = "tests/backups/test_restore.py"
 _PROOFS = "tests/backups/test_proofs.py"
+_CHANGES = "tests/backups/test_changes.py"
 _IN = "services/operators/backups"
 
 GUARDS = (
@@ -174,5 +175,48 @@ GUARDS = (
         'or path.is_absolute() or ".." in path.parts',
         "",
         "tests/backups/test_results.py",
+    ),
+    Guard(
+        "pages that were moved while nobody read them are not taken as read",
+        "storage/wal.py",
+        "        if self._sum_of(index, place.frame) != place.sum:\n",
+        "        if not place:\n",
+        "tests/storage/test_wal.py",
+    ),
+    Guard(
+        "no checkpoint takes away what was not read",
+        "storage/wal.py",
+        "        _begin(self._next)\n        index = self._look()\n",
+        "        self._next.execute('BEGIN')\n        index = self._look()\n",
+        "tests/storage/test_wal.py",
+    ),
+    Guard(
+        "a home that went back in time begins a new chain",
+        f"{_IN}/changes/following.py",
+        "        if last not in {self._state.number, self._state.number + 1}:\n",
+        "        if last < self._state.number:\n",
+        _CHANGES,
+    ),
+    Guard(
+        "changes under other keys than the backup's are no part of its chain",
+        f"{_IN}/changes/following.py",
+        "        # Keys that were replaced meanwhile are in no backup yet.\n"
+        "        if self._secrets() != self._state.secrets:\n",
+        "        if not self._secrets():\n",
+        _CHANGES,
+    ),
+    Guard(
+        "what has no backup to begin with is not told as kept",
+        f"{_IN}/changes/following.py",
+        "        if until and base is not None and base.chain == self._state.chain:\n",
+        "        if until:\n",
+        _CHANGES,
+    ),
+    Guard(
+        "changes that are missing at the end are missed",
+        f"{_IN}/changes/applying.py",
+        "    if base.number + found < sent:\n",
+        "    if found < 0:\n",
+        _CHANGES,
     ),
 )

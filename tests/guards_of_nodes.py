@@ -652,4 +652,25 @@ GUARDS = (
         "tests/services/test_quotas.py",
         "restored",
     ),
+    Guard(
+        "an old copy of a node's folder is not started",
+        "domain/starts.py",
+        "    if found.number < known.number:\n",
+        "    if found.number < 0:\n",
+        "tests/runtimes/test_counted_starts.py",
+    ),
+    Guard(
+        "a copy from the same start needs the operator's word",
+        "domain/starts.py",
+        'and known.copy not in {"", found.copy}:',
+        "and not known.copy:",
+        "tests/runtimes/test_counted_starts.py",
+    ),
+    Guard(
+        "a start is counted in the folder before lnd runs there",
+        "runtimes/local.py",
+        "            counter.count(self.layout.starts(node), launch_spec.last_start)\n",
+        "",
+        "tests/runtimes/test_counted_starts.py",
+    ),
 )

@@ -44,6 +44,7 @@ from leyden.services.nodes.issuance import Issuance
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.samples import SAMPLING
 from leyden.services.nodes.watchers import Watching
+from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
 from leyden.services.operators.backups.channel_copies import (
     CHANNEL_COPIES,
     ChannelCopies,
@@ -67,7 +68,7 @@ STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 STANDING_FOR_NAMES = (CERTIFICATES,)
-STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES)
+STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
     OPENING: opening.open_channel,
@@ -119,9 +120,11 @@ def queues(platform: Platform, watching: Watching | None = None) -> list[Queue]:
     if platform.settings.backup_store:
         look = Scheduled(platform).look
         follow = ChannelCopies(platform).follow
+        send = Changes(platform).follow
         found += [
             Queue(kind=BACKUPS, run=look, at_once=1),
             Queue(kind=CHANNEL_COPIES, run=follow, at_once=1, stands=True),
+            Queue(kind=CHANGES, run=send, at_once=1, stands=True),
         ]
     return found
 

@@ -14,6 +14,7 @@ from leyden.app.opening import opened
 from leyden.app.ownership import owned
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import DesiredState, Node, Status
+from leyden.domain.starts import Start
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, SetupError
 from leyden.loops import OF_THE_HOME
@@ -224,6 +225,25 @@ async def test_nodes_whose_wallets_are_lost_start_empty_if_that_is_said(
     assert (await platform.database.reader.nodes.get("there")) == there
     due = await platform.database.reader.tasks.next_due(NODE, now=utc_now())
     assert due is not None
+
+
+async def test_a_copy_of_a_nodes_folder_starts_once_an_operator_has_said_so(
+    platform: Platform,
+) -> None:
+    failed = await keep(platform, has_wallet=True, process="", crashes=9)
+    with pytest.raises(SetupError, match="was never started"):
+        await adoption.accept(platform, failed.id, actor="ops")
+    async with platform.database.transaction() as tx:
+        await tx.node_starts.save(failed.id, Start(number=3, copy="7"))
+    await adoption.accept(platform, failed.id, actor="ops")
+    assert await platform.database.reader.node_starts.get(failed.id) == Start(3, "")
+    assert (await platform.database.reader.nodes.get(failed.id)).crashes == 0
+    line, *_ = await platform.database.reader.audit.latest(most=1)
+    assert line.action == "copy of a node accepted"
+    async with platform.database.transaction() as tx:
+        await tx.node_starts.save(failed.id, Start(number=4, copy="8"))
+    await adopted(platform, accept_copies=True)
+    assert await platform.database.reader.node_starts.get(failed.id) == Start(4, "")
 
 
 class TestOnPostgres:

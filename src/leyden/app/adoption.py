@@ -47,7 +47,12 @@ async def standing(platform: Platform) -> HomeComparison:
 
 
 async def adopt(
-    platform: Platform, *, new_authority: bool, start_empty: bool, actor: str
+    platform: Platform,
+    *,
+    new_authority: bool,
+    start_empty: bool,
+    accept_copies: bool = False,
+    actor: str,
 ) -> HomeComparison:
     """Assign the nodes to this home; return how it stands to them then."""
     here = _home(platform)
@@ -61,6 +66,8 @@ async def adopt(
             if not await silence.possibly_alive(tx, await tx.homes.processes()):
                 await tx.homes.add(ours)
                 await tx.homes.take(ours, kinds=OF_THE_HOME)
+                if accept_copies:
+                    await tx.node_starts.accept_all()
                 await tx.audit.add(
                     at=platform.clock(),
                     actor=actor,
@@ -69,12 +76,33 @@ async def adopt(
                     host=ours.host,
                     before=known.host if known else "",
                     start_empty=start_empty,
+                    accept_copies=accept_copies,
                 )
                 break
         await asyncio.sleep(_LOOK_EVERY_S)
     if start_empty:
         await _start_empty(platform, here)
     return await standing(platform)
+
+
+async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
+    """Let a node start with a copy of its folder, made after its last start."""
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        before = await tx.nodes.lock(node_id)
+        if not await tx.node_starts.accept(node_id):
+            raise SetupError(f"node {node_id} was never started: nothing is refused")
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="copy of a node accepted",
+            subject=node_id,
+            organization_id=before.organization_id,
+        )
+        after = before
+        if before.wanted is DesiredState.RUNNING and not before.has_process:
+            after = replace(before, crashes=0, due=now)
+        await change(tx, before, after, now=now)
 
 
 def _home(platform: Platform) -> Here:

@@ -21,7 +21,8 @@ class Restored(Struct, frozen=True, kw_only=True):
     """What was restored, and what a person has to look at."""
 
     backup: str
-    made: str  # when the backup was; what happened since is not known
+    made: str  # when the backup was
+    until: str = ""  # what happened after that is not known
     restored: str
     host: str  # of the machine that was backed up
     confirmed: str = ""  # when an operator said that the old machine is destroyed

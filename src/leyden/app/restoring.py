@@ -2,7 +2,8 @@
 
 1. Refuse what cannot be the place: a home with something in it, a database in use.
 2. Fetch the backup beside the home, compare it with its manifest, open its keys.
-3. Migrate the database, end the sessions, list what a person has to look at.
+3. Apply what came after it, migrate the database, end the sessions, list what a person
+   has to look at.
 4. Move everything into place at once. Killed before that, nothing is restored.
 
 The home has no identity then, and nothing starts in it: see takeover.py.
@@ -13,6 +14,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +34,7 @@ from leyden.services.operators.backups import (
     postgres,
     review,
 )
+from leyden.services.operators.backups.changes import applying
 from leyden.services.operators.backups.fetching import (
     Fetched,
     facts_differ,
@@ -73,12 +76,23 @@ async def restore(
         new = beside / "home"
         new.mkdir(mode=0o700)
         _put_files(bundle, new, given, store=place.access.place)
-        found = await _put_database(fetched, given, new, ring)
+        url = _url(fetched, given, new)
+        await _put_database(fetched, given, url)
+        until = fetched.snapshot.made
+        if wanted == "latest" and (
+            chain := await applying.chain_of(
+                place, fetched.snapshot, programs, identity=key.identity, work=beside
+            )
+        ):
+            path = sqlite_path(url)
+            after = await applying.apply(place, fetched.snapshot, path, chain=chain)
+            until = after or until
+        found = await _prepare(fetched, url, ring, until=until)
         await channel_copies.add_newest(
             place,
-            _url(fetched, given, new),
+            url,
             beside / "channels",
-            since=fetched.snapshot.made,
+            since=until,
             installation=key.installation,
         )
         restored.save(new, found)
@@ -182,11 +196,8 @@ def _write(path: Path, content: bytes) -> None:
     write_private(path, content)
 
 
-async def _put_database(
-    fetched: Fetched, given: Settings, new: Path, ring: Keyring
-) -> Restored:
-    """Restore and migrate the database; return what there is to look at."""
-    url = _url(fetched, given, new)
+async def _put_database(fetched: Fetched, given: Settings, url: str) -> None:
+    """Restore the database as it was when it was copied."""
     if fetched.is_sqlite:
         fetched.database.rename(sqlite_path(url))
     else:
@@ -195,12 +206,19 @@ async def _put_database(
         )
     if wrong := await facts_differ(fetched, url):
         raise SetupError(f"the backup is damaged: {'; '.join(wrong)}")
+
+
+async def _prepare(
+    fetched: Fetched, url: str, ring: Keyring, *, until: datetime
+) -> Restored:
+    """Migrate the database; return what there is to look at."""
     await asyncio.to_thread(schema.migrate, url)
     sealing_keys.check(url, ring)
     found = await review.prepare(url, now=utc_now())
     return Restored(
         backup=fetched.snapshot.id,
         made=fetched.manifest.made,
+        until=to_iso(until),
         restored=to_iso(utc_now()),
         host=fetched.snapshot.host,
         sessions_ended=found.sessions_ended,

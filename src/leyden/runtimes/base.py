@@ -14,6 +14,7 @@ from typing import Protocol
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
+from leyden.domain.starts import NEVER, Start
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import News, Place
 from leyden.values import Struct, hiding
@@ -27,6 +28,7 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     settings: NodeSettings  # whole, secrets included
     tls: Tls
     peer_address: str = ""  # HOST:PORT, public; "" keeps peers out
+    last_start: Start = NEVER  # as far as the database knows
 
     __repr__ = hiding("settings")
 
@@ -37,6 +39,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     host: str  # where its lnd is going to serve
     process: str = ""  # what runs now; "" is nothing yet
     revision: int = 0  # the node's revision it was started with
+    start: Start = NEVER  # which one it is, where they are counted
 
 
 class Runtime(Protocol):
@@ -49,8 +52,8 @@ class Runtime(Protocol):
 
         Left at any step and begun again it comes to the same end. An lnd that runs
         already is given as it is, with the revision it was started with. SetupError
-        where the node has a wallet and nothing of it is here; and where a process that
-        was yielded never came to run, after its end.
+        where the node has a wallet and nothing of it is here, or an old copy; and where
+        a process that was yielded never came to run, after its end.
         """
         ...
 

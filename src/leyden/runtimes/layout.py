@@ -2,6 +2,7 @@
 
 ROOT/<node id>/           0711
 ├── claim                 locked by the lnd that runs: never a second one
+├── starts                how often it was started: an old copy has a lower number
 ├── output.log            lnd's output: if it cannot log, and TLS errors
 └── lnd/                  0700  lnd's own folder (lnd/home.py), its own user's
 """
@@ -62,6 +63,10 @@ class Layout(Struct, frozen=True, kw_only=True):
     def claim(self, node: Node) -> Path:
         """Return the file that its lnd holds locked."""
         return self.root / node.id / "claim"
+
+    def starts(self, node: Node) -> Path:
+        """Return the file that counts its starts."""
+        return self.root / node.id / "starts"
 
     def output(self, node: Node) -> Path:
         """Return the file with what lnd prints."""

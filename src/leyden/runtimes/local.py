@@ -18,6 +18,7 @@ from typing import Final, Protocol
 from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
+from leyden.domain.starts import Start, refuse_old_copy
 from leyden.domain.versions import Version
 from leyden.errors import CannotStart, Conflict, NodeAway, SetupError
 from leyden.lnd import endings, home
@@ -25,6 +26,7 @@ from leyden.lnd.options import Logs, Options
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
+from leyden.runtimes import counter
 from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
@@ -102,9 +104,10 @@ class LocalRuntime:
         """Create the node's folder and start lnd in it, or adopt a running lnd.
 
         1. The claim's holder is the node's lnd, and all is done. If the claim is
-           free, a node that has a wallet is started with that wallet or not at all.
+           free, a node that has a wallet is started with that wallet or not at all,
+           and never with an old copy of it.
         2. Write the folder: path and content follow from the node alone, so there
-           is nothing to save, and writing it again repairs it.
+           is nothing to save, and writing it again repairs it. Count the start.
         3. Start lnd; from the fork on lnd has the claim, whatever happens to us.
         4. Listen to it.
         """
@@ -113,14 +116,19 @@ class LocalRuntime:
         new = running is None
         if running is None:
             self._refuse_without_wallet(node)
+            self._refuse_old_copy(node, launch_spec.last_start)
             lnd = await self._program(node)
             if self._egress is not None:
                 await self._egress.admit()  # raises where no node may start now
             self._make_home(node, launch_spec, host)
+            counter.count(self.layout.starts(node), launch_spec.last_start)
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)
         yield Checkpoint(
-            host=host, process=running.written, revision=_revision(running)
+            host=host,
+            process=running.written,
+            revision=_revision(running),
+            start=counter.read(self.layout.starts(node)),
         )
 
     async def stop(self, node: Node) -> None:
@@ -215,6 +223,12 @@ class LocalRuntime:
                 reason=f"The node's {gone} is not on its machine. The operator must "
                 "restore it.",
             )
+
+    def _refuse_old_copy(self, node: Node, known: Start) -> None:
+        chain = self.layout.grounds[node.network].chain
+        if home.wallet(self.layout.home(node), chain).exists():
+            found = counter.read(self.layout.starts(node))
+            refuse_old_copy(node.id, known, found)
 
     def _is_unknown(self, node: Node) -> bool:
         folder = self.layout.folder(node)

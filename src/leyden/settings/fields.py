@@ -378,6 +378,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The secret of that access key."""
     backup_every_s: Seconds = 3600
     """How often a backup is made."""
+    backup_changes: bool = True
+    """Whether what changes in SQLite leaves the machine within seconds, too."""
     backup_drill_every_s: Seconds = 86_400
     """How often the newest backup is restored for a drill."""
     backup_keep: str = "48 hourly, 14 daily, 8 weekly, 24 monthly"

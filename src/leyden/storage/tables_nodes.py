@@ -147,6 +147,26 @@ reports = Table(
     Column("at", BigInteger, nullable=False),
 )
 
+# The last start of each: compared with what the node's folder says.
+starts = Table(
+    "node_start",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("copy", Text, nullable=False),  # which folder it was in; "" is any copy
+)
+
+# When an owner last proved that the backups of a node open.
+drills = Table(
+    "node_drill",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("message", Text, nullable=False),  # what the node signed
+    Column("signature", Text, nullable=False),
+    Column("reminded", BigInteger),  # when its owner was told that it is long ago
+)
+
 seeds = Table(
     "node_seed",
     metadata,

@@ -22,6 +22,7 @@ from leyden.cli.output import as_json, operator, print_json, print_list, print_o
 from leyden.daemons.progress import State, Step
 from leyden.domain.times import to_iso
 from leyden.services.operators.backups import checking, drilling, places, running
+from leyden.services.operators.backups.changes import following
 from leyden.services.operators.backups.places import Programs
 from leyden.services.platform import Platform
 from leyden.values import asdict
@@ -90,6 +91,21 @@ def run(*, as_json: bool) -> None:
     programs = _programs()
     made = on_platform(lambda platform: running.run(platform, programs))
     print_one(asdict(made), as_json=as_json)
+
+
+@backup.command(hidden=True)
+def follow() -> None:
+    """Send what changes in the database to the store, until standard input ends.
+
+    The running platform keeps one of these.
+
+    \b
+    leyden backup follow < /dev/zero
+    """
+    given, programs = settings.load(os.environ), _programs()
+    asyncio.run(following.run(given, programs))
+    # Not closed: the last who closes a database moves its WAL, which we may not.
+    os._exit(0)
 
 
 @backup.command("list")
@@ -239,8 +255,9 @@ def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
         print_json(asdict(found))
         return
     shown = {"home": home, "backup": found.backup[:8], "made": found.made}
+    shown["until"] = found.until
     print_one({**shown, "sessions_ended": found.sessions_ended}, as_json=False)
-    print(f"\nWhat happened after {found.made} is not in this backup. Look at:")
+    print(f"\nWhat happened after {found.until} is not known here. Look at:")
     for what, lines in found.review.items():
         print(f"  {len(lines):6,}  {what}")
     print(f"They are listed in {home}/{restored.FILE}")

@@ -39,9 +39,21 @@ def show(*, as_json: bool) -> None:
     is_flag=True,
     help="Start nodes whose wallet is not here without one; their owners restore it.",
 )
+@click.option(
+    "--accept-copies",
+    is_flag=True,
+    help="The nodes' folders were copied after every lnd of theirs had ended.",
+)
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
-def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -> None:
+def adopt(
+    *,
+    new_authority: bool,
+    start_empty: bool,
+    accept_copies: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Assign the database's nodes to this home.
 
     For a home that was moved or restored. Two lnds of one node lose its
@@ -68,10 +80,35 @@ def adopt(*, new_authority: bool, start_empty: bool, yes: bool, as_json: bool) -
                 platform,
                 new_authority=new_authority,
                 start_empty=start_empty,
+                accept_copies=accept_copies,
                 actor=operator(),
             )
         )
     print_one(_shown(after), as_json=as_json)
+
+
+@home.command()
+@click.argument("node_id")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+def accept(node_id: str, *, yes: bool) -> None:
+    """Start a node with a copy of its folder.
+
+    The copy must be from after the node's last start, and no lnd may have
+    run in the original since: an lnd that goes back in time loses its
+    money. A copy from before the last start is always refused.
+
+    \b
+    leyden home accept n4kq2v7xw3
+    """
+    if not yes:
+        click.confirm(
+            "Was it made after the node's lnd had ended, and has none run since?",
+            abort=True,
+            err=True,
+        )
+    actor = operator()
+    on_running(lambda platform: adoption.accept(platform, node_id, actor=actor))
+    print(f"node {node_id} may start with the folder that is here")
 
 
 def _shown(found: HomeComparison) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from leyden.certificates.expiry import Validity, renewal_due, validity
 from leyden.domain import node_settings
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
+from leyden.domain.starts import Start
 from leyden.lnd.home import Tls
 from leyden.runtimes.base import LaunchSpec
 from leyden.services.nodes import issuance
@@ -35,13 +36,16 @@ def new(fleet: Fleet, node: Node, settings: NodeSettings) -> SealedLaunchSpec:
     )
 
 
-def unseal(fleet: Fleet, node: Node, sealed: SealedLaunchSpec) -> LaunchSpec:
+def unseal(
+    fleet: Fleet, node: Node, sealed: SealedLaunchSpec, *, last_start: Start
+) -> LaunchSpec:
     """Decrypt a sealed launch spec."""
     key = fleet.sealer.open(sealed.key, purpose=key_purpose(node.id))
     return LaunchSpec(
         settings=whole_settings(fleet, node, sealed),
         tls=Tls(chain_pem=sealed.certificate, key_pem=key),
         peer_address=fleet.rules.peer_address(node.open_peer_port),
+        last_start=last_start,
     )
 
 

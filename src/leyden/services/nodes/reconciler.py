@@ -118,7 +118,8 @@ async def _launch_spec(fleet: Fleet, work: ClaimedTask, node: Node) -> LaunchSpe
         async with work.transaction() as tx:
             await launch_specs.keep_certificate(fleet, tx, node, tls)
         sealed = await reader.launch_specs.get(node.id)
-    return launch_specs.unseal(fleet, node, sealed)
+    last_start = await reader.node_starts.get(node.id)
+    return launch_specs.unseal(fleet, node, sealed, last_start=last_start)
 
 
 async def _save(
@@ -135,6 +136,8 @@ async def _save(
                 revision=checkpoint.revision,
                 now=now,
             )
+        if checkpoint.start.number:
+            await tx.node_starts.save(node_id, checkpoint.start)
         return await change(tx, before, after, now=now)
 
 
@@ -153,6 +156,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.issued.forget(node.api_endpoint)
         await tx.log_places.forget(node.id)
         await tx.node_reports.forget(node.id)
+        await tx.node_starts.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)

@@ -3,6 +3,7 @@
 from leyden.backups.recovery import RecoveryKey
 from leyden.errors import SetupError
 from leyden.services.operators.backups import places
+from leyden.services.operators.backups.changes import applying
 from leyden.services.operators.backups.fetching import facts_differ, fetch, open_keys
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
@@ -19,6 +20,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     leyden: str
     schema: str
     rows: int
+    changes: int  # objects with what came after it
     keys_opened: bool
     problems: list[str]
 
@@ -51,12 +53,21 @@ async def check(
                 found.problems = await facts_differ(fetched, url)
             if key is not None:
                 await open_keys(fetched, programs, key.identity)
+                await applying.chain_of(
+                    store,
+                    fetched.snapshot,
+                    programs,
+                    identity=key.identity,
+                    work=work,
+                )
+            after = await applying.check(store, fetched.snapshot, given)
         return Checked(
             backup=fetched.snapshot.id[:8],
             made=told.made,
             leyden=told.leyden,
             schema=told.schema,
             rows=sum(told.facts.rows.values()),
+            changes=after,
             keys_opened=key is not None,
             problems=list(found.problems),
         )

@@ -4,7 +4,8 @@ Nothing is started there, no loop, node or listener, and nobody is called: a dat
 and the keys are opened, and read.
 
 1. Fetch the backup, and compare it with its manifest.
-2. Migrate the copy to this version's schema, as a restore does.
+2. Apply what came after it, and migrate the copy to this version's schema, as a
+   restore does.
 3. Open every sealed value with the keys.
 4. Verify the books, and compare them with those of the running installation.
 """
@@ -15,7 +16,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from leyden.backups.recovery import RecoveryKey
+from leyden.backups.store import Store
+from leyden.domain.times import to_iso
 from leyden.services.operators.backups import facts, places, postgres
+from leyden.services.operators.backups.changes import applying, state
 from leyden.services.operators.backups.databases import Reading
 from leyden.services.operators.backups.fetching import (
     Fetched,
@@ -40,6 +44,7 @@ class Drilled(Struct, frozen=True, kw_only=True):
 
     backup: str
     made: str
+    until: str  # what happened until then came back with it
     took_s: float
     keys_from: str
     rows: int
@@ -68,6 +73,7 @@ async def drill(
                 problems.append("the backup is of another installation than the keys")
             async with _restored(platform, fetched) as url:
                 problems += await facts_differ(fetched, url)
+                until = await _apply(store, platform, programs, fetched, key)
                 await asyncio.to_thread(schema.migrate, url)
                 opened = await asyncio.to_thread(_open_all, url, ring)
                 problems += [*opened.shut, *await _broken(url)]
@@ -78,6 +84,7 @@ async def drill(
         return Drilled(
             backup=fetched.snapshot.id[:8],
             made=fetched.manifest.made,
+            until=until,
             took_s=round(time.monotonic() - began, 1),
             keys_from="recovery key" if key else "secrets_file",
             rows=sum(fetched.manifest.facts.rows.values()),
@@ -93,6 +100,31 @@ async def _keyring(
         return load_keyring(platform.settings.secrets_path)
     _, ring = await open_keys(fetched, programs, key.identity)
     return ring
+
+
+async def _apply(
+    store: Store,
+    platform: Platform,
+    programs: Programs,
+    fetched: Fetched,
+    key: RecoveryKey | None,
+) -> str:
+    """Apply what came after the backup, as a restore does; return until when."""
+    base, chain = state.base_of(fetched.snapshot.tags), None
+    if base is not None and key is None:
+        chain = state.read_key(platform.settings, chain=base.chain)
+    elif key is not None:
+        chain = await applying.chain_of(
+            store,
+            fetched.snapshot,
+            programs,
+            identity=key.identity,
+            work=fetched.folder,
+        )
+    if chain is None:
+        return fetched.manifest.made
+    until = await applying.apply(store, fetched.snapshot, fetched.database, chain=chain)
+    return to_iso(until) if until else fetched.manifest.made
 
 
 @asynccontextmanager

@@ -13,6 +13,8 @@ from typing import Final, Literal, cast
 from prometheus_client import Gauge
 
 from leyden.errors import LeydenError
+from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes.state import Following
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.backup_results import BackupResult
@@ -140,6 +142,8 @@ async def alarms(platform: Platform, *, now: datetime) -> list[str]:
     results = await platform.database.reader.backup_results.all_()
     every = intervals(platform.settings)
     found = await _lagging(platform, last(results, "channels"), now=now)
+    if platform.database.is_alone and state.is_wanted(platform.settings):
+        found += _changes(platform.settings, now)
     for kind in WORDS:
         good, bad = last(results, kind), last(results, kind, ok=False)
         if bad is not None and (good is None or bad.at > good.at):
@@ -154,6 +158,18 @@ async def alarms(platform: Platform, *, now: datetime) -> list[str]:
                 f"the last good {WORDS[kind]} was {hours} h ago: `leyden backup {kind}`"
             )
     return found
+
+
+def _changes(given: Settings, now: datetime) -> list[str]:
+    """Return the alarm of changes that are on this machine alone for too long."""
+    found = state.read(given) or Following(chain="")
+    late = now - datetime.fromtimestamp(max(found.until, found.began), now.tzinfo)
+    if late < _LAGS:
+        return []
+    minutes = late // timedelta(minutes=1)
+    why = f": {found.trouble}" if found.trouble else ""
+    since = f" for {minutes} min" if found.began else ""
+    return [f"what changes in the database is on this machine alone{since}{why}"]
 
 
 async def _lagging(

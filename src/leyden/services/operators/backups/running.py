@@ -16,6 +16,8 @@ from leyden.backups.store import CHANNELS
 from leyden.domain.times import to_iso
 from leyden.errors import SetupError
 from leyden.services.operators.backups import copies, keys, manifest, places
+from leyden.services.operators.backups.changes import applying, state
+from leyden.services.operators.backups.changes.state import Base
 from leyden.services.operators.backups.copies import Copied
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.keys import Bundle
@@ -49,6 +51,7 @@ async def run(platform: Platform, programs: Programs) -> Made:
         store = places.store(given, programs)
         with places.working(given) as work:
             places.check_room(given, work)
+            base = _base(given)
             copied, bundle = await with_keys(
                 given,
                 lambda: copies.copy(
@@ -74,13 +77,16 @@ async def run(platform: Platform, programs: Programs) -> Made:
                 facts=copied.facts,
             )
             manifest.write(work, told)
-            added = await store.add(
-                work, host=socket.gethostname(), tags=[f"version={__version__}"]
-            )
+            tags = [f"version={__version__}", *([str(base)] if base else ())]
+            added = await store.add(work, host=socket.gethostname(), tags=tags)
         found.snapshot = added.id
+        if base is not None:
+            state.save_base(given, base)
         if keep:
             await store.forget(_OF_CHANNELS, kind=CHANNELS)
             await store.forget([*keep, "--prune"])
+            if state.is_wanted(given):
+                await applying.prune(store, given)
         return Made(
             backup=added.id[:8],
             total_bytes=added.total_bytes,
@@ -100,6 +106,13 @@ async def with_keys(
         if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:
             return copied, bundle
     raise SetupError("the sealing keys are being rotated; run this again afterwards")
+
+
+def _base(given: Settings) -> Base | None:
+    """Return where the copy that follows begins: all that it lacks comes after that."""
+    if not state.is_wanted(given) or (found := state.read(given)) is None:
+        return None
+    return Base(chain=found.chain, number=found.number) if found.chain else None
 
 
 def _refuse_other_keys(platform: Platform, bundle: Bundle) -> None:

@@ -10,10 +10,12 @@ import logging
 import os
 import signal
 import sys
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.services.operators.backups import results
+from leyden.services.operators.backups.changes import state
 from leyden.services.operators.backups.results import Kind
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
@@ -21,6 +23,7 @@ from leyden.storage.backup_results import BackupResult
 
 BACKUPS: Final = "backups"
 _LOOK_EVERY: Final = timedelta(minutes=1)
+_LOOK_SOON: Final = timedelta(seconds=5)
 _OURSELVES: Final = "from leyden.cli.main import main; main()"
 _STOPS_WITHIN_S: Final = 10.0
 
@@ -38,11 +41,22 @@ class Scheduled:
         reader = self._platform.database.reader.backup_results
         for kind, every in results.intervals(self._platform.settings).items():
             found = await reader.all_()
-            if results.is_due(found, kind, now=self._platform.clock(), every=every):
+            now = self._platform.clock()
+            if results.is_due(found, kind, now=now, every=every) or (
+                kind == "run" and self._needs_base(found, now)
+            ):
                 await self._make(kind)
         results.show(await reader.all_())
+        soon = state.is_wanted(self._platform.settings)
+        due = self._platform.clock() + (_LOOK_SOON if soon else _LOOK_EVERY)
         async with work.transaction() as tx:
-            await work.reschedule(tx, due=self._platform.clock() + _LOOK_EVERY)
+            await work.reschedule(tx, due=due)
+
+    def _needs_base(self, found: Sequence[BackupResult], now: datetime) -> bool:
+        """Return whether changes wait for a backup to begin with."""
+        bad = results.last(found, "run", ok=False)
+        tried = bad is not None and now - bad.at < _LOOK_EVERY
+        return not tried and state.needs_base(self._platform.settings)
 
     async def _make(self, kind: Kind) -> None:
         began = self._platform.clock()

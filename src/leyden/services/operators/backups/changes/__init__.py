@@ -1,0 +1,1 @@
+"""Changes between two backups: followed, sent to the store, proven and applied."""

@@ -1,0 +1,127 @@
+"""Changes from the store, checked, and applied to a backup's database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from leyden.backups import changes
+from leyden.backups.changes import KEY, KEY_BYTES, Chain
+from leyden.backups.objects import Objects, objects
+from leyden.backups.store import Snapshot, Store
+from leyden.errors import SetupError
+from leyden.services.operators.backups import copies
+from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes.state import Base
+from leyden.services.operators.backups.places import Programs
+from leyden.settings import Settings
+
+_AT_ONCE: Final = 8
+
+
+async def apply(
+    store: Store, snapshot: Snapshot, database: Path, *, chain: Chain
+) -> datetime | None:
+    """Apply what came after a backup to its database; return until when that was.
+
+    None if nothing came. Raise SetupError if anything is damaged or missing.
+    """
+    if (base := state.base_of(snapshot.tags)) is None:
+        return None
+    commit: list[bytes] = []
+    until = 0.0
+    async for content in _contents(objects(store.access), chain, base):
+        commit.append(content)
+        if changes.unpack(content)[0].whole:
+            until = await asyncio.to_thread(changes.apply, database, commit)
+            commit = []
+    if not until:
+        return None
+    if harm := await asyncio.to_thread(copies.damage, database):
+        raise SetupError(f"the database is damaged by what came after: {harm}")
+    return datetime.fromtimestamp(until, UTC)
+
+
+async def check(store: Store, snapshot: Snapshot, given: Settings) -> int:
+    """Read and open each object that a restore would apply; return how many.
+
+    Raise SetupError with the one that is damaged or missing.
+    """
+    if (base := state.base_of(snapshot.tags)) is None:
+        return 0
+    known = state.read(given)
+    if (chain := state.read_key(given, chain=base.chain)) is None:
+        return 0  # another chain has begun since: the next backup is of that one
+    found = 0
+    async for _ in _contents(objects(store.access), chain, base):
+        found += 1
+    sent = known.number if known is not None and known.chain == base.chain else 0
+    if base.number + found < sent:
+        raise _missing(chain, base.number + found + 1)
+    return found
+
+
+async def chain_of(
+    store: Store, snapshot: Snapshot, programs: Programs, *, identity: str, work: Path
+) -> Chain | None:
+    """Return the chain that follows a backup; its key is opened by the recovery key."""
+    if (base := state.base_of(snapshot.tags)) is None:
+        return None
+    sealed = await objects(store.access).get(f"{base.chain}/{KEY}")
+    if sealed is None:
+        raise SetupError(f"changes/{base.chain}/{KEY} is missing in the store. {_SKIP}")
+    path = work / KEY
+    await asyncio.to_thread(path.write_bytes, sealed)
+    found = Chain(await programs.age.decrypt(path, identity))
+    path.unlink()
+    if found.name != base.chain or len(found.key) != KEY_BYTES:
+        raise SetupError(f"changes/{base.chain}/{KEY} was replaced. {_SKIP}")
+    return found
+
+
+async def prune(store: Store, given: Settings) -> None:
+    """Delete what came before the last backup but one."""
+    kept = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
+    bases = {base.chain: base.number for base in reversed(kept) if base is not None}
+    growing = state.read(given)
+    place = objects(store.access)
+    for name in await place.names(""):
+        chain = name.partition("/")[0]
+        number = changes.number_of(name)
+        if growing is not None and chain == growing.chain and chain not in bases:
+            continue
+        if chain not in bases or (number is not None and number <= bases[chain]):
+            await place.delete(name)
+
+
+_SKIP: Final = (
+    "To restore the backup without what came after it, name it: see `leyden backup "
+    "list`, and `--backup`"
+)
+
+
+def _missing(chain: Chain, number: int) -> SetupError:
+    return SetupError(
+        f"changes/{chain.object_name(number)} is missing in the store. {_SKIP}"
+    )
+
+
+async def _contents(place: Objects, chain: Chain, base: Base) -> AsyncIterator[bytes]:
+    """Yield the contents of all objects after a base, in order, without a gap."""
+    numbers = map(changes.number_of, await place.names(f"{chain.name}/"))
+    last = max((each for each in numbers if each is not None), default=0)
+    wanted = range(base.number + 1, last + 1)
+    for at in range(0, len(wanted), _AT_ONCE):
+        some = wanted[at : at + _AT_ONCE]
+        fetched = await asyncio.gather(
+            *(place.get(chain.object_name(number)) for number in some)
+        )
+        for number, sealed in zip(some, fetched, strict=True):
+            if sealed is None:
+                raise _missing(chain, number)
+            try:
+                content = chain.open(number, sealed)
+            except SetupError as error:
+                raise SetupError(f"{error.message}. {_SKIP}") from None
+            yield content

@@ -1,0 +1,313 @@
+"""Following the database, in a process of its own.
+
+1. Create a chain, and put its key into the store. A store that does not answer is
+   waited for here, where nothing is held.
+2. Read every second what was committed, encrypt it, put it into the store, and read it
+   back from there.
+3. What waits for a slow store is kept in memory. Where it becomes too much, the chain
+   ends, and a new one begins once the store answers again.
+
+Killed at any moment the chain goes on where the WAL still has what follows; otherwise
+a new one begins, and with it a new backup.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+import msgspec
+
+from leyden import processes
+from leyden.backups import changes
+from leyden.backups.changes import KEY, Chain
+from leyden.backups.objects import Objects, objects
+from leyden.errors import LeydenError, SetupError
+from leyden.services.operators.backups import places
+from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes.state import Following
+from leyden.services.operators.backups.places import Programs
+from leyden.settings import Settings
+from leyden.storage.urls import sqlite_path
+from leyden.storage.wal import Change, Place, Wal
+from leyden.values import Struct, replace
+
+_T = TypeVar("_T")
+_EVERY_S: Final = 1.0
+_SAVE_S: Final = 5.0
+_LONG: Final = 1_000  # pages in the WAL: then it begins anew
+_MOST_WAITING: Final = 1 << 26  # bytes, for a store that is slow
+_SLOW_S: Final = 60.0
+_AGAIN_S: Final = (1.0, 30.0)
+_LAST_WORDS_S: Final = 5.0
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """An object that is not in the store yet."""
+
+    number: int
+    sealed: bytes
+    place: Place | None  # after it; None in the middle of a commit
+
+
+async def run(given: Settings, programs: Programs) -> None:
+    """Follow the database until standard input ends or somebody interrupts."""
+
+    def told(found: Following) -> None:
+        with contextlib.suppress(OSError):
+            os.write(sys.stdout.fileno(), msgspec.json.encode(found) + b"\n")
+
+    follower = Follower(given, programs, told=told)
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, follower.stop)
+    await loop.connect_read_pipe(lambda: _Ending(follower), sys.stdin)
+    await follower.follow()
+
+
+class _Ending(asyncio.Protocol):
+    """Ends with the pipe."""
+
+    def __init__(self, follower: "Follower") -> None:
+        self._follower = follower
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._follower.stop()
+
+
+class Follower:
+    """Follows one database for as long as it runs."""
+
+    def __init__(
+        self,
+        given: Settings,
+        programs: Programs,
+        *,
+        told: Callable[[Following], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+        every_s: float = _EVERY_S,
+        most_waiting: int = _MOST_WAITING,
+    ) -> None:
+        self._given = given
+        self._programs = programs
+        self._told = told
+        self._clock = clock
+        self._every_s = every_s
+        self._most_waiting = most_waiting
+        self._objects: Objects = objects(places.store(given, programs).access)
+        # Its own thread: reading goes on while the store hangs in others.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
+        self._waiting: deque[Waiting] = deque()
+        self._arrived = asyncio.Event()
+        self._sent = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._saved = 0.0
+
+    async def follow(self) -> None:
+        """Follow the database until `stop`; what was read by then is sent first."""
+        path = state.folder(self._given)
+        path.mkdir(mode=0o700, exist_ok=True)
+        with processes.locked(path / "lock"):
+            found = state.read(self._given) or Following(chain="")
+            self._state = replace(found, began=self._clock(), trouble="")
+            while not self._stopping.is_set():
+                wal, chain = await self._chain()
+                if wal is None or chain is None:
+                    continue
+                try:
+                    await self._follow(wal, chain)
+                finally:
+                    await self._in_thread(wal.close)
+                    self._waiting.clear()
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stopping.set()
+
+    async def _chain(self) -> tuple[Wal | None, Chain | None]:
+        """Go on with the last chain, or begin one; nothing while the store fails."""
+        try:
+            if (chain := state.read_key(self._given, chain=self._state.chain)) and (
+                wal := await self._resumed(chain)
+            ):
+                return wal, chain
+            return await self._begun()
+        except (LeydenError, OSError) as error:
+            self._tell(trouble=str(error))
+            await self._pause(_AGAIN_S[1])
+            return None, None
+
+    async def _resumed(self, chain: Chain) -> Wal | None:
+        numbers = map(changes.number_of, await self._objects.names(f"{chain.name}/"))
+        last = max((each for each in numbers if each is not None), default=0)
+        # The one that was on its way at a kill is sent again. More than one: this home
+        # is older than what was sent from it.
+        if last not in {self._state.number, self._state.number + 1}:
+            return None
+        if self._secrets() != self._state.secrets:
+            return None
+        wal = await self._in_thread(self._open)
+        if not wal.resume(self._state.place):
+            await self._in_thread(wal.close)
+            return None
+        return wal
+
+    async def _begun(self) -> tuple[Wal, Chain]:
+        chain = changes.new_chain()
+        sealed = await self._programs.age.encrypt(
+            chain.key, places.recipients(self._given)
+        )
+        await self._send(f"{chain.name}/{KEY}", sealed)
+        state.save_key(self._given, chain)
+        secrets = self._secrets()
+        wal = await self._in_thread(self._open)
+        self._state = replace(
+            self._state,
+            chain=chain.name,
+            number=0,
+            place=wal.place,
+            secrets=secrets,
+            trouble="",
+        )
+        state.save(self._given, self._state, lasting=True)
+        return wal, chain
+
+    async def _follow(self, wal: Wal, chain: Chain) -> None:
+        """Read and send until the chain ends."""
+        self._number = self._state.number
+        self._read_at = self._clock()
+        sending = asyncio.create_task(self._send_all())
+        try:
+            while not self._stopping.is_set():
+                if not await self._read(wal, chain):
+                    return
+                await self._pause(self._every_s)
+            await self._read(wal, chain)
+            if self._waiting:
+                self._sent.clear()
+                async with asyncio.timeout(_LAST_WORDS_S):
+                    await self._sent.wait()
+        except TimeoutError:
+            self._tell(trouble="the last changes did not reach the store")
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+            self._tell()
+
+    async def _read(self, wal: Wal, chain: Chain) -> bool:
+        """Read what was committed; return whether the chain goes on."""
+        at = self._clock()
+        found = [await self._in_thread(wal.read)]
+        places_ = [wal.place]
+        if wal.length >= _LONG:
+            found.append(await self._in_thread(wal.fold))
+            places_.append(wal.place)
+        # Keys that were replaced meanwhile are in no backup yet.
+        if self._secrets() != self._state.secrets:
+            return False
+        for change, place in zip(found, places_, strict=True):
+            if change is not None:
+                await self._in_thread(lambda: self._seal(chain, change, place, at))  # noqa: B023
+        if sum(len(each.sealed) for each in self._waiting) > self._most_waiting:
+            self._tell(trouble="the store is too slow: the chain begins anew")
+            return False
+        self._read_at = at
+        if self._waiting:
+            self._arrived.set()
+        else:
+            self._tell(until=at)
+        return True
+
+    def _seal(self, chain: Chain, change: Change, place: Place, at: float) -> None:
+        parts = list(
+            changes.pack(
+                change.pages,
+                page_size=change.page_size,
+                length=change.length,
+                made=at,
+            )
+        )
+        for index, content in enumerate(parts, start=1):
+            self._number += 1
+            self._waiting.append(
+                Waiting(
+                    number=self._number,
+                    sealed=chain.seal(self._number, content),
+                    place=place if index == len(parts) else None,
+                )
+            )
+
+    async def _send_all(self) -> None:
+        """Send what waits, one after the other, for ever."""
+        pause = _AGAIN_S[0]
+        while True:
+            if not self._waiting:
+                self._arrived.clear()
+                await self._arrived.wait()
+                continue
+            first = self._waiting[0]
+            name = changes.object_name(self._state.chain, first.number)
+            slow = asyncio.get_running_loop().call_later(_SLOW_S, self._is_slow)
+            try:
+                await self._send(name, first.sealed)
+            except (LeydenError, OSError) as error:
+                self._tell(trouble=str(error))
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _AGAIN_S[1])
+                continue
+            finally:
+                slow.cancel()
+            pause = _AGAIN_S[0]
+            self._waiting.popleft()
+            if first.place is not None:
+                self._state = replace(
+                    self._state, number=first.number, place=first.place, trouble=""
+                )
+                state.save(self._given, self._state, lasting=True)
+            if not self._waiting:
+                self._sent.set()
+                self._tell(until=self._read_at)
+
+    async def _send(self, name: str, sealed: bytes) -> None:
+        """Put an object into the store, and read it back from there."""
+        await self._objects.put(name, sealed)
+        if await self._objects.get(name) != sealed:
+            raise SetupError(f"changes/{name} is not what was put into the store")
+
+    def _is_slow(self) -> None:
+        self._tell(trouble=f"the store has not answered for {_SLOW_S:.0f} s")
+
+    def _tell(self, *, until: float = 0.0, trouble: str | None = None) -> None:
+        """Tell how far we are; what has no backup to begin with cannot be restored."""
+        base = state.read_base(self._given)
+        if until and base is not None and base.chain == self._state.chain:
+            self._state = replace(self._state, until=until)
+        if trouble is not None:
+            self._state = replace(self._state, trouble=trouble)
+        if trouble or self._clock() - self._saved > _SAVE_S:
+            self._saved = self._clock()
+            with contextlib.suppress(OSError):
+                state.save(self._given, self._state, lasting=False)
+        self._told(self._state)
+
+    def _open(self) -> Wal:
+        return Wal(sqlite_path(self._given.database))
+
+    def _secrets(self) -> str:
+        return hashlib.sha256(self._given.secrets_path.read_bytes()).hexdigest()
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+
+    async def _in_thread(self, step: Callable[[], _T]) -> _T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, step)

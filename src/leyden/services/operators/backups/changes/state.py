@@ -1,0 +1,116 @@
+"""What is known of the changes in the store, in the home folder.
+
+HOME/backup/changes/      0700
+├── lock                  held by the one process that follows the database
+├── key                   of the chain that grows now; opens no sealed value
+├── state.json            how far it was followed, and what is in the store
+└── base.json             after which object of which chain the last backup began
+"""
+
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from leyden.backups.changes import KEY_BYTES, Chain
+from leyden.files import write_private
+from leyden.services.operators.backups import places
+from leyden.settings import Settings
+from leyden.storage.urls import is_sqlite
+from leyden.storage.wal import Place
+from leyden.values import Struct
+
+_T = TypeVar("_T")
+TAG: Final = "changes="  # of a snapshot: its base
+
+
+class Base(Struct, frozen=True, kw_only=True):
+    """Where in a chain a backup began: it and all objects after it are a whole."""
+
+    chain: str
+    number: int
+
+    def __str__(self) -> str:
+        """Return it as the tag of a snapshot."""
+        return f"{TAG}{self.chain}.{self.number}"
+
+
+class Following(Struct, frozen=True, kw_only=True):
+    """How far a chain has come."""
+
+    chain: str
+    number: int = 0  # the last object that was read back from the store
+    place: Place = Place()
+    secrets: str = ""  # a digest of the sealing keys that the chain began with
+    began: float = 0.0  # when the process that follows did
+    until: float = 0.0  # what was committed until then can be restored
+    trouble: str = ""
+
+
+def folder(given: Settings) -> Path:
+    """Return the folder of changes in the home."""
+    return places.folder(given) / "changes"
+
+
+def is_wanted(given: Settings) -> bool:
+    """Return whether this installation sends changes between backups."""
+    return given.backup_changes and is_sqlite(given.database) and places.is_ready(given)
+
+
+def read(given: Settings) -> Following | None:
+    """Return how far the changes were followed; None if nothing is known."""
+    return _read(folder(given) / "state.json", Following)
+
+
+def save(given: Settings, found: Following, *, lasting: bool) -> None:
+    """Write how far the changes were followed."""
+    path = folder(given) / "state.json"
+    write_private(path, msgspec.json.encode(found), lasting=lasting)
+
+
+def read_base(given: Settings) -> Base | None:
+    """Return where the last backup began; None if it has no chain."""
+    return _read(folder(given) / "base.json", Base)
+
+
+def save_base(given: Settings, base: Base) -> None:
+    """Write where the last backup began."""
+    write_private(folder(given) / "base.json", msgspec.json.encode(base))
+
+
+def base_of(tags: tuple[str, ...]) -> Base | None:
+    """Return the base of a snapshot, by its tags."""
+    for tag in tags:
+        chain, _, number = tag.removeprefix(TAG).rpartition(".")
+        if tag.startswith(TAG) and number.isdecimal():
+            return Base(chain=chain, number=int(number))
+    return None
+
+
+def read_key(given: Settings, *, chain: str) -> Chain | None:
+    """Return a chain of this home with its key; None if the key is another's."""
+    try:
+        found = Chain((folder(given) / "key").read_bytes())
+    except FileNotFoundError:
+        return None
+    return found if found.name == chain and len(found.key) == KEY_BYTES else None
+
+
+def save_key(given: Settings, chain: Chain) -> None:
+    """Write the key of a new chain."""
+    write_private(folder(given) / "key", chain.key)
+
+
+def needs_base(given: Settings) -> bool:
+    """Return whether the chain that grows has no backup to begin with yet."""
+    if not is_wanted(given) or (found := read(given)) is None or not found.chain:
+        return False
+    base = read_base(given)
+    return base is None or base.chain != found.chain
+
+
+def _read(path: Path, kind: type[_T]) -> _T | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None  # whoever reads begins anew

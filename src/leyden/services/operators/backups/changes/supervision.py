@@ -1,0 +1,103 @@
+"""The process that follows the database: kept by the platform, and started again."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+import time
+from typing import Final, cast
+
+import msgspec
+from prometheus_client import Gauge
+
+from leyden.services.operators.backups import places
+from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes.state import Following
+from leyden.services.platform import Platform
+from leyden.services.shared.steps import ClaimedTask
+
+CHANGES: Final = "changes"
+_LOOK_EVERY_S: Final = 5.0
+_AGAIN_S: Final = (1.0, 60.0)
+_LASTED_S: Final = 60.0
+_ENDS_WITHIN_S: Final = 8.0
+_OURSELVES: Final = "from leyden.cli.main import main; main()"
+_LAG: Final = Gauge(
+    "leyden_backup_changes_lag_seconds",
+    "How old the newest state of the database is that the store is known to hold.",
+)
+
+log = logging.getLogger(__name__)
+
+
+class Changes:
+    """Keeps one process that follows the database."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._given = platform.settings
+        self._until = 0.0
+
+    async def follow(self, _: ClaimedTask) -> None:
+        """Keep it for as long as the task is ours."""
+        found = state.read(self._given)
+        self._until = found.until if found else 0.0
+        _LAG.set_function(self._lag)
+        pause = _AGAIN_S[0]
+        while True:
+            if not state.is_wanted(self._given):
+                await asyncio.sleep(_LOOK_EVERY_S)
+                continue
+            await places.programs(os.environ)  # built at their first use
+            began = time.monotonic()
+            code = await self._run()
+            if time.monotonic() - began > _LASTED_S:
+                pause = _AGAIN_S[0]
+            log.error(
+                "the process that follows the database ended; starting it again",
+                extra={"code": code, "in_s": pause},
+            )
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _AGAIN_S[1])
+
+    async def _run(self) -> int | None:
+        """Run it to its end; cancelled, let it send what it has."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _OURSELVES, "backup", "follow"),
+            env={**os.environ, "LEYDEN_HOME": str(self._given.home_path)},
+            # It ends with this pipe: with us, however we do.
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        trouble = ""
+        try:
+            async for line in cast("asyncio.StreamReader", process.stdout):
+                with contextlib.suppress(msgspec.MsgspecError):
+                    told = msgspec.json.decode(line, type=Following)
+                    self._until = told.until
+                    if told.trouble not in {"", trouble}:
+                        log.warning(
+                            "changes do not reach the store",
+                            extra={"why": told.trouble},
+                        )
+                    trouble = told.trouble
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                cast("asyncio.StreamWriter", process.stdin).close()
+                await _ended(process)
+
+    def _lag(self) -> float:
+        return max(0.0, time.time() - self._until) if self._until else 0.0
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    try:
+        async with asyncio.timeout(_ENDS_WITHIN_S):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,0 +1,34 @@
+"""How often nodes were started."""
+
+from leyden.domain.starts import NEVER, Start
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("node_starts")
+
+
+class NodeStarts:
+    """The rows of node_start."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def get(self, node_id: str) -> Start:
+        """Return a node's last start."""
+        rows = await self._run(sql.get, node_id=node_id)
+        return Start(*rows[0]) if rows else NEVER
+
+    async def save(self, node_id: str, start: Start) -> None:
+        """Store a node's last start."""
+        await self._run(sql.save, node_id=node_id, number=start.number, copy=start.copy)
+
+    async def accept(self, node_id: str) -> bool:
+        """Let any copy of the last start's folder be it; False if there was none."""
+        return bool(await self._run(sql.accept, node_id=node_id))
+
+    async def accept_all(self) -> None:
+        """Let any copy of each node's last folder be it."""
+        await self._run(sql.accept_all)
+
+    async def forget(self, node_id: str) -> None:
+        """Delete the count: the folder is removed."""
+        await self._run(sql.forget, node_id=node_id)

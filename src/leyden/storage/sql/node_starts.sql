@@ -1,0 +1,27 @@
+-- How often nodes were started, and in which folder the last time.
+
+-- name: get
+SELECT number, copy
+FROM node_start
+WHERE node_id = :node_id;
+
+-- name: save
+INSERT INTO node_start (node_id, number, copy)
+VALUES (:node_id, :number, :copy)
+ON CONFLICT (node_id) DO UPDATE
+SET number = excluded.number,
+    copy = excluded.copy;
+
+-- name: accept
+UPDATE node_start
+SET copy = ''
+WHERE node_id = :node_id
+RETURNING node_id;
+
+-- name: accept_all
+UPDATE node_start
+SET copy = '';
+
+-- name: forget
+DELETE FROM node_start
+WHERE node_id = :node_id;

@@ -1,0 +1,251 @@
+"""The pages of a SQLite database that change, in the order of their commits.
+
+Whoever writes appends pages to the WAL; a checkpoint moves them into the database, and
+then the WAL may begin anew. We hold a reading transaction at every moment: a checkpoint
+moves nothing that is newer than it, and the WAL cannot begin anew before we have read
+it all. So no page is missed, however fast others write, and nobody waits for us.
+
+Only where the WAL has become long, `fold` keeps writers away for some milliseconds, in
+which it reads the last pages and moves them, so that the WAL begins anew.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from leyden.storage.sqlite_turns import turns_path
+from leyden.values import Struct
+
+# The index that all connections share begins with two copies of a header. See "The
+# WAL-Index File Format" of SQLite.
+_HEADER: Final = struct.Struct("=II I BBH II 8s 8s 8s")
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+_SUM: Final = slice(16, 24)  # a frame's checksum, which follows from all before it
+_LARGE_PAGE: Final = 65_536
+_SHM_TRIES: Final = 1_000
+_AT_ONCE: Final = 1 << 24  # bytes that are read while writers wait, at most
+_BUSY_S: Final = 0.25
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """How far the WAL was read: its generation, a frame of it, and that one's sum."""
+
+    salt: str = ""
+    frame: int = 0
+    sum: str = ""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """Pages as they are after some commits, and how many pages there are then."""
+
+    page_size: int
+    length: int
+    pages: dict[int, bytes]
+
+
+class _Index(Struct, frozen=True, kw_only=True):
+    page_size: int
+    frames: int
+    length: int
+    salt: str
+
+
+class Wal:
+    """A reader of one database's changes; one connection of it reads at any time."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin to read: what is committed from now on is not missed."""
+        self._path = path
+        self._reading = _connect(path)
+        self._next = _connect(path)
+        self._folding = _connect(path)
+        self._writing = _connect(path)
+        _begin(self._reading)
+        # Never closed: closing a file ends all locks of this process on it.
+        self._index = os.open(path.with_name(f"{path.name}-shm"), os.O_RDONLY)
+        self._turn = os.open(turns_path(path), os.O_RDWR | os.O_CREAT, 0o600)
+        index = self._look()
+        self.place = self._place(index)
+
+    def resume(self, place: Place) -> bool:
+        """Go on from a place that was read up to; return False if pages were missed."""
+        index = self._look()
+        if place.salt != index.salt or place.frame > index.frames:
+            return False
+        if self._sum_of(index, place.frame) != place.sum:
+            return False
+        self.place = place
+        return True
+
+    def read(self, *, most: int = 1 << 62) -> Change | None:
+        """Return what was committed since the last time; None if nothing was.
+
+        With more than that many bytes to read, nothing is read.
+        """
+        _begin(self._next)
+        index = self._look()
+        change = self._change(index, most=most)
+        if change is not None:
+            self._reading.execute("COMMIT")
+            self._reading, self._next = self._next, self._reading
+            self.place = self._place(index)
+            return change if change.pages else None
+        self._next.execute("COMMIT")
+        return None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        for each in (self._reading, self._next, self._folding, self._writing):
+            each.close()
+        os.close(self._turn)
+        os.close(self._index)
+
+    @property
+    def length(self) -> int:
+        """How many pages the WAL has that nobody has begun anew."""
+        index = self._look()
+        return index.frames
+
+    def fold(self) -> Change | None:
+        """Let the WAL begin anew; return what was committed until then.
+
+        Returns early, and changes nothing, where others are writing for long.
+        """
+        self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with self._alone() as alone:
+            change = self.read(most=_AT_ONCE) if alone else None
+            index = self._look()
+            if alone and self.place == self._place(index):
+                self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                # All is moved now: who begins to read here needs the WAL no more.
+                self.read(most=0)
+        return change
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Keep writers away for the block, unless they write for long."""
+        until = time.monotonic() + _BUSY_S
+        while not _locked(self._turn) and time.monotonic() < until:
+            time.sleep(0.001)
+        try:
+            self._writing.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            yield False
+            return
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+        try:
+            yield True
+        finally:
+            self._writing.execute("ROLLBACK")
+
+    def _change(self, index: _Index, *, most: int) -> Change | None:
+        first = self.place.frame if index.salt == self.place.salt else 0
+        size = (index.frames - first) * (_FRAME_HEADER + index.page_size)
+        if size > most:
+            return None
+        content = self._frames(index, first)
+        pages: dict[int, bytes] = {}
+        step = _FRAME_HEADER + index.page_size
+        for at in range(0, len(content), step):
+            (number,) = struct.unpack_from(">I", content, at)
+            pages[number] = content[at + _FRAME_HEADER : at + step]
+        return Change(page_size=index.page_size, length=index.length, pages=pages)
+
+    def _frames(self, index: _Index, first: int) -> bytes:
+        """Read frames, which are complete: the index has them."""
+        if index.frames <= first:
+            return b""
+        step = _FRAME_HEADER + index.page_size
+        with self._wal() as file:
+            salt = os.pread(file, 8, 16).hex()
+            content = _read_all(
+                file, (index.frames - first) * step, _WAL_HEADER + first * step
+            )
+        if salt != index.salt:
+            raise OSError(f"{self._path}-wal is not what its index says")
+        return content
+
+    def _place(self, index: _Index) -> Place:
+        return Place(
+            salt=index.salt,
+            frame=index.frames,
+            sum=self._sum_of(index, index.frames),
+        )
+
+    def _sum_of(self, index: _Index, frame: int) -> str:
+        if not frame:
+            return ""
+        step = _FRAME_HEADER + index.page_size
+        with self._wal() as file:
+            head = os.pread(file, _FRAME_HEADER, _WAL_HEADER + (frame - 1) * step)
+        return head[_SUM].hex()
+
+    @contextlib.contextmanager
+    def _wal(self) -> Iterator[int]:
+        file = os.open(f"{self._path}-wal", os.O_RDONLY)
+        try:
+            yield file
+        finally:
+            os.close(file)  # SQLite locks nothing in this file
+
+    def _look(self) -> _Index:
+        """Read the index; it is written twice, so that a half of it is noticed."""
+        for _ in range(_SHM_TRIES):
+            content = os.pread(self._index, 2 * _HEADER.size, 0)
+            first, second = content[: _HEADER.size], content[_HEADER.size :]
+            if first == second:
+                break
+            time.sleep(0.0001)
+        else:
+            raise OSError(f"{self._path}-shm cannot be read")
+        told = _HEADER.unpack(first)
+        size, frames, length, salt = told[5], told[6], told[7], told[9]
+        return _Index(
+            page_size=_LARGE_PAGE if size == 1 else size,
+            frames=frames,
+            length=length,
+            salt=salt.hex(),
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw",
+        uri=True,
+        timeout=_BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    return connection
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")
+    connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read_all(file: int, size: int, offset: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        piece = os.pread(file, size - len(content), offset + len(content))
+        if not piece:
+            raise OSError("the WAL ended too soon")
+        content += piece
+    return bytes(content)

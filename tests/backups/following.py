@@ -1,0 +1,58 @@
+"""A process that follows a home's database, in this one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from leyden.services.operators.backups import running
+from leyden.services.operators.backups.changes.following import Follower
+from leyden.services.operators.backups.changes.state import Following
+from leyden.services.platform import Platform
+from tests.backups.conftest import Kept
+
+
+@asynccontextmanager
+async def following(kept: Kept) -> AsyncIterator[list[Following]]:
+    """Follow the home's database for the block; yield what is told."""
+    told: list[Following] = []
+    follower = Follower(kept.given, kept.programs, told=told.append, every_s=0.01)
+    task = asyncio.create_task(follower.follow())
+    try:
+        yield told
+        follower.stop()
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def with_a_base(kept: Kept, platform: Platform) -> AsyncIterator[list[Following]]:
+    """Follow the database, with a backup to begin with."""
+    async with following(kept) as told:
+        await until(lambda: bool(told and told[-1].chain))
+        await running.run(platform, kept.programs)
+        yield told
+
+
+async def until(there: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not there():
+            await asyncio.sleep(0.01)
+
+
+async def sent(platform: Platform, told: list[Following]) -> None:
+    """Wait until all that is committed now is in the store."""
+    now = platform.clock().timestamp()
+    await until(lambda: bool(told) and told[-1].until > now)
+
+
+async def say(platform: Platform, what: str) -> None:
+    """Commit something that can be found again."""
+    async with platform.database.transaction() as tx:
+        await tx.audit.add(at=platform.clock(), actor="ada", action=what, subject="")
+
+
+async def said(platform: Platform) -> list[str]:
+    found = await platform.database.reader.audit.latest(most=1_000)
+    return [each.action for each in found if each.actor == "ada"][::-1]

@@ -1,0 +1,420 @@
+"""What happens after a backup leaves the machine within seconds, and comes back."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from prometheus_client import REGISTRY
+
+from leyden.app import restoring
+from leyden.app.opening import opened
+from leyden.backups import recovery
+from leyden.backups.changes import Chain
+from leyden.backups.objects import Folder, objects
+from leyden.backups.s3 import S3
+from leyden.domain.times import to_iso
+from leyden.errors import SetupError
+from leyden.services.operators import key_rotation
+from leyden.services.operators.backups import checking, drilling, results, running
+from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes.following import Follower
+from leyden.services.operators.backups.changes.supervision import Changes
+from leyden.services.platform import Platform
+from leyden.values import replace
+from tests.backups.conftest import Kept
+from tests.backups.following import following, said, say, sent, until, with_a_base
+from tests.backups.s3 import Bucket, serving
+from tests.disks import fill, small_disk
+
+pytestmark = pytest.mark.real
+
+
+def changes(kept: Kept) -> list[Path]:
+    """List the objects with changes, oldest first."""
+    found = (kept.files / "changes").rglob("*")
+    return sorted(path for path in found if path.is_file() and path.name.isdecimal())
+
+
+async def followed(kept: Kept, *words: str) -> None:
+    """Make a backup, then commit these words and send them."""
+    async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
+        for word in words:
+            await say(platform, word)
+            await sent(platform, told)
+
+
+async def restored(kept: Kept, home: str = "new") -> list[str]:
+    await kept.restore(home)
+    async with opened(kept.settings(home)) as platform:
+        return await said(platform)
+
+
+async def test_what_was_committed_after_the_backup_comes_back(kept: Kept) -> None:
+    async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
+        await say(platform, "one")
+        await say(platform, "two")
+        await sent(platform, told)
+        checked = await checking.check(platform, kept.programs)
+        assert checked.changes >= 1
+        drilled = await drilling.drill(platform, kept.programs)
+        assert drilled.problems == []
+        assert drilled.until > drilled.made
+        await say(platform, "three")
+        await sent(platform, told)
+        shutil.copytree(kept.files, kept.folder / "as it burned")
+    shutil.rmtree(kept.home)
+    shutil.rmtree(kept.files)
+    (kept.folder / "as it burned").rename(kept.files)
+    found = await kept.restore("home")
+    assert found.until > found.made
+    async with opened(kept.given) as platform:
+        assert await said(platform) == ["one", "two", "three"]
+
+
+async def test_a_backup_that_is_named_is_restored_as_it_was(kept: Kept) -> None:
+    await followed(kept, "one")
+    newest = await kept.store.find()
+    key = recovery.read(kept.key_file)
+    found = await restoring.restore(
+        kept.settings("new"), kept.programs, key, wanted=newest.id[:8]
+    )
+    async with opened(kept.settings("new")) as platform:
+        assert await said(platform) == []
+    assert found.until == to_iso(newest.made)
+
+
+async def test_a_drill_with_the_recovery_key_opens_the_changes_with_it(
+    kept: Kept,
+) -> None:
+    await followed(kept, "one")
+    key = recovery.read(kept.key_file)
+    state.save_key(kept.given, Chain(b"x" * 32))  # this machine has none
+    async with opened(kept.given) as platform:
+        drilled = await drilling.drill(platform, kept.programs, key=key)
+    assert drilled.problems == []
+    assert drilled.until > drilled.made
+
+
+async def test_a_process_that_is_killed_goes_on_where_it_was(kept: Kept) -> None:
+    async with opened(kept.given) as platform:
+        with contextlib.suppress(ZeroDivisionError):
+            async with with_a_base(kept, platform) as told:
+                await say(platform, "one")
+                await sent(platform, told)
+                raise ZeroDivisionError  # nothing is sent or saved any more
+        await say(platform, "while nobody followed")
+        async with following(kept) as again:
+            await sent(platform, again)
+            assert again[-1].chain == told[-1].chain
+    assert await restored(kept) == ["one", "while nobody followed"]
+
+
+async def test_what_was_on_its_way_at_a_kill_is_sent_again(kept: Kept) -> None:
+    async with opened(kept.given) as platform:
+        async with with_a_base(kept, platform) as told:
+            await say(platform, "one")
+            await sent(platform, told)
+        before = state.read(kept.given)
+        assert before is not None
+        async with following(kept) as told:
+            await say(platform, "two")
+            await sent(platform, told)
+        state.save(kept.given, before, lasting=True)  # as if it was not written yet
+        await say(platform, "three")
+        async with following(kept) as told:
+            await sent(platform, told)
+            assert told[-1].chain == before.chain
+    assert await restored(kept) == ["one", "two", "three"]
+
+
+async def test_where_pages_were_missed_a_new_chain_begins_with_a_new_backup(
+    kept: Kept,
+) -> None:
+    await followed(kept, "one")  # the last who closes the database empties its WAL
+    before = state.read(kept.given)
+    assert before is not None
+    assert not state.needs_base(kept.given)
+    async with opened(kept.given) as platform:
+        await say(platform, "two")
+        async with following(kept) as told:
+            await until(lambda: bool(told) and told[-1].chain != before.chain)
+            assert state.needs_base(kept.given)
+            await say(platform, "three")
+            await asyncio.sleep(0)
+            assert told[-1].until == before.until  # of what can be restored
+            assert await restored(kept) == ["one"]
+            await running.run(platform, kept.programs)
+            await sent(platform, told)
+            assert not state.needs_base(kept.given)
+    assert await restored(kept, "newer") == ["one", "two", "three"]
+
+
+async def test_a_home_that_went_back_in_time_begins_a_new_chain(kept: Kept) -> None:
+    async with opened(kept.given) as platform:
+        async with with_a_base(kept, platform) as told:
+            await say(platform, "one")
+            await sent(platform, told)
+        old = state.read(kept.given)
+        assert old is not None
+        async with following(kept) as told:
+            for word in ("two", "three"):
+                await say(platform, word)
+                await sent(platform, told)
+        state.save(kept.given, old, lasting=True)
+        async with following(kept) as told:
+            await until(lambda: bool(told) and told[-1].chain != old.chain)
+
+
+async def test_after_a_rotation_of_the_keys_a_new_chain_begins(kept: Kept) -> None:
+    async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
+        await say(platform, "one")
+        await sent(platform, told)
+        first = told[-1].chain
+        key_rotation.rotate(kept.given.database, kept.given.secrets_path)
+        await until(lambda: told[-1].chain != first)
+    # What the old chain has opens with the keys of its backup.
+    assert await restored(kept) == ["one"]
+
+
+async def test_a_byte_that_flipped_in_the_changes_is_found_and_named(
+    kept: Kept,
+) -> None:
+    await followed(kept, "one", "two", "three")
+    for path in (changes(kept)[-1], changes(kept)[0]):
+        kept.damage(path)
+        named = f"{path.parent.name}/{path.name} is damaged"
+        async with opened(kept.given) as platform:
+            with pytest.raises(SetupError, match=named):
+                await checking.check(platform, kept.programs)
+    with pytest.raises(SetupError, match=named):
+        await kept.restore()
+    assert not (kept.folder / "new").exists()
+
+
+async def test_changes_that_are_missing_are_found_and_named(kept: Kept) -> None:
+    await followed(kept, "one", "two", "three")
+    *_, middle, last = changes(kept)
+    for path in (last, middle):
+        content = path.read_bytes()
+        path.unlink()
+        async with opened(kept.given) as platform:
+            with pytest.raises(SetupError, match=f"{path.name} is missing"):
+                await checking.check(platform, kept.programs)
+        if path == middle:
+            last.write_bytes(content)
+    with pytest.raises(SetupError, match=r"is missing|is damaged"):
+        await kept.restore()
+    (middle.parent / "key.age").unlink()
+    with pytest.raises(SetupError, match=r"key\.age is missing"):
+        await kept.restore()
+    assert not (kept.folder / "new").exists()
+
+
+async def test_changes_in_place_of_others_are_refused(kept: Kept) -> None:
+    await followed(kept, "one", "two", "three")
+    first, *_, last = changes(kept)
+    shutil.copy(first, last)
+    with pytest.raises(SetupError, match=f"{last.name} is damaged"):
+        await kept.restore()
+    (last.parent / "key.age").write_bytes(b"another")
+    with pytest.raises(SetupError):
+        await kept.restore()
+
+
+async def test_yesterdays_recovery_key_opens_no_changes(kept: Kept) -> None:
+    await followed(kept, "one")
+    other = await kept.programs.age.new_identity()
+    key = replace(recovery.read(kept.key_file), identity=other.text)
+    kept.key_file.write_text(key.text())
+    with pytest.raises(SetupError, match="does not open the keys"):
+        await kept.restore()
+    assert not (kept.folder / "new").exists()
+
+
+async def test_a_full_store_slows_nobody_and_is_told(
+    kept: Kept, tmp_path: Path
+) -> None:
+    with small_disk(tmp_path / "disk", mib=16) as disk:
+        shutil.copytree(kept.files, disk / "store")
+        shutil.rmtree(kept.files)
+        kept.files.symlink_to(disk / "store")
+        async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
+            ballast = fill(disk)
+            await say(platform, "while it was full")
+            await until(lambda: "No space left" in told[-1].trouble)
+            ballast.unlink()
+            await sent(platform, told)
+            assert told[-1].trouble == ""
+        assert await restored(kept) == ["while it was full"]
+
+
+class Hanging(Bucket):
+    """A bucket that answers once it is told to."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(key_id)
+        self.goes_on = asyncio.Event()
+        self.goes_on.set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        await self.goes_on.wait()
+        return await super().answer(request)
+
+
+async def test_a_store_that_hangs_slows_nobody_and_gets_everything_later(
+    kept: Kept,
+) -> None:
+    bucket = Hanging("harbour")
+    async with serving(bucket) as place:
+        more = {
+            "LEYDEN_BACKUP_STORE": place,
+            "LEYDEN_BACKUP_S3_KEY_ID": "harbour",
+            "LEYDEN_BACKUP_S3_SECRET": "light",
+        }
+        hung = Kept(folder=kept.folder, programs=kept.programs, more=more)
+        for path in kept.files.rglob("*"):
+            if path.is_file():
+                name = f"leyden/{path.relative_to(kept.files)}"
+                bucket.objects[name] = path.read_bytes()
+        async with opened(hung.given) as platform, with_a_base(hung, platform) as told:
+            bucket.goes_on.clear()
+            for number in range(20):
+                await say(platform, f"{number}")
+            bucket.goes_on.set()
+            await sent(platform, told)
+        key = replace(recovery.read(hung.key_file), store=place)
+        await restoring.restore(hung.settings("new"), hung.programs, key)
+        async with opened(hung.settings("new")) as platform:
+            assert await said(platform) == [f"{number}" for number in range(20)]
+
+
+async def test_what_is_too_much_for_a_slow_store_ends_the_chain(kept: Kept) -> None:
+    async with opened(kept.given) as platform:
+        told: list[state.Following] = []
+        follower = Follower(
+            kept.given, kept.programs, told=told.append, every_s=0.01, most_waiting=0
+        )
+        task = asyncio.create_task(follower.follow())
+        await until(lambda: bool(told and told[-1].chain))
+        first = told[-1].chain
+        await say(platform, "too much")
+        await until(lambda: told[-1].chain != first)
+        follower.stop()
+        await task
+
+
+async def test_what_no_restore_needs_any_more_is_deleted(kept: Kept) -> None:
+    await followed(kept, "one", "two")
+    old = {path.parent.name for path in changes(kept)}
+    async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
+        await say(platform, "three")
+        await sent(platform, told)
+        assert not old & {path.parent.name for path in changes(kept)}
+        await say(platform, "four")
+        await sent(platform, told)
+    assert await restored(kept) == ["one", "two", "three", "four"]
+
+
+async def test_the_process_is_started_again_and_its_lag_is_shown(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_BACKUP_STORE", str(kept.files))
+
+    def runs() -> list[int]:
+        return [
+            int(path.name)
+            for path in Path("/proc").iterdir()
+            if path.name.isdecimal() and _follows(path, kept.home)
+        ]
+
+    async with opened(kept.given) as platform:
+        task = asyncio.create_task(Changes(platform).follow(None))  # type: ignore[arg-type]
+        try:
+            await until(lambda: state.needs_base(kept.given))
+            await running.run(platform, kept.programs)
+            await say(platform, "one")
+            now = platform.clock().timestamp()
+            await until(lambda: shown() > now)
+            (first,) = runs()
+            os.kill(first, signal.SIGKILL)
+            await say(platform, "two")
+            now = platform.clock().timestamp()
+            await until(lambda: shown() > now)
+            assert runs() != [first]
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert runs() == []
+    assert await restored(kept) == ["one", "two"]
+
+
+def shown() -> float:
+    """Return of when the state is that the store holds, as `/metrics` shows it."""
+    lag = REGISTRY.get_sample_value("leyden_backup_changes_lag_seconds")
+    return time.time() - lag if lag else 0.0
+
+
+def _follows(process: Path, home: Path) -> bool:
+    with contextlib.suppress(OSError):
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        if words[-3:-1] == [b"backup", b"follow"]:
+            return f"LEYDEN_HOME={home}".encode() in (process / "environ").read_bytes()
+    return False
+
+
+async def test_an_operator_is_told_of_changes_that_stay_on_the_machine(
+    kept: Kept,
+) -> None:
+    await followed(kept, "one")
+    async with opened(kept.given) as platform:
+        assert await _told(platform, after_s=60) == []
+        (late,) = await _told(platform, after_s=190)
+        assert late == "what changes in the database is on this machine alone for 3 min"
+
+
+async def _told(platform: Platform, *, after_s: float) -> list[str]:
+    at = datetime.fromtimestamp(_until_of(platform) + after_s, UTC)
+    found = await results.alarms(platform, now=at)
+    return [each for each in found if "what changes" in each]
+
+
+def _until_of(platform: Platform) -> float:
+    found = state.read(platform.settings)
+    return found.until if found else 0.0
+
+
+def test_amazons_own_example_is_signed_as_they_do() -> None:
+    bucket = S3(
+        url="https://examplebucket.s3.amazonaws.com",
+        prefix="",
+        key_id="AKIAIOSFODNN7EXAMPLE",
+        secret="wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    )
+    now = datetime(2013, 5, 24, tzinfo=UTC)
+    found = bucket.signed("GET", f"{bucket.url}/", "max-keys=2&prefix=J", b"", now=now)[
+        "Authorization"
+    ]
+    assert found.endswith(
+        "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
+    )
+
+
+async def test_a_store_of_another_kind_keeps_no_changes(kept: Kept) -> None:
+    with pytest.raises(SetupError, match="keeps no changes between backups"):
+        objects(replace(kept.store.access, place="sftp:host:/backups"))
+    place = objects(replace(kept.store.access, place="s3:s3.example.org/a/b/"))
+    assert place == S3(
+        url="https://s3.example.org/a", prefix="b/changes", key_id="", secret=""
+    )
+
+
+async def test_a_folder_that_is_not_mounted_is_not_filled(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await Folder(tmp_path / "not mounted" / "changes").put("a/1", b"")
