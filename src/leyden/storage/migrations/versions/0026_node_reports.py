@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0026_node_reports"
-down_revision = "0021_subscriptions"
+down_revision = "0022_direct_channels"
 
 
 def upgrade() -> None:

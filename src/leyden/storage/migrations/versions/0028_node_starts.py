@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0028_node_starts"
-down_revision = "0021_subscriptions"
+down_revision = "0026_node_reports"
 
 
 def upgrade() -> None:
