@@ -237,8 +237,8 @@ GUARDS = (
     Guard(
         "organizations take turns at starting nodes",
         "services/nodes/start_limits.py",
-        "self._waiting[of] = line  # at the end of the line",
-        "self._waiting = {of: line, **self._waiting}",
+        "self._waiting[of] = queue  # behind the other organizations",
+        "self._waiting = {of: queue, **self._waiting}",
         "tests/services/test_starts.py",
         "in_turn",
     ),
