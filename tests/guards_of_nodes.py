@@ -235,6 +235,22 @@ GUARDS = (
         "nobody_has_all",
     ),
     Guard(
+        "a backup of channels that could not be stored is stored later",
+        "services/nodes/housekeeping.py",
+        "        if node.id in self._unstored:\n",
+        "        if found.channel_backup is not None:\n",
+        "tests/services/test_housekeeping.py",
+        "could_not_be_stored",
+    ),
+    Guard(
+        "a lost race does not end the watch over certificates",
+        "services/nodes/certificate_expiry.py",
+        "except (Away, Stale) as error:",
+        "except Away as error:",
+        "tests/services/test_nodes.py",
+        "watched_on and not postgres",
+    ),
+    Guard(
         "organizations take turns at starting nodes",
         "services/nodes/start_limits.py",
         "self._waiting[of] = queue  # behind the other organizations",
