@@ -1,4 +1,4 @@
-"""A platform that only sends webhooks: real database, queue, courier and wire."""
+"""A platform that only sends webhooks: real database, queue, dispatcher and wire."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What the settings make of the courier."""
+"""What the settings make of the dispatcher."""
 
 from collections.abc import Iterator
 from datetime import timedelta

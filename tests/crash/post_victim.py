@@ -1,4 +1,4 @@
-"""A courier to be killed while it delivers a webhook; it says so once that is known.
+"""A dispatcher to be killed while it delivers a webhook; it says so once that is known.
 
     python -m tests.crash.post_victim STORY DATABASE_URL URL
 

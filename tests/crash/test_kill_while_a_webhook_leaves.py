@@ -37,7 +37,7 @@ async def test_whatever_is_killed_it_arrives_under_one_id(
         if said.of("delivered"):
             assert len(receiver.requests) == arrived == 2, "known is known"
         if not said.killed:
-            assert number > 1, "the errand has to get that far"
+            assert number > 1, "the run has to get that far"
             return
 
 

@@ -29,7 +29,7 @@ SECRET = "3f" * 32
 
 @dataclass
 class Post:
-    """Announces and delivers, one errand at a time."""
+    """Announces and delivers, one run at a time."""
 
     database: Database
     sealer: Sealer
@@ -78,7 +78,7 @@ class Post:
             await webhooks.announce(tx, node, told, now=self.now)
 
     async def run(self, *, most: int = 100) -> int:
-        """Do everything that is due, as the queue would; give the number of errands."""
+        """Do everything that is due, as the queue would; give the number of runs."""
         for runs in range(most):
             async with self.database.transaction() as tx:
                 claims = await tx.tasks.claim(

@@ -1,30 +1,13 @@
 """Why a node could not be started: told to its owner, and in full to the operator."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from leyden.certificates.authority import open_or_create
 from leyden.domain.nodes import Node, Status
 from leyden.domain.observations import State
 from leyden.services.nodes import failures, views
 from leyden.services.nodes.failures import Failure
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.conftest import NOW
 from tests.services.yard import HARBOUR, Yard
 
 FULL = "The disk of the node's machine is full. The operator must make room."
 GONE = "The node's folder is not on its machine."
-
-
-@pytest.fixture
-async def yard(db: Database, sealer: Sealer, tmp_path: Path) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, open_or_create(tmp_path / "authority", now=NOW))
-    await yard.found()
-    yield yard
-    await yard.watching.close()
 
 
 async def told(yard: Yard, node: Node) -> str:

@@ -54,7 +54,7 @@ def house(yard: Yard) -> Housekeeping:
 
 
 async def look(yard: Yard, house: Housekeeping) -> None:
-    """Look once, as the lane does; it comes back ten seconds later."""
+    """Look once, as the queue does; it comes back ten seconds later."""
     async with yard.fleet.database.transaction() as tx:
         await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
         claims = await tx.tasks.claim(

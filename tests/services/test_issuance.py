@@ -1,6 +1,7 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from functools import partial
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.authority import open_or_create
 from leyden.certificates.expiry import validity
 from leyden.certificates.fake import WAIT, FakeIssuer
 from leyden.certificates.roots import Roots
@@ -95,21 +96,6 @@ class Desk:
 
     def theirs(self, tls: Tls) -> bool:
         return self.issuer.authority.issued(tls.chain_pem)
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
-
-
-@pytest.fixture
-async def yard(
-    db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, authority)
-    await yard.found()
-    yield yard
-    await yard.watching.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Action, Network, Node
 from leyden.lnd import home, tail
 from leyden.lnd.chains import Chain, Neutrino
@@ -24,7 +24,6 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
-from tests.conftest import NOW
 from tests.services.yard import LEASE, SETTINGS, Yard
 
 INFO = "2026-03-01 12:00:00.123 [INF] CRTR: Pruning channel graph using block 812\n"
@@ -36,11 +35,6 @@ def line(height: int) -> str:
         "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: "
         f"expecting height={height}, got height=7"
     )
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
 
 
 @pytest.fixture

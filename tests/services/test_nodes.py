@@ -2,7 +2,6 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from leyden import values
-from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.authority import open_or_create
 from leyden.domain.nodes import Action, DesiredState, Network, Node, Status
 from leyden.domain.observations import State
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
@@ -19,27 +18,10 @@ from leyden.gateway.routes import Address, Listener
 from leyden.services.nodes import certificate_expiry, commands, views
 from leyden.services.nodes.fleet import ROUTES
 from leyden.services.nodes.records import Records
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from tests.away import BusyDatabase
 from tests.conftest import NOW
 from tests.metrics import Observed
 from tests.services.yard import HARBOUR, OTHER_SHORE, SETTINGS, Yard
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
-
-
-@pytest.fixture
-async def yard(
-    db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, authority)
-    await yard.found()
-    yield yard
-    await yard.watching.close()
 
 
 def certificates_ending(standing: str) -> float | None:

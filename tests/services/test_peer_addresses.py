@@ -2,43 +2,28 @@
 
 import contextlib
 import random
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Action, DesiredState, Node
 from leyden.domain.peer_ports import KEPT_FROM_OTHERS
 from leyden.errors import Conflict, Malformed, Stale
 from leyden.gateway.routes import Address, PeerPort
 from leyden.services.nodes import peer_addresses, restoring
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.values import replace
-from tests.conftest import NOW
 from tests.services.yard import HARBOUR, OTHER_SHORE, SETTINGS, Yard
 
 LISTENING = {**SETTINGS, "listen": True}
 SILENT = {**SETTINGS, "listen": False}
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("authority"), now=NOW)
-
-
 @pytest.fixture
-async def yard(
-    db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
+async def yard(yard: Yard) -> Yard:
     """A fleet with three peer ports."""
-    yard = Yard(db, sealer, authority)
     yard.offer_peer_ports("21000-21002")
-    await yard.found()
-    yield yard
-    await yard.watching.close()
+    return yard
 
 
 async def made(yard: Yard, name: str, organization_id: str = HARBOUR) -> Node:

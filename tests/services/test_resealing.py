@@ -2,29 +2,13 @@
 
 import base64
 import os
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 
-import pytest
-
-from leyden.certificates.authority import open_or_create
 from leyden.services.nodes import backups, resealing
 from leyden.services.nodes.resealing import Resealed
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.conftest import NOW
 from tests.services.yard import HARBOUR, Yard
-
-
-@pytest.fixture
-async def yard(db: Database, sealer: Sealer, tmp_path: Path) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, open_or_create(tmp_path / "authority", now=NOW))
-    await yard.found()
-    yield yard
-    await yard.watching.close()
 
 
 def ciphertext() -> str:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
+from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Action, Status
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
@@ -30,11 +30,6 @@ MINUTE = timedelta(minutes=1)
 
 def hold(holder: str = "one", **other: str) -> Hold:
     return Hold(**{"holder": holder, "identity": "home", "place": "here", **other})
-
-
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return open_or_create(tmp_path_factory.mktemp("watching"), now=NOW)
 
 
 @pytest.fixture

@@ -277,7 +277,7 @@ async def test_a_dispatcher_that_was_asleep_for_its_lease_writes_nothing(
 
     async def oversleep(_: Received) -> Answer:
         post.answers(200)
-        await post.pass_time(seconds=31)  # another courier takes over meanwhile
+        await post.pass_time(seconds=31)  # another dispatcher takes over meanwhile
         return AWAY
 
     post.sender.answers[URL] = oversleep

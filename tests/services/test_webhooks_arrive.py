@@ -1,4 +1,4 @@
-"""The whole way, nothing faked: outbox, queue, courier, wire, and real receivers."""
+"""The whole way, nothing faked: outbox, queue, dispatcher, wire, and real receivers."""
 
 import asyncio
 import socket

@@ -191,7 +191,7 @@ class Yard:
                 return done
 
     async def step(self, node_id: str) -> None:
-        """Take one node one step, as the lane does."""
+        """Take one node one step, as the queue does."""
         async with self.fleet.database.transaction() as tx:
             await tx.tasks.put(NODE, node_id, due=self.now)
         async with self.fleet.database.transaction() as tx:

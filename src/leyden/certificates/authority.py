@@ -149,7 +149,7 @@ class Authority:
     def trusted(self, chain_pem: bytes) -> bytes:
         """Return the chain with the root at its end: a CA file for clients of the node.
 
-        A chain of somebody else, handed in by the owner, is given as it is.
+        A chain of another authority, which its owner uploaded, is returned as it is.
         """
         return chain_pem + self._root_of(chain_pem)
 
@@ -163,7 +163,7 @@ class Authority:
         return b"".join(each for each in (self.root_pem, *self._former) if each != own)
 
     def issued(self, chain_pem: bytes) -> bool:
-        """Return whether a chain is ours, and was not handed in by somebody."""
+        """Return whether a chain is ours, and was not uploaded by an owner."""
         return bool(self._root_of(chain_pem))
 
     def is_current(self, chain_pem: bytes) -> bool:

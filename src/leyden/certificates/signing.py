@@ -90,7 +90,7 @@ class Signer(Struct, frozen=True):
         return _pem(certificate) + _pem(self.intermediate)
 
     def issued(self, chain_pem: bytes) -> bool:
-        """Return whether a chain is ours, and was not handed in by somebody."""
+        """Return whether a chain is ours, and was not uploaded by an owner."""
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
         return last.issuer == self.root.subject
 

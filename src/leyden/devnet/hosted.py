@@ -21,6 +21,7 @@ from leyden.devnet.daemon import Keeper
 from leyden.devnet.hosted_node import HostedNode
 from leyden.devnet.poold import Poold, access_for
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.lnd.client import Lnd, connect
 
 _LOCK = ".hosted.lock"
@@ -106,8 +107,7 @@ async def _poold(
     if network.auctioneer is None:
         raise SetupError("this private chain has no market")
     opens = folder / "admin.macaroon"
-    opens.touch(mode=0o600)
-    opens.write_bytes(bytes.fromhex(macaroon))
+    write_private(opens, bytes.fromhex(macaroon), lasting=False)
     grpc, rest = _free_port(), _free_port()
     async with bridged(node, folder) as bridge:
         reached = access_for(folder, network.chain, grpc=grpc, rest=rest, lnd=node.name)

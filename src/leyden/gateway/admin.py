@@ -19,7 +19,7 @@ _OK: Final = 200
 _VERSION: Final = "listener_manager.lds.version_text"
 _REJECTED: Final = "listener_manager.lds.update_rejected"
 _PREFIX: Final = "tcp.node."
-_FIGURES: Final = {
+_COUNTERS: Final = {
     "downstream_cx_total": "connections",
     "downstream_cx_rx_bytes_total": "bytes_in",
     "downstream_cx_tx_bytes_total": "bytes_out",
@@ -68,10 +68,10 @@ class Admin:
         """Return what each node has sent and got."""
         found: dict[str, dict[str, int]] = {}
         for name, value in (await self._stats(r"^tcp\.node\.")).items():
-            node_id, _, figure = name.removeprefix(_PREFIX).rpartition(".")
-            if figure in _FIGURES:
-                found.setdefault(node_id, {})[_FIGURES[figure]] = int(value)
-        return {node_id: Traffic(**figures) for node_id, figures in found.items()}
+            node_id, _, counter = name.removeprefix(_PREFIX).rpartition(".")
+            if counter in _COUNTERS:
+                found.setdefault(node_id, {})[_COUNTERS[counter]] = int(value)
+        return {node_id: Traffic(**counted) for node_id, counted in found.items()}
 
     async def _stats(self, pattern: str) -> Mapping[str, int | str]:
         said = await self._answer(f"/stats?format=json&filter={quote(pattern)}")

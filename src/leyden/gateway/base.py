@@ -16,7 +16,7 @@ class Traffic(Struct, frozen=True):
 
 
 class Router(Protocol):
-    """Whoever is told the routes."""
+    """What takes the routes of all nodes."""
 
     async def apply(self, routes: Iterable[Route]) -> None:
         """Replace all routes; applying the same routes again changes nothing.
@@ -43,5 +43,5 @@ class Gateway(Router, Protocol):
         ...
 
     async def traffic(self) -> Mapping[str, Traffic]:
-        """Return the figures by node id, of nodes with a route; empty if unknown."""
+        """Return the traffic of nodes with a route, by id; empty if unknown."""
         ...

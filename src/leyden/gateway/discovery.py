@@ -73,7 +73,7 @@ class DiscoveryGateway:
         self._changed.set()
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Return no figures: each of those machines keeps its own."""
+        """Return nothing: each of those machines counts its own."""
         return {}
 
     async def answer(self, body: bytes, *, patience_s: float) -> bytes | None:

@@ -17,7 +17,7 @@ class FakeGateway:
     def __init__(self) -> None:
         self.routes: dict[str, Route] = {}
         self.changes = 0
-        self.figures: dict[str, Traffic] = {}
+        self.counted: dict[str, Traffic] = {}
         self.away = False  # set it to have `apply` fail
 
     async def start(self) -> None:
@@ -37,8 +37,8 @@ class FakeGateway:
             self.changes += 1
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Return the figures that a test has put there."""
-        return {i: self.figures.get(i, Traffic()) for i in self.routes}
+        """Return the traffic that a test has put there."""
+        return {i: self.counted.get(i, Traffic()) for i in self.routes}
 
     def resolve(self, name: str, listener: Listener) -> Address | None:
         """Return where a name leads to; None when nobody gets in by it."""

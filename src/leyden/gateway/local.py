@@ -135,7 +135,7 @@ class LocalGateway:
         }
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Return the figures by node id; empty while Envoy is away."""
+        """Return the traffic by node id; empty while Envoy is away."""
         try:
             return await self._admin.traffic()
         except Silent:

@@ -104,7 +104,7 @@ class LocalHomes:
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
         """Return what the node takes of memory, processor and disk."""
         size = await asyncio.to_thread(_size, self._layout.home(node)) if disk else 0
-        fields = _figures(node)
+        fields = _stat_fields(node)
         if not fields:
             return Usage(disk=size)
         return Usage(
@@ -128,7 +128,7 @@ class LocalHomes:
         return self._layout.grounds[node.network].chain
 
 
-def _figures(node: Node) -> list[bytes]:
+def _stat_fields(node: Node) -> list[bytes]:
     """Return what the kernel counts of the node's process; none where there is none."""
     return (
         processes.stat_fields(Identity.read(node.process)) if node.has_process else []

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 _MINUTE = 60
 _HOUR = 3600
-_FIGURES = 10  # seconds of which tenths are worth telling
+_TENTHS_BELOW_S = 10  # where tenths of a second are worth telling
 _DAY = 86_400
 # What a browser says of itself, and what people call it; the first that is there.
 _BROWSERS = (
@@ -53,7 +53,7 @@ def span(of: timedelta) -> str:
 def after(span: timedelta) -> str:
     """Format the time that passed: `0.4 s later`, `12 min later`."""
     seconds = max(0.0, span.total_seconds())
-    took = f"{seconds:.1f} s" if seconds < _FIGURES else duration(span)
+    took = f"{seconds:.1f} s" if seconds < _TENTHS_BELOW_S else duration(span)
     return f"{took} later"
 
 

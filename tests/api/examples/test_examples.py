@@ -47,7 +47,7 @@ async def _node(record: Recorder, yard: Yard) -> str:
     one: str = made["node_id"]
     await yard.later(minutes=5)
     yard.homes.usages[one] = Usage(memory=94_371_840, cpu_s=12.5, disk=41_943_040)
-    yard.gateway.figures[one] = Traffic(
+    yard.gateway.counted[one] = Traffic(
         connections=2, bytes_in=18_204, bytes_out=93_711
     )
     yard.homes.logs[one] = [

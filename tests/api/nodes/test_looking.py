@@ -44,7 +44,7 @@ async def test_the_way_in(alice: Caller, path: str) -> None:
 async def test_figures(
     alice: Caller, path: str, node: dict[str, Any], yard: Yard
 ) -> None:
-    yard.gateway.figures[node["node_id"]] = Traffic(3, 400, 5_000)
+    yard.gateway.counted[node["node_id"]] = Traffic(3, 400, 5_000)
     await yard.later(seconds=90)
     assert (await alice.get(f"{path}/metrics")).json() == {
         "node_id": node["node_id"],

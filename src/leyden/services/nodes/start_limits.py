@@ -19,7 +19,7 @@ from leyden.values import Struct
 
 # Past this a start is stuck, and must not hold up the others.
 _LONGEST_OPENING_S: Final = 60.0
-# Whoever has his wallet unlocked by a program has done so by then.
+# A wallet that a program unlocks is unlocked by then.
 _UNLOCKED_BY_S: Final = 5.0
 # The work is done: nothing to unlock, or unlocked.
 _SETTLED: Final = frozenset({State.NON_EXISTING, State.RPC_ACTIVE, State.SERVER_ACTIVE})
@@ -57,8 +57,8 @@ class StartLimit:
             self._until(node_id, self._longest_s)
             return
         place: asyncio.Future[None] = asyncio.Future()
-        line = self._waiting.setdefault(organization_id, deque())
-        line.append((node_id, place))
+        queue = self._waiting.setdefault(organization_id, deque())
+        queue.append((node_id, place))
         self._next()
         try:
             await place
@@ -79,7 +79,7 @@ class StartLimit:
             self._until(node_id, self._longest_s)
 
     def release(self, node_id: str) -> None:
-        """Release a place to the next node in line; no-op if released."""
+        """Release a place to the next node that waits; no-op if released."""
         if (place := self._opening.pop(node_id, None)) is not None:
             place.timer.cancel()
             self._opening_of[place.organization_id] -= 1
@@ -97,10 +97,10 @@ class StartLimit:
             of = next(filter(self._may_start, self._waiting), None)
             if of is None:
                 return
-            line = self._waiting.pop(of)
-            node_id, place = line.popleft()
-            if line:
-                self._waiting[of] = line  # at the end of the line
+            queue = self._waiting.pop(of)
+            node_id, place = queue.popleft()
+            if queue:
+                self._waiting[of] = queue  # behind the other organizations
             if not place.cancelled():
                 self._enter(node_id, of)
                 place.set_result(None)

@@ -252,8 +252,9 @@ async def _send(dispatcher: Dispatcher, event: KeptEvent) -> Delivery:
     begun = dispatcher.clock()
     receiver = await dispatcher.database.reader.receivers.get(event.node_id)
     signing = open_secrets(dispatcher, receiver, now=begun)
-    async with dispatcher.sender.open(receiver.url, receiver.organization_id) as line:
-        answer = await send(line, receiver, signing, event, now=begun)
+    opened = dispatcher.sender.open(receiver.url, receiver.organization_id)
+    async with opened as connection:
+        answer = await send(connection, receiver, signing, event, now=begun)
     async with dispatcher.database.transaction() as tx:
         await record(dispatcher, tx, NODE_MAIL, receiver, event, answer, at=begun)
         sent, *_ = await tx.deliveries.list_(
