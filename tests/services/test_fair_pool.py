@@ -120,13 +120,25 @@ async def test_who_rested_goes_on() -> None:
 async def test_what_a_helper_took_is_counted() -> None:
     """A refusal too: Malformed costs its sender what a good upload would."""
     helpers = Helpers(most_cpu_s=0.2)
-    pool = FairPool(compute=helpers.compute, name="upload")
+    begun: list[object] = []
+
+    def compute(work: Callable[[], Any]) -> Outcome:
+        begun.append(work)
+        return helpers.compute(work)
+
+    pool = FairPool(compute=compute, name="upload")
+    long, again, short = (
+        partial(work_of_helpers.after_cpu_s, 60),
+        partial(int, "8"),
+        partial(int, "7"),
+    )
     with pytest.raises(Malformed):
-        await pool.run("alice", partial(work_of_helpers.after_cpu_s, 60))
-    again = asyncio.create_task(pool.run("alice", partial(int, "8")))
-    assert await pool.run("charlie", partial(int, "7")) == 7
-    assert not again.done()
-    again.cancel()
+        await pool.run("alice", long)
+    waiting = asyncio.create_task(pool.run("alice", again))
+    await asyncio.sleep(0)
+    assert await pool.run("charlie", short) == 7
+    assert begun == [long, short]
+    assert await waiting == 8
     helpers.close()
 
 

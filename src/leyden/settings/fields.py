@@ -331,11 +331,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     events_kept_s: Seconds = 7_776_000
     """How long an organization's events can be read again."""
     event_waits_per_key: Some = 20
-    """Requests of one API key that may wait for events, streams among them."""
+    """Requests of an API key that wait for events; an organization, five times that."""
 
     # Limits
     requests_per_minute: Count = 600
-    """Requests a minute that one API key, or one person at the dashboard, may make."""
+    """Requests a minute of an API key or a person; an organization, five times that."""
     failures_per_minute: Count = 20
     """Refused keys a minute that begin alike, of an address; ten times that in all."""
     uploads_per_minute: Some = 60
