@@ -1,8 +1,7 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path

@@ -55,7 +55,8 @@ async def test_somebody_new_joins_by_the_link_alone(
         "alice": "owner",
         "dora": "developer",
     }
-    assert (await Visitor(nobody.site).get(link)).status == 404
+    again = await Visitor(nobody.site).get(link)
+    assert (again.status, "sign in" in again.text) == (404, True)
 
 
 async def test_whoever_is_here_already_joins_as_who_they_are(

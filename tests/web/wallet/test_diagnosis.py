@@ -47,6 +47,7 @@ def mute() -> Iterator[str]:
     ("facts", "ahead_ms", "reasons"),
     [
         ({"status": "stopped"}, 0, ["down"]),
+        ({"status": "restarting"}, 0, ["coming"]),
         ({"rest": False}, 0, ["closed"]),
         ({"listed": False}, 0, ["unlisted"]),
         ({"listed": False}, -3_600_000, ["unlisted", "clock"]),

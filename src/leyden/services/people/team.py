@@ -101,7 +101,10 @@ async def invited(platform: Platform, word: str, *, now: datetime) -> Invitation
     digest = _digest(platform, word)
     found = await platform.database.reader.invitations.find(digest, now=now)
     if found is None:
-        raise NotFound
+        raise NotFound(
+            "This invitation was used or revoked, or it has expired. If you have "
+            "joined already, sign in; else ask your team for a new one."
+        )
     return found
 
 

@@ -5,12 +5,14 @@
 
 const PATIENCE_MS = 8_000;
 const UP = ["waiting_init", "waiting_unlock", "starting", "running"];
+const COMING = ["provisioning", "restarting", "updating"];
 export const SKEW_MS = 5 * 60_000;
 
 /**
  * Give the reasons, likeliest first, and what the platform knows:
  *
  *   down         lnd is not up
+ *   coming       lnd is about to be
  *   closed       its REST is switched off
  *   unlisted     the whitelist lacks this browser's address
  *   origin       lnd is there and does not let pages of this dashboard talk to it
@@ -28,6 +30,7 @@ export async function diagnose(lnd, platform) {
 }
 
 function found(facts) {
+  if (COMING.includes(facts.status)) return ["coming"];
   if (!UP.includes(facts.status)) return ["down"];
   if (!facts.rest) return ["closed"];
   if (!facts.listed) return ["unlisted"];
