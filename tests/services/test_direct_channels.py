@@ -7,12 +7,14 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.destinations import Destination
+from leyden.domain.openings import Opening, OpeningRefused
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.base import WantedOpening
+from leyden.sellers.fake import FEE_VBYTES, FakeSeller
 from leyden.services.channels import lease_watch
 from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
 from tests.services.told import types_told
@@ -319,3 +321,20 @@ async def test_a_channel_that_is_closed_early_is_told_once(shop: Till) -> None:
     assert early == [order.id]
     assert await promised(PEER) == 0
     assert await shop.status(order) is Status.FILLED, "nothing is given back by itself"
+
+
+class AskedBefore(FakeSeller):
+    """A seller that a program asked just before it died: we ask between."""
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        await super().open(wanted)
+        return await super().open(wanted)
+
+
+async def test_a_refusal_because_of_an_earlier_question_is_none(shop: Till) -> None:
+    """Its coin is spent by the opening that was asked for before: that one counts."""
+    shop.seller, before = AskedBefore(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.SETTLED
