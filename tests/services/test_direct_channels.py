@@ -338,3 +338,15 @@ async def test_a_refusal_because_of_an_earlier_question_is_none(shop: Till) -> N
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FILLED
     assert invoice_of(shop, order) is InvoiceState.SETTLED
+
+
+async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> None:
+    """Its peer froze for so long, and would take a channel now."""
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    shop.payments.time_out(request_of(order))
+    await shop.settle_down()
+    shop.seller.thaw(refuses=True)
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FAILED
+    assert shop.seller.opened_for(order.id) == []
