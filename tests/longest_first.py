@@ -28,10 +28,12 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "harbour": (
         "tests/acceptance/test_rails.py",
         "tests/contracts/test_payments.py",
+        "tests/contracts/test_seller.py",
     ),
     "market town": (
         "tests/acceptance/test_buy_inbound.py",
         "tests/acceptance/test_channel_in_browser.py",
+        "tests/acceptance/test_direct_channel.py",
         "tests/acceptance/test_first_channel.py",
     ),
     "town": (

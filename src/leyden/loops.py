@@ -8,6 +8,7 @@ from functools import partial
 from leyden.errors import Stale
 from leyden.services.channels import (
     expiry,
+    lease_watch,
     opening,
     payment_sweep,
     pool_account,
@@ -18,6 +19,7 @@ from leyden.services.channels.checkout import TicketMaker
 from leyden.services.channels.shop import (
     CLOSING,
     EXPIRY,
+    LEASES,
     OPENING,
     SWEEP,
     TICKET,
@@ -66,12 +68,14 @@ STANDING: tuple[str, ...] = (
 )
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
+STANDING_WITH_A_SELLER = (LEASES,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
     OPENING: opening.open_channel,
+    LEASES: lease_watch.watch,
     EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,
@@ -189,6 +193,8 @@ async def put_standing(platform: Platform, watching: Watching | None = None) -> 
         standing += STANDING_IN_THE_SHOP
         if platform.shop.account is not None:
             standing += STANDING_AT_THE_AUCTION
+        if platform.shop.seller is not None:
+            standing += STANDING_WITH_A_SELLER
     if platform.fleet is not None:
         standing += STANDING_IN_THE_FLEET
     if platform.issuance is not None:

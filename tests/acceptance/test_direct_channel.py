@@ -1,8 +1,10 @@
 """Channels to nodes that the order names, with everything real."""
 
 import asyncio
+import contextlib
 import json
 import signal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from leyden import processes
 from leyden.devnet import access, trading, wallet
 from leyden.devnet.daemon import claim
-from leyden.errors import Conflict
+from leyden.errors import Away, Conflict, Refused
 from tests.acceptance.test_first_channel import _STEP
 from tests.acceptance.town import Town
 
@@ -110,6 +112,13 @@ async def channels_of(town: Town, order_id: str) -> list[str]:
     return [each["channel_point"] for each in every if each["memo"] == order_id]
 
 
+async def seller_answers(town: Town) -> bool:
+    with contextlib.suppress(Away, Refused):
+        async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+            return await seller.state() == "SERVER_ACTIVE"
+    return False
+
+
 async def check(town: Town) -> None:
     await town.run("dev", "mine", "6")
     assert "the books are right" in await town.run("verify")
@@ -168,5 +177,6 @@ async def test_whoever_dies_one_channel_comes_of_one_payment(
             processes.signal(running, signal.SIGKILL)
         await order.becomes("filled")
         await order.paying
+        await town.until("the seller is there", partial(seller_answers, town))
         assert len(await channels_of(town, order.id)) == 1
         await check(town)

@@ -1,4 +1,4 @@
-"""A treasury and a market that outlive the programs that use them, and serve several.
+"""A treasury, a market and a seller that outlive the programs they serve.
 
 The fakes, kept in a file that whoever acts holds locked.
 """
@@ -11,12 +11,15 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from leyden.domain.openings import Coin, Opening, OpeningRefused, SellerWallet
 from leyden.domain.payments import Outpoint, PaymentRequest, PaymentUpdate
 from leyden.domain.pricing import Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket
 from leyden.domain.units import Sats
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
+from leyden.sellers.base import WantedOpening
+from leyden.sellers.fake import FakeSeller
 
 _LOOK_S = 0.02
 
@@ -121,3 +124,27 @@ class SharedMarket(_Shared, SimulatedMarket):
     def match(self, text: str, *, unused: int = 0) -> bool:
         with self.held():
             return super().match(text, unused=unused)
+
+
+class SharedSeller(_Shared, FakeSeller):
+    _fields = ("coins", "channels", "online")
+
+    def __init__(self, kept: Path) -> None:
+        super().__init__()
+        self._kept = kept
+
+    async def wallet(self) -> SellerWallet:
+        with self.held():
+            return await super().wallet()
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        with self.held():
+            return await super().connect(pubkey, addresses)
+
+    async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
+        with self.held():
+            return await super().find(order_id, coins)
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        with self.held():
+            return await super().open(wanted)

@@ -16,7 +16,9 @@ from typing import TypeVar
 
 from leyden.domain.accounts import Organization
 from leyden.domain.coupons import Coupon
+from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order, Status
+from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
@@ -34,7 +36,7 @@ from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from leyden.values import replace
-from tests.crash.shared import SharedMarket, SharedTreasury
+from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say
 from tests.services.plenty import PLENTY
 from tests.services.till import CHANNEL, PRICE, request_of
@@ -42,6 +44,7 @@ from tests.services.till import CHANNEL, PRICE, request_of
 Result = TypeVar("Result")
 
 TEAM = "harbour light"
+PEER = f"02{'11' * 32}"
 COUPONS = 4
 ORDERS = 12
 WORTH = 2_100
@@ -70,6 +73,7 @@ async def shop_of(url: str, folder: Path) -> Shop:
         sealer=Sealer(KEYRING),
         payments=SharedTreasury(folder / "treasury"),
         market=SharedMarket(folder / "market"),
+        seller=SharedSeller(folder / "seller"),
         clock=utc_now,
         rules=_RULES,
     )
@@ -120,10 +124,10 @@ async def stubbornly(step: Callable[[], Awaitable[Result]]) -> Result:
         await asyncio.sleep(0.02)
 
 
-async def create(shop: Shop, number: int) -> Order:
+async def create(shop: Shop, number: int, channel: Channel = CHANNEL) -> Order:
     return await stubbornly(
         lambda: orders.create(
-            shop, TEAM, order_id(number), CHANNEL, actor="test", now=utc_now()
+            shop, TEAM, order_id(number), channel, actor="test", now=utc_now()
         )
     )
 
@@ -210,6 +214,24 @@ async def filled_order(shop: Shop) -> None:
     say("credit", str(credited))
 
 
+async def direct_order(shop: Shop) -> None:
+    """From a coupon to a channel for a node that the order names."""
+    assert isinstance(shop.seller, SharedSeller)
+    with shop.seller.held():
+        if not shop.seller.online:
+            shop.seller.fill([2_000_000])
+            shop.seller.online.add(PEER)
+    await redeem(shop, 0)
+    channel = replace(CHANNEL, destination=Destination(pubkey=PEER))
+    order = await create(shop, 0, channel)
+    say("created", f"{order.credit_used} {order.lightning_invoice}")
+    pay(shop, order, on_chain=False)
+    order = await until(shop, 0, Status.FILLED)
+    say("ticket", order.channel_point)
+    credited = (await credit.balance(shop.database, TEAM)).credit
+    say("credit", str(credited))
+
+
 async def many_orders(shop: Shop) -> None:
     """Do what another shop on the same database does at the same moment."""
 
@@ -230,6 +252,7 @@ async def many_orders(shop: Shop) -> None:
 STORIES = {
     "one order": one_order,
     "filled order": filled_order,
+    "direct order": direct_order,
     "many orders": many_orders,
 }
 

@@ -6,19 +6,27 @@ from pathlib import Path
 import pytest
 
 from leyden.domain import ledger
+from leyden.sellers.fake import FEE_VBYTES
 from leyden.services.operators.verify import verify
 from tests.crash import shop_victim
 from tests.crash.conftest import Said, places, run_victim, some_or_all
+from tests.crash.shared import SharedSeller
 from tests.crash.shop_victim import LEFT, TEAM, WORTH
 from tests.crash.tails import check_events
 from tests.services.till import PRICE
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(900)]
 
+DIRECT = 18_999
+# The fee of the chain is charged for 240 vbytes at 50 sat, and paid at 10.
+LEFT_OF_DIRECT = 240 * 50 - FEE_VBYTES * 10
+_DIRECT_CREDIT = ("credit", str(LEFT_OF_DIRECT))
+PRICES = {"direct order": DIRECT}
 EVERYTHING = ("created", "ticket", "refund", "credit")
 # What is credited in the end, how much of the price is gone, and what was said of it.
 STORIES = {
     "one order": (PRICE, 0, ("refund", str(PRICE))),
+    "direct order": (LEFT_OF_DIRECT, DIRECT - LEFT_OF_DIRECT, _DIRECT_CREDIT),
     "filled order": (LEFT, PRICE - LEFT, ("credit", str(LEFT))),
 }
 
@@ -63,8 +71,12 @@ async def check_books(story: str, url: str, folder: Path) -> None:
     assert [str(each) for each in await verify(shop.database, shop.payments)] == []
     sums = await shop.database.reader.ledger.sums()
     assert sums[ledger.credit(TEAM)] == credited
-    assert sums.get(ledger.AUCTION, 0) + sums.get(ledger.EARNED, 0) == gone
-    assert sums[ledger.RECEIVED] == WORTH - PRICE
+    spent = (ledger.AUCTION, ledger.SELLER, ledger.EARNED)
+    assert sum(sums.get(each, 0) for each in spent) == gone
+    assert sums[ledger.RECEIVED] == WORTH - PRICES.get(story, PRICE)
+    assert isinstance(shop.seller, SharedSeller)
+    with shop.seller.held():
+        assert len(shop.seller.channels) == (story == "direct order")
     assert sums[ledger.PROMO] == -WORTH
     await check_events(shop.database, TEAM)
     await shop.database.close()

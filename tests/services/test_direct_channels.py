@@ -1,18 +1,23 @@
 """Channels to nodes that buyers name: paid, opened once, settled once published."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
 from leyden.domain import ledger
 from leyden.domain.destinations import Destination
+from leyden.domain.openings import Opening, OpeningRefused
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.base import WantedOpening
+from leyden.sellers.fake import FEE_VBYTES, FakeSeller
+from leyden.services.channels import lease_watch
 from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+from tests.services.told import types_told
 
 PEER = "02" + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02" + "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
@@ -279,3 +284,69 @@ async def test_fees_above_the_price_are_waited_for(shop: Till) -> None:
     shop.seller.fee_sat_per_vb = 50
     await shop.pass_time(minutes=1)
     assert await shop.status(order) is Status.FILLED
+
+
+async def happened(till: Till) -> list[str]:
+    """Look at the leases; give the types of events there are of channels."""
+    await lease_watch.look(till.shop)
+    found = await types_told(till.database, HARBOUR)
+    return [each for each in found if each.startswith("channel.")]
+
+
+async def test_the_end_of_a_lease_is_told_before_and_then(shop: Till) -> None:
+    order = await paid(shop, await shop.create(channel()))
+    (opened,) = shop.seller.opened_for(order.id)
+    assert await happened(shop) == []
+    shop.seller.height += 1_007
+    assert await happened(shop) == []
+    shop.seller.height += 1
+    for _ in range(2):
+        assert await happened(shop) == ["channel.lease_ending"]
+    shop.seller.height += 1_008
+    assert (await happened(shop))[1:] == ["channel.lease_ended"]
+    shop.seller.close_channel(opened.point, by_seller=True)
+    assert len(await happened(shop)) == 2, "after its end it may be closed"
+
+
+async def test_a_channel_that_is_closed_early_is_told_once(shop: Till) -> None:
+    order = await paid(shop, await shop.create(channel()))
+    (opened,) = shop.seller.opened_for(order.id)
+    promised = shop.database.reader.orders.promised_to
+    assert await promised(PEER) == 1_000_000
+    shop.seller.close_channel(opened.point, by_seller=False)
+    for _ in range(2):
+        assert await happened(shop) == ["channel.closed_early"]
+    since = shop.now - timedelta(hours=1)
+    early = await shop.database.reader.leases.closed_early(since=since, most=9)
+    assert early == [order.id]
+    assert await promised(PEER) == 0
+    assert await shop.status(order) is Status.FILLED, "nothing is given back by itself"
+
+
+class AskedBefore(FakeSeller):
+    """A seller that a program asked just before it died: we ask between."""
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        await super().open(wanted)
+        return await super().open(wanted)
+
+
+async def test_a_refusal_because_of_an_earlier_question_is_none(shop: Till) -> None:
+    """Its coin is spent by the opening that was asked for before: that one counts."""
+    shop.seller, before = AskedBefore(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.SETTLED
+
+
+async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> None:
+    """Its peer froze for so long, and would take a channel now."""
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    shop.payments.time_out(request_of(order))
+    await shop.settle_down()
+    shop.seller.thaw(refuses=True)
+    await shop.pass_time(seconds=6)
+    assert await shop.status(order) is Status.FAILED
+    assert shop.seller.opened_for(order.id) == []

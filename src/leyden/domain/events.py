@@ -52,6 +52,15 @@ def _of_orders(name: str, about: str, *, status: str) -> EventType:
     )
 
 
+def _of_channels(name: str, about: str) -> EventType:
+    data: Data = {
+        "order_id": _ORDER_ID,
+        "channel_point": f"{'5f' * 32}:0",
+        "lease_ends_block": 852_016,
+    }
+    return _of_money(f"channel.{name}", about, data)
+
+
 def _of_money(name: str, about: str, example: Data) -> EventType:
     scopes = frozenset({Scope.FLOW})
     return EventType(name=name, about=about, example=example, scopes=scopes)
@@ -143,6 +152,17 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _of_orders("expired", "The order was not paid in time.", status="expired"),
         _of_orders("cancelled", "The order was cancelled.", status="cancelled"),
+        _of_channels(
+            "lease_ending",
+            "The lease of a channel that we opened to a node ends within a week.",
+        ),
+        _of_channels(
+            "lease_ended", "The lease of a channel that we opened to a node has ended."
+        ),
+        _of_channels(
+            "closed_early",
+            "A channel that we opened to a node was closed before its lease ended.",
+        ),
         _of_money(
             "payment.received",
             "A payment for an order arrived; over Lightning it is held at first.",

@@ -7,8 +7,21 @@ from leyden.domain.tickets import Lease
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
 
 sql = SqlFile("leases")
+
+
+class RunningLease(Struct, frozen=True, kw_only=True):
+    """A direct channel, and how far its lease has come."""
+
+    order_id: str
+    organization_id: str
+    point: str
+    ends: int  # the block
+    told: int  # of its end: nothing, that it is near, that it is there
+    closed: datetime | None = None
+    closed_early: bool = False
 
 
 class Leases:
@@ -37,6 +50,37 @@ class Leases:
                 for order_id, lease in made
             ],
         )
+
+    async def running(self, *, after: str, most: int) -> list[RunningLease]:
+        """Return direct channels that were not seen closed, ordered by order id."""
+        rows = await self._run(sql.running, after=after, most=most)
+        return [
+            RunningLease(
+                order_id=order_id,
+                organization_id=organization_id,
+                point=point,
+                ends=int(ends),
+                told=told,
+            )
+            for order_id, organization_id, point, ends, told in rows
+        ]
+
+    async def change(self, before: RunningLease, after: RunningLease) -> bool:
+        """Store what became of a lease; return False if somebody else did."""
+        rows = await self._run(
+            sql.change,
+            order_id=before.order_id,
+            was_told=before.told,
+            told=after.told,
+            closed=None if after.closed is None else to_us(after.closed),
+            closed_early=int(after.closed_early),
+        )
+        return bool(rows)
+
+    async def closed_early(self, *, since: datetime, most: int) -> list[str]:
+        """Return the orders whose channel was closed too early since then."""
+        rows = await self._run(sql.closed_early, since=to_us(since), most=most)
+        return [str(order_id) for (order_id,) in rows]
 
     async def of_orders(self, order_ids: Iterable[str]) -> dict[str, Lease]:
         """Return the leases of those of these orders that have one."""

@@ -185,6 +185,10 @@ leases = Table(
     Column("node", Text, nullable=False, server_default=""),
     Column("peer", Text, nullable=False, server_default=""),
     Column("height", BigInteger, nullable=False, server_default="0"),
+    # Of direct channels: when it was seen closed, and what was told of its end.
+    Column("closed", BigInteger),
+    Column("closed_early", Integer, nullable=False, server_default="0"),
+    Column("told", Integer, nullable=False, server_default="0"),
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
     ),

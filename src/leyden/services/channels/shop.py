@@ -62,6 +62,7 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     peer_patience: timedelta = timedelta(days=1)
     peer_every: timedelta = timedelta(seconds=2)
     opening_every: timedelta = timedelta(seconds=1)
+    leases_every: timedelta = timedelta(minutes=1)
     # Blocks of a held payment's lock below which nothing is opened for it any more.
     lock_left: int = 40
     # How long the answer waits for the ticket of an order that is paid for already.
@@ -88,6 +89,7 @@ class Shop(Struct, frozen=True, kw_only=True):
 EXPIRY = "order expiry"
 TICKET = "ticket"
 OPENING = "channel opening"
+LEASES = "leases"
 CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"
 TICKETS = "tickets"

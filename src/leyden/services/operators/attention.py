@@ -20,6 +20,8 @@ _STUCK: Final = "its ticket is not made yet"
 _FAILED: Final = "its ticket could not be made"
 _DIRECT_FAILED: Final = "its channel could not be opened"
 _LATE_OPENING: Final = "its channel is not open yet"
+_CLOSED: Final = "its channel was closed before its lease ended"
+_CLOSED_FOR: Final = timedelta(days=7)
 _UNPUBLISHED: Final = (
     "its channel is signed and not published: see docs/direct-channels.md"
 )
@@ -49,10 +51,13 @@ async def needing_attention(
         for each in (*creating, *asked)
         if each.paid_at and now - each.paid_at > LATE
     ]
+    leases = platform.database.reader.leases
+    closed = await leases.closed_early(since=now - _CLOSED_FOR, most=_MOST_ORDERS)
     return [
         *(AttentionItem(each, _MISSING) for each in await _missing(platform)),
         *(AttentionItem(each, _late(each)) for each in late),
         *(AttentionItem(each, _failed(each)) for each in failed),
+        *(AttentionItem(each, _CLOSED) for each in await reader.get_many(closed)),
     ]
 
 

@@ -24,3 +24,36 @@ SELECT
     at
 FROM lease
 WHERE order_id IN (:order_ids);
+
+-- name: running
+-- Direct channels that nobody has seen closed.
+SELECT
+    lease.order_id,
+    channel_order.organization_id,
+    lease.channel_point,
+    lease.height + channel_order.lease_duration_blocks,
+    lease.told
+FROM lease
+JOIN channel_order ON channel_order.id = lease.order_id
+WHERE channel_order.node_key IS NOT NULL
+    AND lease.closed IS NULL
+    AND lease.order_id > :after
+ORDER BY lease.order_id
+LIMIT :most;
+
+-- name: change
+-- If nobody else did.
+UPDATE lease
+SET closed = :closed, closed_early = :closed_early, told = :told
+WHERE order_id = :order_id
+    AND closed IS NULL
+    AND told = :was_told
+RETURNING order_id;
+
+-- name: closed_early
+SELECT order_id
+FROM lease
+WHERE closed_early = 1
+    AND closed > :since
+ORDER BY order_id
+LIMIT :most;

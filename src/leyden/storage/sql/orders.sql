@@ -130,7 +130,13 @@ WHERE node_key IS NOT NULL
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key = :node_key
-    AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
+    AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled')
+    AND NOT EXISTS (
+        SELECT 1
+        FROM lease
+        WHERE lease.order_id = channel_order.id
+            AND lease.closed IS NOT NULL
+    );
 
 -- name: open_to
 -- Orders for a node that have not ended: an organization's unpaid ones, and any paid.

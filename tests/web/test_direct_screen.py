@@ -1,0 +1,55 @@
+"""The order form asks first for which node, and shows what belongs to the answer."""
+
+import os
+
+from playwright.async_api import ViewportSize
+
+from tests.api.flow.conftest import World
+from tests.web.screen import Screen, chromium
+from tests.web.test_direct_channels import KEY, pay
+from tests.web.test_screens import base, platform  # noqa: F401  fixtures
+from tests.web.visitor import Visitor
+
+
+async def test_a_channel_for_a_node_is_ordered_by_keys_on_a_phone(
+    base: str,  # noqa: F811
+    alice: Visitor,
+    world: World,
+) -> None:
+    world.seller.fill([3_000_000, 3_000_000])
+    async with chromium() as browser:
+        size: ViewportSize = {"width": 360, "height": 740}
+        screen = await Screen.opened(await browser.new_context(viewport=size), base)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+        await screen.go(f"{alice.root}/channels/new")
+        assert not await page.is_visible("#node")
+        assert await page.is_visible("#tier")
+        await page.focus("#for")
+        await page.keyboard.type("Another")
+        await page.wait_for_selector("#node", state="visible")
+        assert not await page.is_visible("#tier")
+        assert not await page.is_visible("#bps")
+        await page.keyboard.press("Tab")
+        await page.keyboard.type(KEY)
+        await page.wait_for_selector("#quote dd:has-text('18,999 sat')")
+        assert not await screen.is_wider_than_its_window()
+        await picture(screen, "form")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("h1:has-text('1,000,000 sat')")
+        pay(world)
+        await page.wait_for_selector("text=Your node is not connected.")
+        assert not await screen.is_wider_than_its_window()
+        await picture(screen, "waiting")
+        world.seller.online.add(KEY)
+        world.later(seconds=3)
+        await page.wait_for_selector("text=Your channel is published.")
+        assert not await screen.is_wider_than_its_window()
+        await picture(screen, "filled")
+    assert screen.complaints == []
+
+
+async def picture(screen: Screen, name: str) -> None:
+    """Keep what it looks like, for people who ask for it."""
+    if folder := os.environ.get("LEYDEN_PICTURES"):
+        await screen.page.screenshot(path=f"{folder}/{name}.png", full_page=True)
