@@ -279,6 +279,17 @@ func TestATokenIsReadEachTimeAndGoesToThePlatformAlone(t *testing.T) {
 	}
 }
 
+func TestWhatAnswersIsOpen(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	open := strings.TrimPrefix(server.URL, "http://")
+	var out strings.Builder
+	try(&out, []string{open, "127.0.0.1:1"})
+	if out.String() != open+" open\n127.0.0.1:1 closed\n" {
+		t.Fatal(out.String())
+	}
+}
+
 func TestPausesGrowAndEnd(t *testing.T) {
 	if pause(0) != lookEvery || pause(1) <= pause(0) || pause(100) != longestPause {
 		t.Fatal(pause(0), pause(1), pause(100))

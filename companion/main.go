@@ -37,6 +37,10 @@ func main() {
 }
 
 func run(arguments []string) error {
+	if len(arguments) > 0 && arguments[0] == "try" {
+		try(os.Stdout, arguments[1:])
+		return nil
+	}
 	flags := flag.NewFlagSet("companion", flag.ContinueOnError)
 	node := flags.String("node", "", "the id of the node")
 	home := flags.String("home", "", "lnd's home")

@@ -141,6 +141,13 @@ def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
     assert f"without  {line}" in examined.stdout
 
 
+def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
+    examined = typed("doctor", "--cluster")
+    assert examined.exit_code == 1
+    assert "TO DO  the cluster can run nodes, and we may do what" in examined.stdout
+    assert 'runtime: nodes run here; set runtime = "kubernetes"' in examined.stdout
+
+
 def test_doctor_looks_for_uv_where_leyden_itself_puts_it(
     typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

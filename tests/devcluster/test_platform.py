@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 import yaml
 
-from leyden.app import installation
+from leyden.app import cluster_doctor, installation
 from leyden.app.migration import migrate
 from leyden.domain.nodes import Node
 from leyden.domain.versions import OFFERED
@@ -449,3 +449,20 @@ async def test_a_namespace_belongs_to_one_database_and_a_database_to_one_place(
     assert f"belong to another home, last on namespace {shore.others[1]} at" in why
     why = await refusal(replace(own, runtime="local"))
     assert "belong to another home" in why
+
+
+async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
+    shore: Shore, given: Settings
+) -> None:
+    given = with_companion(given, shore.cluster)
+    nobody = [each async for each in cluster_doctor.examine(given)]
+    assert [bool(each.to_do) for each in nobody] == [False, True, True, False]
+    assert "nobody answers them there" in nobody[1].to_do
+    # In this cluster nothing enforces policies, so a pod reaches the API server.
+    assert "nodes do not reach the API server" in nobody[2].what
+    assert nobody[2].to_do.startswith("nodes reach it: apply the NetworkPolicies")
+    assert pods_in(shore, shore.namespace) == [], "it leaves no pod"
+    migrate(given)
+    async with running(given):
+        found = [each async for each in cluster_doctor.examine(given)]
+    assert [bool(each.to_do) for each in found] == [False, False, True, False]

@@ -27,16 +27,29 @@ from leyden.settings import Settings
 
 
 @asynccontextmanager
-async def joined(given: Settings) -> AsyncIterator["Joined"]:
+async def connected(given: Settings) -> AsyncIterator[Api]:
     """Connect to the cluster for the block, once it is checked."""
-    found = _access(given)
-    async with connect(found) as api:
+    async with _checked(given) as (api, _):
+        yield api
+
+
+@asynccontextmanager
+async def joined(given: Settings) -> AsyncIterator["Joined"]:
+    """Join the namespace of nodes for the block, once it is checked."""
+    async with _checked(given) as (api, uid):
+        shown = f"namespace {api.namespace} at {api.server}"
+        here = identity.in_cluster(given.home_path, namespace_uid=uid, shown=shown)
+        yield Joined(api, here, given)
+
+
+@asynccontextmanager
+async def _checked(given: Settings) -> AsyncIterator[tuple[Api, str]]:
+    """Connect for the block; yield the namespace's uid as well."""
+    async with connect(_access(given)) as api:
         uid = await installation.check(
             api, storage_class=given.kubernetes_storage_class
         )
-        shown = f"namespace {found.namespace} at {found.server}"
-        here = identity.in_cluster(given.home_path, namespace_uid=uid, shown=shown)
-        yield Joined(api, here, given)
+        yield api, uid
 
 
 class Joined:

@@ -1,8 +1,12 @@
-"""`leyden doctor --production`: what is open before an installation goes live."""
+"""`leyden doctor --production` and `--cluster`: what is open, each item tried."""
 
+import asyncio
 import importlib
+import os
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
+from leyden import settings
 from leyden.cli.output import print_json
 from leyden.values import asdict
 
@@ -18,16 +22,32 @@ def examined(*, as_json: bool) -> int:
     running = importlib.import_module("leyden.cli.operator.running")
 
     async def tried(platform: "Platform") -> "list[Result]":
-        found = []
-        async for each in production.examine(platform):
-            found.append(each)
-            if not as_json:
-                print(f"{'TO DO' if each.to_do else 'ok   '}  {each.what}", flush=True)
-                if each.to_do:
-                    print(f"       {each.to_do}", flush=True)
-        return found
+        return await _printed(production.examine(platform), as_json=as_json)
 
-    results = running.on_shop(tried)
+    return _told(running.on_shop(tried), as_json=as_json)
+
+
+def examined_cluster(*, as_json: bool) -> int:
+    """Do the same for the cluster that the settings name."""
+    doctor = importlib.import_module("leyden.app.cluster_doctor")
+    trying = doctor.examine(settings.load(os.environ))
+    return _told(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
+
+
+async def _printed(
+    results: "AsyncIterator[Result]", *, as_json: bool
+) -> "list[Result]":
+    found = []
+    async for each in results:
+        found.append(each)
+        if not as_json:
+            print(f"{'TO DO' if each.to_do else 'ok   '}  {each.what}", flush=True)
+            if each.to_do:
+                print(f"       {each.to_do}", flush=True)
+    return found
+
+
+def _told(results: "list[Result]", *, as_json: bool) -> int:
     open_ = sum(bool(each.to_do) for each in results)
     if as_json:
         print_json({"open": open_, "items": [asdict(each) for each in results]})

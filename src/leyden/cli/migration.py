@@ -61,12 +61,13 @@ def rotate() -> None:
 def kubernetes(name: str) -> None:
     """Print a Secret NAME with new keys, for an installation in a cluster.
 
-    Set nodes_domain as the installation will: the authority vouches for no other names.
-    Apply it once, and keep a copy elsewhere: without these keys what is stored
-    cannot be read, and no other command makes the same ones.
+    Set nodes_domain as the installation will (LEYDEN_NODES_DOMAIN): the
+    authority vouches for no other names. Apply it once, and keep a copy
+    elsewhere: without these keys what is stored cannot be read, and no
+    other command makes the same ones.
 
     \b
-    LEYDEN_NODES_DOMAIN=nodes.example.com leyden secrets kubernetes > keys.yaml
+    leyden secrets kubernetes > keys.yaml
     """
     given = settings.load(os.environ)
     print(cluster_keys.manifest(given, name=name), end="")

@@ -59,7 +59,10 @@ def _shown(name: str, value: object) -> object:
 @click.option(
     "--production", is_flag=True, help="Try the running installation before mainnet."
 )
-def doctor(*, as_json: bool, production: bool) -> None:
+@click.option(
+    "--cluster", is_flag=True, help="Try from a pod what nodes in a cluster reach."
+)
+def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
     """Check what this machine lacks, and print commands that fix it.
 
     Exit 1 if something is missing without which `leyden up` cannot work, or
@@ -68,10 +71,16 @@ def doctor(*, as_json: bool, production: bool) -> None:
     With --production, try each item of docs/going-live.md on the running
     installation, and exit 1 while one is open.
 
+    With --cluster, check the cluster that the settings name, and try from a
+    pod whether NetworkPolicies hold nodes; exit 1 if they do not.
+
     \b
     leyden doctor
     leyden doctor --production
+    leyden doctor --cluster
     """
+    if cluster:
+        sys.exit(going_live.examined_cluster(as_json=as_json))
     if production:
         sys.exit(going_live.examined(as_json=as_json))
     findings = list(examine(settings.load(os.environ), os.environ))

@@ -113,6 +113,9 @@ async def link_machine(
             environment=environment,
         )
     await _on_bridge(within, outside, environment)
+    # Pods call the API server, as they do anywhere.
+    way = (str(block.pods_of(number)), "via", str(block.machine(number)))
+    await call(*within, *_ROUTE, *way, environment=environment)
     address = f"{block.machine(number)}/{block.machines.prefixlen}"
     for words in (
         ("ip", "address", "replace", address, "dev", "eth0"),

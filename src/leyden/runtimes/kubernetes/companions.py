@@ -5,6 +5,7 @@ starts before lnd, is started again by the kubelet, and is ended after lnd, whos
 backup it still reports.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,12 @@ AUDIENCE: Final = "leyden"  # what its token is good for
 _FROM: Final = "/etc/companion"
 _TOKEN_S: Final = 3600
 _MEMORY: Final = 64 << 20
+# What holds each container in the nodes' namespace.
+CONTAINER_SECURITY: Final[Mapping[str, Any]] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
 
 
 class Companion(Struct, frozen=True, kw_only=True):
@@ -51,11 +58,7 @@ class Companion(Struct, frozen=True, kw_only=True):
                 "requests": {"cpu": "1m", "memory": str(_MEMORY // 4)},
                 "limits": {"memory": str(_MEMORY)},
             },
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            },
+            "securityContext": CONTAINER_SECURITY,
             "volumeMounts": [
                 {"name": "home", "mountPath": lnd_home},
                 {"name": VOLUME, "mountPath": _FROM, "readOnly": True},

@@ -14,7 +14,7 @@ from leyden.lnd import home
 from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
 from leyden.runtimes.kubernetes import companions, pods
-from leyden.runtimes.kubernetes.companions import Companion
+from leyden.runtimes.kubernetes.companions import CONTAINER_SECURITY, Companion
 from leyden.runtimes.kubernetes.kinds import HELD, NODE_LABEL
 from leyden.runtimes.placement import MIB, Share
 
@@ -130,12 +130,9 @@ def pod(
             }
         ],
         "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
+            **pod_security(),
             "fsGroup": _USER,
             "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [_lnd(image, share, rest_port, grpc_port)],
         "volumes": [
@@ -178,15 +175,21 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
             },
             "limits": {"memory": str(share.memory)},
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "home", "mountPath": _LND_HOME},
             {"name": "outfit", "mountPath": str(OUTFIT), "readOnly": True},
         ],
+    }
+
+
+def pod_security() -> Manifest:
+    """Return what holds every process of a pod of ours."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": _USER,
+        "runAsGroup": _USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
     }
 
 

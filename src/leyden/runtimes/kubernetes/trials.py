@@ -1,0 +1,85 @@
+"""What a pod in the nodes' namespace can connect to: tried from one, not asked.
+
+The pod is none of a node's: it has no volume, no token and no service, and goes again.
+The companion's image has the program for it.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from leyden.errors import ClusterAway
+from leyden.runtimes.kubernetes import manifests
+from leyden.runtimes.kubernetes.api import Api
+from leyden.runtimes.kubernetes.companions import CONTAINER_SECURITY
+from leyden.runtimes.kubernetes.kinds import Pod
+
+NAME: Final = "leyden-doctor"
+_CONTAINER: Final = "try"
+_WITHIN_S: Final = 60.0
+_LOOK_EVERY_S: Final = 0.5
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+
+
+async def connections(
+    api: Api, image: str, addresses: Sequence[str]
+) -> Mapping[str, bool]:
+    """Return to which HOST:PORT a pod connects; ClusterAway where it does not run."""
+    path = api.path("pods", NAME)
+    await _gone(api, path)  # one of a command that was killed
+    await api.create(api.path("pods"), manifest(image, addresses), Pod)
+    try:
+        await _until(api, path, ended=True)
+        query = {"container": _CONTAINER}
+        words = await api.tail(api.path("pods", NAME, of="log"), query) or b""
+    finally:
+        await api.delete(path, grace_s=0)
+    lines = (line.rpartition(" ") for line in words.decode().splitlines())
+    found = {address: word == "open" for address, _, word in lines}
+    if missing := [each for each in addresses if each not in found]:
+        raise ClusterAway(f"the pod {NAME} did not say whether it reaches {missing[0]}")
+    return found
+
+
+def manifest(image: str, addresses: Sequence[str]) -> dict[str, Any]:
+    """Return the pod, which the policies of nodes hold as they hold nodes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": NAME, "labels": dict(manifests.labels("doctor"))},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "activeDeadlineSeconds": int(_WITHIN_S),
+            "securityContext": manifests.pod_security(),
+            "containers": [
+                {
+                    "name": _CONTAINER,
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "args": ["try", *addresses],
+                    "securityContext": CONTAINER_SECURITY,
+                }
+            ],
+        },
+    }
+
+
+async def _gone(api: Api, path: str) -> None:
+    if await api.delete(path, grace_s=0):
+        await _until(api, path, ended=False)
+
+
+async def _until(api: Api, path: str, *, ended: bool) -> None:
+    """Wait until the pod has ended, or is gone."""
+    try:
+        async with asyncio.timeout(_WITHIN_S):
+            while pod := await api.find(path, Pod):
+                if ended and pod.status.phase in _ENDED:
+                    return
+                await asyncio.sleep(_LOOK_EVERY_S)
+    except TimeoutError:
+        raise ClusterAway(
+            f"the pod {NAME} did not run within {_WITHIN_S:.0f} s"
+        ) from None
