@@ -31,7 +31,7 @@ from leyden.daemons.own import own as own_programs
 from leyden.loops import put_standing, queues
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.watchers import Watching
-from leyden.services.operators import alarm_watch
+from leyden.services.operators.alarm_watch import AlarmWatch
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.tasks import Worker
@@ -146,16 +146,17 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
             await stack.enter_async_context(
                 looked_after(platform.settings, platform.fleet, watching)
             )
+        alarms = AlarmWatch(platform)
         worker = Worker(
             platform.database,
-            queues(platform, watching),
+            queues(platform, watching, alarms),
             clock=platform.clock,
             hold=ownership.hold,
         )
-        await put_standing(platform, watching)
+        await put_standing(platform, watching, alarms)
         working = (
             asyncio.create_task(worker.run(), name="worker"),
-            asyncio.create_task(alarm_watch.watch(platform), name="alarms"),
+            asyncio.create_task(alarms.watch(), name="alarms"),
         )
         try:
             yield

@@ -5,10 +5,10 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from leyden.domain.alarms import Kind
 from leyden.domain.units import BLOCKS_PER_DAY, size
 from leyden.errors import MarketAway, MarketRefused, TreasuryAway
 from leyden.services.channels import pool_account, treasury_identity
@@ -23,24 +23,6 @@ from leyden.values import Struct
 _OFTEN: Final = 10  # a task tried so often fails
 _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
-
-
-class Kind(StrEnum):
-    """What an alarm is about."""
-
-    BACKUP_STALE = "backup.stale"
-    CERTIFICATE_EXPIRING = "certificate.expiring"
-    DISK_LOW = "disk.low"
-    LEDGER_BROKEN = "ledger.broken"
-    MARKET_AWAY = "market.away"
-    NODE_FAILED = "node.failed"
-    ORDER_STUCK = "order.stuck"
-    PEER_PORTS_LOW = "peer_ports.low"
-    POOL_EXPIRING = "pool.expiring"
-    POOL_LOW = "pool.low"
-    QUEUE_LAGGING = "queue.lagging"
-    TREASURY_AWAY = "treasury.away"
-    TREASURY_REPLACED = "treasury.replaced"
 
 
 class Alarm(Struct, frozen=True):
