@@ -255,7 +255,7 @@ def _once(text: str) -> str:
 
 
 def _which(visit: Visit) -> tuple[Dispatcher, str, str]:
-    return dispatcher_of(visit), log_of(visit), visit.path["subscription_id"]
+    return dispatcher_of(visit), log_of(visit), _id(visit)
 
 
 def _scopes(visit: Visit) -> frozenset[Scope]:
@@ -264,7 +264,12 @@ def _scopes(visit: Visit) -> frozenset[Scope]:
 
 
 def _root(visit: Visit) -> str:
-    return f"{log_root(visit)}/endpoints/{visit.path['subscription_id']}"
+    return f"{log_root(visit)}/endpoints/{_id(visit)}"
+
+
+def _id(visit: Visit) -> str:
+    of_alarms = visit.path.get("alarm_endpoint_id", "")
+    return of_alarms or visit.path["subscription_id"]
 
 
 def _groups(visit: Visit) -> dict[str, list[str]]:

@@ -43,9 +43,11 @@ _WEBHOOK = f"{_NODE}/webhook"
 _WALLET = f"{_NODE}/wallet"
 
 
-def _events(root: str, look: Right | Who, needs: Right | Who) -> tuple[Page, ...]:
+def _events(
+    root: str, look: Right | Who, needs: Right | Who, *, of: str
+) -> tuple[Page, ...]:
     """Return the pages of an event log and of its endpoints."""
-    every, one = f"{root}/endpoints", f"{root}/endpoints/{{subscription_id}}"
+    every, one = f"{root}/endpoints", f"{root}/endpoints/{{{of}}}"
     return (
         Page("GET", root, events.list_, look),
         Page("GET", f"{root}/changes", events.changes, look),
@@ -102,7 +104,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_EVERYBODY}/{{id}}/quotas", operator.set_quotas, Who.OPERATOR),
     Page("GET", f"{_OPERATOR}/coupons", operator.coupons, Who.OPERATOR),
     Page("POST", f"{_OPERATOR}/coupons", operator.issue_coupons, Who.OPERATOR),
-    *_events(f"{_OPERATOR}/events", Who.OPERATOR, Who.OPERATOR),
+    *_events(f"{_OPERATOR}/events", Who.OPERATOR, Who.OPERATOR, of="alarm_endpoint_id"),
     Page("GET", f"{_OPERATOR}/audit", operator.audit, Who.OPERATOR),
     Page("GET", _CHANNELS, orders.list_, Right.LOOK),
     Page("GET", f"{_CHANNELS}/new", order_form.ask, Right.MONEY),
@@ -123,7 +125,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_HERE}/keys", keys.create, Right.KEYS),
     Page("GET", f"{_HERE}/keys/revoke", confirmations.revoke_key, Right.KEYS),
     Page("POST", f"{_HERE}/keys/revoke", keys.revoke, Right.KEYS),
-    *_events(f"{_HERE}/events", Right.LOOK, Right.KEYS),
+    *_events(f"{_HERE}/events", Right.LOOK, Right.KEYS, of="subscription_id"),
     Page("GET", f"{_HERE}/usage", usage.show, Right.LOOK),
     Page("GET", f"{_HERE}/audit", audit.show, Right.AUDIT),
     Page("GET", f"{_HERE}/team", team.show, Right.LOOK),
