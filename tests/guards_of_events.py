@@ -75,8 +75,8 @@ GUARDS = (
     Guard(
         "a key sees what its scopes are about",
         "domain/events.py",
-        "name for name, each in TYPES.items() if each.scopes.issubset(scopes)",
-        "name for name, each in TYPES.items()",
+        "name for name, each in known.items() if each.scopes.issubset(scopes)",
+        "name for name, each in known.items()",
         _API,
         "sqlite and its_scopes",
     ),
@@ -218,5 +218,21 @@ GUARDS = (
         '    role = await rights.check(tx, "", organization_id, Right.KEYS)',
         "tests/web/test_rights_of_every_page.py",
         "endpoints",
+    ),
+    Guard(
+        "an alarm that is raised is told of once",
+        "services/operators/alarm_watch.py",
+        "        if await tx.alarms.add(kind, now=now):",
+        "        await tx.alarms.add(kind, now=now)\n        if True:",
+        "tests/services/test_alarms.py",
+        "postgres and logged_once",
+    ),
+    Guard(
+        "only an operator sends alarms",
+        "services/deliveries/subscriptions.py",
+        "        await rights.check_operator(tx, actor)",
+        "        pass",
+        "tests/web/test_subscriptions.py",
+        "lost_on_the_way",
     ),
 )

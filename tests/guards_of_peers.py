@@ -27,8 +27,8 @@ GUARDS = (
     Guard(
         "Envoy is not ended for a peer port",
         "gateway/supervisor.py",
-        "and await self._silent_ports()",
-        'and ["any"]',
+        "for each in Listener if each not in listening]",
+        "for each in Listener]",
         "tests/gateway/test_peers.py",
     ),
     Guard(

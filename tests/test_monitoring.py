@@ -10,8 +10,8 @@ import pytest
 import yaml
 from prometheus_client import REGISTRY
 
+from leyden.domain.alarms import Kind
 from leyden.services.channels import pool_account
-from leyden.services.operators.alarms import Kind
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 OPERATING = Path(__file__).parents[1] / "docs" / "operating.md"

@@ -46,7 +46,11 @@ from leyden.services.nodes.issuance import Issuance
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.samples import SAMPLING
 from leyden.services.nodes.watchers import Watching
+<<<<<<< HEAD
 from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
+=======
+from leyden.services.operators.alarm_watch import ALARMS, AlarmWatch
+>>>>>>> events
 from leyden.services.operators.backups.channel_copies import (
     CHANNEL_COPIES,
     ChannelCopies,
@@ -66,6 +70,7 @@ STANDING: tuple[str, ...] = (
     event_log.FORGETTING,
     expiring_keys.EXPIRING_KEYS,
 )
+STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (LEASES,)
@@ -85,7 +90,11 @@ _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
 }
 
 
-def queues(platform: Platform, watching: Watching | None = None) -> list[Queue]:
+def queues(
+    platform: Platform,
+    watching: Watching | None = None,
+    alarms: AlarmWatch | None = None,
+) -> list[Queue]:
     """Return a queue for every kind of task, with its function."""
 
     async def forget_answers(work: Work) -> None:
@@ -106,6 +115,8 @@ def queues(platform: Platform, watching: Watching | None = None) -> list[Queue]:
         Queue(kind="forget answers", run=forget_answers, at_once=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, at_once=1),
     ]
+    if alarms is not None:
+        found.append(Queue(kind=ALARMS, run=alarms.follow, at_once=1, stands=True))
     if platform.fleet is not None and watching is not None:
         found += fleet_queues(platform.fleet, watching)
         take = partial(platform.samples.take, platform.fleet)
@@ -185,10 +196,16 @@ def issuance_queues(given: Issuance) -> list[Queue]:
 OF_THE_HOME = (NODE, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
 
 
-async def put_standing(platform: Platform, watching: Watching | None = None) -> None:
+async def put_standing(
+    platform: Platform,
+    watching: Watching | None = None,
+    alarms: AlarmWatch | None = None,
+) -> None:
     """Ensure that each standing task is queued, and run it once now."""
     now = platform.clock()
     standing = STANDING
+    if alarms is not None:
+        standing += STANDING_WITH_ALARMS
     if platform.shop is not None:
         standing += STANDING_IN_THE_SHOP
         if platform.shop.account is not None:

@@ -355,3 +355,20 @@ def test_what_is_no_quota_is_refused(migrated: Typed, change: str, why: str) -> 
     refused = migrated("org", "quota", "Harbour Light", change)
     assert refused.exit_code != 0
     assert why in refused.stderr
+
+
+def test_alarms_are_sent_to_an_endpoint_of_the_operators(migrated: Typed) -> None:
+    assert "no alarms yet" in migrated("alarms", "list").output
+    url = "https://hooks.example/alarms"
+    made = told(migrated("alarms", "send-to", url, "--type", "pool.*", "--json"))
+    assert re.fullmatch("[0-9a-f]{64}", made.pop("secret"))
+    shown = told(migrated("alarms", "endpoints", "--json"))
+    assert shown == {"endpoints": [made]}
+    assert (made["url"], made["types"], made["status"]) == (url, ["pool.*"], "active")
+    wrong = migrated("alarms", "send-to", url, "--type", "order.paid")
+    assert (wrong.exit_code, "types: must be types of events" in wrong.stderr) == (
+        2,
+        True,
+    )
+    assert migrated("alarms", "stop-sending", made["endpoint_id"]).exit_code == 0
+    assert "no endpoints yet" in migrated("alarms", "endpoints").output

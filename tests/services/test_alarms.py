@@ -1,19 +1,32 @@
 """What an operator has to look after is listed, counted, and logged once."""
 
+import asyncio
+import json
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
 
+from leyden.domain.alarms import Kind
+from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.units import Sats
+from leyden.errors import Malformed, Stale
+from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.subscriptions import Wanted
+from leyden.services.events import log
 from leyden.services.operators import alarm_watch
-from leyden.services.operators.alarms import Kind, disk, list_alarms
+from leyden.services.operators.alarm_watch import AlarmWatch
+from leyden.services.operators.alarms import Alarm, disk, list_alarms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.seller import KnownSeller
 from leyden.storage.statements import Statement
+from leyden.tasks import Work
 from leyden.values import replace
+from leyden.webhooks.fake import FakeSender
+from tests.services.sending import send_all
 from tests.services.test_upkeep import HEIGHT, WELL, Purse
 from tests.services.till import Till, request_of
 
@@ -153,3 +166,102 @@ async def test_a_ledger_that_does_not_add_up_is_told(
     assert await alarm_watch.look(platform, broken=broken) == frozenset(broken)
     assert metric(Kind.LEDGER_BROKEN) == 1
     await more(till, "-1")
+
+
+async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_endpoint(
+    platform: Platform, till: Till
+) -> None:
+    sender = FakeSender()
+    dispatcher = Dispatcher(
+        database=till.database,
+        sealer=till.sealer,
+        sender=sender,
+        clock=lambda: till.now,
+    )
+    await subscriptions.create(
+        dispatcher,
+        INSTALLATION,
+        "1S",
+        Wanted(url="https://hooks.harbour.test/alarms", types=["treasury.*"]),
+        scopes=(),
+        actor="operator:op",
+    )
+    low = Alarm(Kind.DISK_LOW, "1 GiB is left")
+
+    async def look(*also: Alarm) -> list[tuple[str, str]]:
+        """Look, as two processes do at once, each with what it has found."""
+        found = [*await list_alarms(platform, now=till.now), *also]
+
+        async def record() -> None:
+            async with till.database.transaction() as tx:
+                await alarm_watch.tell(tx, found, now=till.now)
+
+        await asyncio.gather(record(), record())
+        await send_all(dispatcher)
+        part = await log.read(
+            till.database.reader, INSTALLATION, ALARMS, after=None, most=99
+        )
+        told = [(each.type, log.item(each).data) for each in part.events]
+        assert all(data.keys() == {"status", "what"} for _, data in told)
+        return [(kind, str(data["status"])) for kind, data in told]
+
+    assert await look() == []
+    till.payments.away = True
+    away = ("treasury.away", "raised")
+    assert await look() == [away]
+    assert await look(low) == [away, ("disk.low", "raised")]
+    till.payments.away = False
+    over = ("treasury.away", "cleared")
+    assert (await look(low))[2:] == [over]
+    assert (await look())[3:] == [("disk.low", "cleared")]
+    till.payments.away = True
+    assert (await look())[4:] == [away]
+    sent = [json.loads(each.body) for each in sender.received]
+    assert [(each["type"], each["data"]["status"]) for each in sent] == [
+        away,
+        over,
+        away,
+    ]
+    assert {each["organization_id"] for each in sent} == {INSTALLATION}
+    with pytest.raises(Malformed, match=r"must be types of events, like .* pool\.\*"):
+        await subscriptions.change(
+            dispatcher,
+            INSTALLATION,
+            "1S",
+            Wanted(types=["order.paid"]),
+            scopes=(),
+            actor="operator:op",
+        )
+
+
+async def test_one_process_of_all_logs_alarms(platform: Platform, till: Till) -> None:
+    watches = [AlarmWatch(platform) for _ in range(2)]
+    for each in watches:
+        each.found = frozenset({Alarm(Kind.DISK_LOW, "1 GiB is left")})
+    async with till.database.transaction() as tx:
+        await tx.tasks.put(alarm_watch.ALARMS, "all", due=till.now)
+    hour = timedelta(hours=1)
+    claims = []
+    for _ in watches:
+        async with till.database.transaction() as tx:
+            claims += await tx.tasks.claim(
+                alarm_watch.ALARMS, now=till.now, until=till.now + hour, most=1
+            )
+    (claim,) = claims
+    following = asyncio.create_task(watches[0].follow(Work(till.database, claim)))
+    end = log.end
+    async with asyncio.timeout(10):
+        while (await end(till.database.reader, INSTALLATION)).number == 0:
+            await asyncio.sleep(0.01)
+    # Whoever has lost the task writes no more.
+    async with till.database.transaction() as tx:
+        await tx.tasks.free_all()
+        (newer,) = await tx.tasks.claim(
+            alarm_watch.ALARMS, now=till.now, until=till.now + hour, most=1
+        )
+    assert newer.fence > claim.fence
+    watches[0].found = frozenset()
+    with pytest.raises(Stale):
+        await watches[0].follow(Work(till.database, claim))
+    following.cancel()
+    assert await till.database.reader.alarms.list_() == ["disk.low"]

@@ -26,6 +26,7 @@ UNSEEN = frozenset(
         f"{_NODE}/changes",
         "/app/{organization_id}/nodes/changes",
         "/app/{organization_id}/events/changes",
+        "/app/operator/events/changes",
         "/app/{organization_id}/channels/{order_id}/changes",
         "/app/{organization_id}/channels/quote",  # a part of a page
     }

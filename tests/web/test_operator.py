@@ -8,7 +8,16 @@ from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from tests.web.visitor import Visitor
 
-ROOMS = ("", "/nodes", "/money", "/orders", "/organizations", "/coupons", "/audit")
+ROOMS = (
+    "",
+    "/nodes",
+    "/money",
+    "/orders",
+    "/organizations",
+    "/coupons",
+    "/audit",
+    "/events",
+)
 
 
 @pytest.fixture

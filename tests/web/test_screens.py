@@ -86,6 +86,11 @@ async def pages(
     endpoint |= {"type": "node.*", "description": EVIL, "once": ONCE}
     assert (await alice.submit(endpoints, endpoint)).status == 200
     assert (await alice.submit(f"{endpoints}/{ONCE}S/test")).status == 303
+    of_alarms = {**endpoint, "type": "disk.*", "once": str(uuid.uuid4())}
+    operators = "/app/operator/events/endpoints"
+    assert (await alice.submit(operators, of_alarms)).status == 200
+    alarmed = f"{operators}/{of_alarms['once']}S"
+    assert (await alice.submit(f"{alarmed}/test")).status == 303
     await alice.get(f"{alice.root}/team")
     invited = {"email": "dora@example.org", "role": "viewer"}
     assert (await alice.submit(f"{alice.root}/team/invite", invited)).status == 200
@@ -96,6 +101,7 @@ async def pages(
         "node_id": node.rpartition("/")[2],
         "order_id": order.rpartition("/")[2],
         "subscription_id": f"{ONCE}S",
+        "alarm_endpoint_id": f"{of_alarms['once']}S",
         "id": team.id,
         "key_id": key.id,
         "user_id": await user_id(platform, "alice"),

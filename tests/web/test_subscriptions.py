@@ -7,9 +7,12 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.deliveries import Answer
-from leyden.domain.events import TYPES, Event
+from leyden.domain.events import INSTALLATION, TYPES, Event
 from leyden.domain.webhooks import verify
+from leyden.errors import RightsChanged
+from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -23,6 +26,7 @@ from tests.web.conftest import person
 from tests.web.test_changes import streaming, told_at
 from tests.web.test_channels import ONCE
 from tests.web.test_nodes import made
+from tests.web.test_team import user_id
 from tests.web.visitor import Visitor
 
 URL = "https://hooks.harbour.test/events"
@@ -211,3 +215,51 @@ async def test_a_new_event_reaches_an_open_page(
     async with streaming(alice, url) as stream:
         await new_key(platform, alice, "another")
         await stream.until_changed()
+
+
+async def test_an_operators_endpoint_is_for_alarms_and_for_operators_alone(
+    alice: Visitor, bob: Visitor, platform: Platform, sender: FakeSender
+) -> None:
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+    endpoints = "/app/operator/events/endpoints"
+    await alice.get(endpoints)
+    assert (await bob.get(endpoints)).status == 404
+    made = await alice.submit(endpoints, {**WANTED, "which": "some", "type": "disk.*"})
+    assert made.status == 200
+    page = f"{endpoints}/{ONCE}S"
+    assert "disk.low" in (await alice.get(page)).text
+    assert (await alice.submit(f"{page}/test")).location == f"{page}?done=sent"
+    assert json.loads(sender.received[0].body)["organization_id"] == "installation"
+    own = f"{alice.root}/events/endpoints/{ONCE}S"
+    assert (await alice.get(own)).status == 404, "not among the organization's"
+    refused = {"url": URL, "which": "some", "type": "credit.*"}
+    assert (await alice.submit(page, refused)).status == 400
+    assert "No alarms yet" in (await alice.get("/app/operator/events")).text
+
+    async def lose() -> None:
+        await accounts.set_operator(
+            platform, "alice@example.org", operator=False, actor="test"
+        )
+
+    alice.meanwhile = lose
+    assert (await alice.submit(f"{page}/delete")).status == 404
+    assert await platform.database.reader.subscriptions.find(f"{ONCE}S") is not None
+
+
+@pytest.mark.usefixtures("alice")
+async def test_a_right_to_send_alarms_that_is_lost_on_the_way_does_nothing(
+    platform: Platform,
+) -> None:
+    wanted = Wanted(url=URL)
+    assert platform.dispatcher is not None
+    with pytest.raises(RightsChanged):
+        await subscriptions.create(
+            platform.dispatcher,
+            INSTALLATION,
+            "1S",
+            wanted,
+            scopes=(),
+            actor=f"user:{await user_id(platform, 'alice')}",
+        )

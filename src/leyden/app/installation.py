@@ -34,7 +34,7 @@ from leyden.daemons.own import own as own_programs
 from leyden.loops import put_standing, queues
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.watchers import Watching
-from leyden.services.operators import alarm_watch
+from leyden.services.operators.alarm_watch import AlarmWatch
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.tasks import Worker
@@ -152,15 +152,25 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
             await stack.enter_async_context(
                 looked_after(platform.settings, platform.fleet, watching)
             )
+        alarms = AlarmWatch(platform)
         worker = Worker(
             platform.database,
-            queues(platform, watching),
+            queues(platform, watching, alarms),
             clock=platform.clock,
             hold=ownership.hold,
         )
+<<<<<<< HEAD
         await put_standing(platform, watching)
         alarms = partial(alarm_watch.watch, platform)
         async with background({"worker": worker.run, "alarms": alarms}):
+=======
+        await put_standing(platform, watching, alarms)
+        working = (
+            asyncio.create_task(worker.run(), name="worker"),
+            asyncio.create_task(alarms.watch(), name="alarms"),
+        )
+        try:
+>>>>>>> events
             yield
 
 

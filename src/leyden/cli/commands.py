@@ -110,6 +110,10 @@ _OPERATOR = {
     "pool": Listed(
         "leyden.cli.operator.pool", "Manage the account that channels are bought from."
     ),
+    "alarms": Listed(
+        "leyden.cli.operator.alarms",
+        "List what was raised and cleared, and send it to webhook endpoints.",
+    ),
     "audit": Listed(
         "leyden.cli.operator.audit",
         "Print the audit log of who changed what, newest first.",

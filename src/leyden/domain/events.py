@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from leyden.domain.accounts import Scope
+from leyden.domain.alarms import Kind
 from leyden.errors import Malformed
 from leyden.values import Struct
 
@@ -214,6 +215,40 @@ TYPES: Final[Mapping[str, EventType]] = {
 }
 
 
+INSTALLATION: Final = "installation"  # whose log the alarms are in
+RAISED: Final = "raised"
+CLEARED: Final = "cleared"
+# What an operator has to look after, in the log of the installation.
+ALARMS: Final[Mapping[str, EventType]] = {
+    kind.value: EventType(
+        name=kind.value,
+        about=about,
+        example={"status": RAISED, "what": about},
+        scopes=frozenset(),
+    )
+    for kind, about in (
+        (Kind.BACKUP_STALE, "No backup of the installation for too long."),
+        (Kind.CERTIFICATE_EXPIRING, "A certificate ends within 30 days."),
+        (Kind.DISK_LOW, "A disk is nearly full."),
+        (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
+        (Kind.MARKET_AWAY, "The auction does not answer."),
+        (Kind.NODE_FAILED, "Nodes could not be started."),
+        (Kind.ORDER_STUCK, "An order waits for too long."),
+        (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
+        (Kind.POOL_EXPIRING, "The account at the auction ends soon."),
+        (Kind.POOL_LOW, "Little is left in the account at the auction."),
+        (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
+        (Kind.TREASURY_AWAY, "The treasury does not answer."),
+        (Kind.TREASURY_REPLACED, "The treasury is not the one it was."),
+    )
+}
+
+
+def types_of(organization_id: str) -> Mapping[str, EventType]:
+    """Return the types in an organization's log, or in the installation's."""
+    return ALARMS if organization_id == INSTALLATION else TYPES
+
+
 class Event(Struct, frozen=True, kw_only=True):
     """A fact, before it has its number."""
 
@@ -234,10 +269,12 @@ class KeptEvent(Struct, frozen=True, kw_only=True):
     data: msgspec.Raw
 
 
-def visible(scopes: Collection[Scope]) -> frozenset[str]:
+def visible(
+    scopes: Collection[Scope], *, known: Mapping[str, EventType] = TYPES
+) -> frozenset[str]:
     """Return the types that a key with these scopes sees."""
     return frozenset(
-        name for name, each in TYPES.items() if each.scopes.issubset(scopes)
+        name for name, each in known.items() if each.scopes.issubset(scopes)
     )
 
 
@@ -249,16 +286,21 @@ def parse_types(text: str, *, among: Collection[str]) -> frozenset[str]:
 
 
 def match_types(
-    words: Iterable[str], *, among: Collection[str], field: str = "type"
+    words: Iterable[str],
+    *,
+    among: Collection[str],
+    known: Collection[str] = TYPES,
+    field: str = "type",
 ) -> frozenset[str]:
     """Return the types that these words name: a type, `order.*`, or `*`."""
     found: set[str] = set()
     for word in words:
-        named = _named(word.strip())
+        named = _named(word.strip(), known)
         if not named:
-            known = ", ".join(sorted({f"{each.split('.')[0]}.*" for each in TYPES}))
+            groups = ", ".join(sorted({f"{each.split('.')[0]}.*" for each in known}))
+            example = max(known, key=lambda each: each == "order.paid")
             raise Malformed(
-                f"{field}: must be types of events, like order.paid, or {known}"
+                f"{field}: must be types of events, like {example}, or {groups}"
             )
         found |= named
     if not found & set(among):
@@ -266,9 +308,9 @@ def match_types(
     return frozenset(found & set(among))
 
 
-def _named(word: str) -> set[str]:
+def _named(word: str, known: Collection[str]) -> set[str]:
     if word == "*":
-        return set(TYPES)
+        return set(known)
     if word.endswith(".*"):
-        return {name for name in TYPES if name.startswith(word[:-1])}
-    return {word} & set(TYPES)
+        return {name for name in known if name.startswith(word[:-1])}
+    return {word} & set(known)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from leyden.storage.accounts import Accounts
+from leyden.storage.alarms import Alarms
 from leyden.storage.answers import SavedResponses
 from leyden.storage.audit import Audit
 from leyden.storage.backup_results import BackupResults
@@ -81,6 +82,7 @@ class Stores:
             await self.events.flush()
 
     accounts = _store(Accounts)
+    alarms = _store(Alarms)
     answers = _store(SavedResponses)
     audit = _store(Audit)
     backup_results = _store(BackupResults)

@@ -32,6 +32,14 @@ events = Table(
     PrimaryKeyConstraint("organization_id", "number"),
     sqlite_with_rowid=False,  # one tree less to write for each event
 )
+# What an operator was told of, and not yet that it is over.
+alarms = Table(
+    "alarm",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("since", BigInteger, nullable=False),
+)
+
 _once = events.c.once.is_not(None)
 Index(
     "ix_event_once",

@@ -24,7 +24,8 @@ subscriptions = Table(
     "subscription",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("organization_id", ForeignKey("organization.id"), nullable=False),
+    # The installation's has no row of its own, so this is no foreign key.
+    Column("organization_id", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("types", Text, nullable=False),  # ",order.*,node.running,": `*` is all

@@ -1,4 +1,4 @@
-"""An organization's events, newest first."""
+"""The events of an organization, or of the installation, newest first."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.domain import cursors
-from leyden.domain.events import TYPES, KeptEvent, match_types
+from leyden.domain.events import INSTALLATION, KeptEvent, match_types, types_of
 from leyden.schemas.events import LoggedEvent
 from leyden.services.events import log
 from leyden.web import changes as changing
@@ -17,22 +17,24 @@ _AT_A_TIME: Final = 50
 
 async def list_(visit: Visit) -> Response:
     """List events of a type, before a cursor."""
-    reader, own = visit.platform.database.reader, visit.organization_id
+    reader, own = visit.platform.database.reader, log_of(visit)
+    known = types_of(own)
     before, kind = visit.query.text("before"), visit.query.text("type")
     newest = await log.end(reader, own)
     part = await log.read_back(
         reader,
         own,
-        match_types([kind], among=TYPES) if kind else TYPES,
+        match_types([kind], among=known, known=known) if kind else known,
         before=cursors.parse(own, before, field="before") if before else None,
         most=_AT_A_TIME,
     )
     older = cursors.write(own, part.cursor.number, part.cursor.tag)
     return visit.render(
         "events/list.html",
-        events=[_row(each, visit.root) for each in part.events],
-        kinds=type_groups(TYPES),
+        events=[_row(each, visit) for each in part.events],
+        kinds=type_groups(known),
         kind=kind,
+        log_root=log_root(visit),
         older=older if part.has_more else "",
         mark="" if before else changing.mark(newest.number),
         is_empty=newest.is_start,
@@ -41,12 +43,23 @@ async def list_(visit: Visit) -> Response:
 
 async def changes(visit: Visit) -> Response:
     """Stream an event whenever something was logged."""
-    database, own = visit.platform.database, visit.organization_id
+    database, own = visit.platform.database, log_of(visit)
 
     async def look() -> Hashable:
         return (await log.end(database.reader, own)).number
 
     return changing.stream(visit, changing.after_commits(database, look))
+
+
+def log_of(visit: Visit) -> str:
+    """Return whose log a page is about: an organization's, or the installation's."""
+    return visit.organization_id if "organization_id" in visit.path else INSTALLATION
+
+
+def log_root(visit: Visit) -> str:
+    """Return the prefix of the URLs of these pages."""
+    own = visit.root if "organization_id" in visit.path else "/app/operator"
+    return f"{own}/events"
 
 
 def type_groups(types: Sequence[str] | Mapping[str, object]) -> dict[str, list[str]]:
@@ -57,10 +70,10 @@ def type_groups(types: Sequence[str] | Mapping[str, object]) -> dict[str, list[s
     return found
 
 
-def _row(event: KeptEvent, root: str) -> tuple[LoggedEvent, KeptEvent, str]:
+def _row(event: KeptEvent, visit: Visit) -> tuple[LoggedEvent, KeptEvent, str]:
     """Return an event as it is read, and the page of what it is about."""
     read = log.item(event)
     for name, pages in (("node_id", "nodes"), ("order_id", "channels")):
         if of := read.data.get(name):
-            return read, event, f"{root}/{pages}/{of}"
+            return read, event, f"{visit.root}/{pages}/{of}"
     return read, event, ""

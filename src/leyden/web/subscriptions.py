@@ -1,4 +1,4 @@
-"""Webhook endpoints of an organization: created, changed, tested, sent to again."""
+"""Webhook endpoints of an organization, or of the installation for its operator."""
 
 import uuid
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.domain.accounts import Scope
-from leyden.domain.events import TYPES, match_types, visible
+from leyden.domain.events import types_of, visible
 from leyden.domain.sign_in import scopes_of
 from leyden.errors import Malformed, Refused
 from leyden.services.deliveries import subscriptions
@@ -16,7 +16,7 @@ from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.subscriptions import Subscription
 from leyden.web import words
 from leyden.web.confirmations import asked
-from leyden.web.events import type_groups
+from leyden.web.events import log_of, log_root, type_groups
 from leyden.web.fleet import dispatcher_of
 from leyden.web.forms import Form
 from leyden.web.visits import Visit, redirect
@@ -45,7 +45,7 @@ async def create(visit: Visit) -> Response:
     try:
         made, secret = await subscriptions.create(
             dispatcher_of(visit),
-            visit.organization_id,
+            log_of(visit),
             f"{_once(form.text('once'))}{_SUFFIX}",
             _wanted(form),
             scopes=_scopes(visit),
@@ -54,7 +54,11 @@ async def create(visit: Visit) -> Response:
     except Refused as error:
         return await _listed(visit, wrong=error, typed=form)
     return visit.render(
-        "events/secret.html", subscription=made, secret=secret, old_signs_until=None
+        "events/secret.html",
+        log_root=log_root(visit),
+        subscription=made,
+        secret=secret,
+        old_signs_until=None,
     )
 
 
@@ -146,6 +150,7 @@ async def rotate(visit: Visit) -> Response:
     )
     return visit.render(
         "events/secret.html",
+        log_root=log_root(visit),
         subscription=await _found(visit),
         secret=rotated.secret,
         old_signs_until=rotated.old_signs_until,
@@ -164,7 +169,7 @@ async def delete(visit: Visit) -> Response:
     await subscriptions.delete(
         *_which(visit), scopes=_scopes(visit), actor=visit.who.actor
     )
-    return redirect(f"{visit.root}/events/endpoints?done=deleted")
+    return redirect(f"{log_root(visit)}/endpoints?done=deleted")
 
 
 async def _changed(visit: Visit, wanted: Wanted, done: str) -> Response:
@@ -183,14 +188,15 @@ async def _listed(
     typed = typed or Form([])
     return visit.render(
         "events/endpoints.html",
+        log_root=log_root(visit),
         subscriptions=await subscriptions.list_(
-            dispatcher_of(visit), visit.organization_id, _scopes(visit)
+            dispatcher_of(visit), log_of(visit), _scopes(visit)
         ),
         once=str(uuid.uuid4()),
         url=typed.text("url"),
         description=typed.text("description"),
         chosen=typed.all_("type"),
-        groups=type_groups(sorted(visible(_scopes(visit)))),
+        groups=_groups(visit),
         done="The endpoint was deleted." if visit.query.text("done") else "",
         refused=wrong,
     )
@@ -208,6 +214,7 @@ async def _shown(
     is_typed = typed is not None and bool(typed.text("url"))
     return visit.render(
         "events/endpoint.html",
+        log_root=log_root(visit),
         subscription=found,
         deliveries=page,
         older=page[-1].position if len(page) == _AT_A_TIME else 0,
@@ -217,8 +224,8 @@ async def _shown(
         if typed and is_typed
         else found.description,
         chosen=typed.all_("type") if typed and is_typed else found.types,
-        groups=type_groups(sorted(visible(_scopes(visit)))),
-        testable=sorted(match_types(found.types, among=TYPES)),
+        groups=_groups(visit),
+        testable=sorted(subscriptions.types_sent(found)),
         done=_DONE.get(visit.query.text("done"), ""),
         refused=wrong,
     )
@@ -248,13 +255,23 @@ def _once(text: str) -> str:
 
 
 def _which(visit: Visit) -> tuple[Dispatcher, str, str]:
-    own = visit.organization_id
-    return dispatcher_of(visit), own, visit.path["subscription_id"]
+    return dispatcher_of(visit), log_of(visit), _id(visit)
 
 
 def _scopes(visit: Visit) -> frozenset[Scope]:
-    return scopes_of(visit.here.role)
+    # An operator's endpoints get what has no scope.
+    return scopes_of(visit.here.role) if visit.place else frozenset()
 
 
 def _root(visit: Visit) -> str:
-    return f"{visit.root}/events/endpoints/{visit.path['subscription_id']}"
+    return f"{log_root(visit)}/endpoints/{_id(visit)}"
+
+
+def _id(visit: Visit) -> str:
+    of_alarms = visit.path.get("alarm_endpoint_id", "")
+    return of_alarms or visit.path["subscription_id"]
+
+
+def _groups(visit: Visit) -> dict[str, list[str]]:
+    known = types_of(log_of(visit))
+    return type_groups(sorted(visible(_scopes(visit), known=known)))

@@ -41,9 +41,32 @@ _NODES = f"{_HERE}/nodes"
 _NODE = f"{_NODES}/{{node_id}}"
 _WEBHOOK = f"{_NODE}/webhook"
 _WALLET = f"{_NODE}/wallet"
-_EVENTS = f"{_HERE}/events"
-_ENDPOINTS = f"{_EVENTS}/endpoints"
-_ENDPOINT = f"{_ENDPOINTS}/{{subscription_id}}"
+
+
+def _events(
+    root: str, look: Right | Who, needs: Right | Who, *, of: str
+) -> tuple[Page, ...]:
+    """Return the pages of an event log and of its endpoints."""
+    every, one = f"{root}/endpoints", f"{root}/endpoints/{{{of}}}"
+    return (
+        Page("GET", root, events.list_, look),
+        Page("GET", f"{root}/changes", events.changes, look),
+        Page("GET", every, subscriptions.list_, needs),
+        Page("POST", every, subscriptions.create, needs),
+        Page("GET", one, subscriptions.show, needs),
+        Page("POST", one, subscriptions.change, needs),
+        Page("POST", f"{one}/pause", subscriptions.pause, needs),
+        Page("POST", f"{one}/resume", subscriptions.resume, needs),
+        Page("POST", f"{one}/test", subscriptions.test, needs),
+        Page("POST", f"{one}/redeliver", subscriptions.redeliver, needs),
+        Page("GET", f"{one}/resend", subscriptions.ask_resend, needs),
+        Page("POST", f"{one}/resend", subscriptions.resend, needs),
+        Page("GET", f"{one}/rotate-secret", subscriptions.ask_rotate, needs),
+        Page("POST", f"{one}/rotate-secret", subscriptions.rotate, needs),
+        Page("GET", f"{one}/delete", subscriptions.ask_delete, needs),
+        Page("POST", f"{one}/delete", subscriptions.delete, needs),
+    )
+
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", entrance.first, Who.ANYONE),
@@ -81,6 +104,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_EVERYBODY}/{{id}}/quotas", operator.set_quotas, Who.OPERATOR),
     Page("GET", f"{_OPERATOR}/coupons", operator.coupons, Who.OPERATOR),
     Page("POST", f"{_OPERATOR}/coupons", operator.issue_coupons, Who.OPERATOR),
+    *_events(f"{_OPERATOR}/events", Who.OPERATOR, Who.OPERATOR, of="alarm_endpoint_id"),
     Page("GET", f"{_OPERATOR}/audit", operator.audit, Who.OPERATOR),
     Page("GET", _CHANNELS, orders.list_, Right.LOOK),
     Page("GET", f"{_CHANNELS}/new", order_form.ask, Right.MONEY),
@@ -101,22 +125,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_HERE}/keys", keys.create, Right.KEYS),
     Page("GET", f"{_HERE}/keys/revoke", confirmations.revoke_key, Right.KEYS),
     Page("POST", f"{_HERE}/keys/revoke", keys.revoke, Right.KEYS),
-    Page("GET", _EVENTS, events.list_, Right.LOOK),
-    Page("GET", f"{_EVENTS}/changes", events.changes, Right.LOOK),
-    Page("GET", _ENDPOINTS, subscriptions.list_, Right.KEYS),
-    Page("POST", _ENDPOINTS, subscriptions.create, Right.KEYS),
-    Page("GET", _ENDPOINT, subscriptions.show, Right.KEYS),
-    Page("POST", _ENDPOINT, subscriptions.change, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/pause", subscriptions.pause, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/resume", subscriptions.resume, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/test", subscriptions.test, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/redeliver", subscriptions.redeliver, Right.KEYS),
-    Page("GET", f"{_ENDPOINT}/resend", subscriptions.ask_resend, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/resend", subscriptions.resend, Right.KEYS),
-    Page("GET", f"{_ENDPOINT}/rotate-secret", subscriptions.ask_rotate, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/rotate-secret", subscriptions.rotate, Right.KEYS),
-    Page("GET", f"{_ENDPOINT}/delete", subscriptions.ask_delete, Right.KEYS),
-    Page("POST", f"{_ENDPOINT}/delete", subscriptions.delete, Right.KEYS),
+    *_events(f"{_HERE}/events", Right.LOOK, Right.KEYS, of="subscription_id"),
     Page("GET", f"{_HERE}/usage", usage.show, Right.LOOK),
     Page("GET", f"{_HERE}/audit", audit.show, Right.AUDIT),
     Page("GET", f"{_HERE}/team", team.show, Right.LOOK),

@@ -10,7 +10,7 @@ from typing import Final
 
 from leyden.domain.cursors import Cursor
 from leyden.domain.deliveries import Answer, Pause, State, Verdict
-from leyden.domain.events import TYPES, KeptEvent, match_types
+from leyden.domain.events import KeptEvent, match_types, types_of
 from leyden.services.events import log
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import SUBSCRIPTIONS, LoggedMessage, Subscription
@@ -33,7 +33,8 @@ class SubscriptionMail:
         place = await stores.subscriptions.find(to.id)
         if place is None or place.stopped:
             return None, False
-        types = match_types(place.types, among=TYPES)
+        known = types_of(place.organization_id)
+        types = match_types(place.types, among=known, known=known)
         after = Cursor(place.position, "")
         while True:
             part = await log.read(

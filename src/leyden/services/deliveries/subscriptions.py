@@ -8,7 +8,7 @@ from datetime import datetime
 from leyden.domain import cursors
 from leyden.domain.accounts import Scope
 from leyden.domain.deliveries import State
-from leyden.domain.events import TYPES, match_types, visible
+from leyden.domain.events import INSTALLATION, match_types, types_of, visible
 from leyden.domain.sign_in import Right, scopes_of
 from leyden.domain.times import to_iso, to_us
 from leyden.domain.webhook_urls import check
@@ -95,7 +95,7 @@ async def create(
         organization_id=organization_id,
         url=check(wanted.url or "", dispatcher.rules.allowed, field="url"),
         description=_description(wanted.description or ""),
-        types=_types(wanted.types or ["*"], scopes),
+        types=_types(wanted.types or ["*"], scopes, organization_id),
         created=now,
         sealed_secret=seal(secret.encode(), purpose=secret_purpose(subscription_id)),
         sealed_old_secret=None,
@@ -147,7 +147,7 @@ async def change(
                 after, url=check(wanted.url, dispatcher.rules.allowed, field="url")
             )
         if wanted.types is not None:
-            after = replace(after, types=_types(wanted.types, scopes))
+            after = replace(after, types=_types(wanted.types, scopes, organization_id))
         if wanted.description is not None:
             after = replace(after, description=_description(wanted.description))
         if wanted.stopped is not None:
@@ -190,7 +190,9 @@ async def resend(
     now = dispatcher.clock()
     reader = dispatcher.database.reader
     cursor = cursors.parse(organization_id, after) if after else None
-    part = await log.read(reader, organization_id, TYPES, after=cursor, most=1)
+    part = await log.read(
+        reader, organization_id, types_of(organization_id), after=cursor, most=1
+    )
     first = part.events[0].number if part.events else part.cursor.number + 1
     async with dispatcher.database.transaction() as tx:
         before = await _locked(
@@ -274,7 +276,7 @@ async def test(
     """Send an example of an event now, which says that it is a test."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
-    types = match_types(found.types, among=TYPES)
+    types = types_sent(found)
     chosen = kind or min(types)
     if chosen not in types:
         raise Malformed("type: must be a type that the subscription gets")
@@ -285,7 +287,7 @@ async def test(
         type=chosen,
         created=to_iso(now),
         organization_id=organization_id,
-        data=dict(TYPES[chosen].example),
+        data=dict(types_of(organization_id)[chosen].example),
     )
     body = json.loads(log.encode(event)) | {"test": True}
     message = LoggedMessage(
@@ -357,6 +359,9 @@ async def _confirm(
     tx: Stores, organization_id: str, scopes: Collection[Scope], *, actor: str
 ) -> None:
     """Confirm that the actor still may, with these scopes; lock the organization."""
+    if organization_id == INSTALLATION:
+        await rights.check_operator(tx, actor)
+        return
     role = await rights.check(tx, actor, organization_id, Right.KEYS)
     if not scopes_of(role).issuperset(scopes):
         raise RightsChanged
@@ -373,18 +378,28 @@ def _own(
 
 
 def _is_visible(found: Subscription, scopes: Collection[Scope]) -> bool:
-    return match_types(found.types, among=TYPES) <= visible(scopes)
+    known = types_of(found.organization_id)
+    return types_sent(found) <= visible(scopes, known=known)
 
 
-def _types(words: Collection[str], scopes: Collection[Scope]) -> tuple[str, ...]:
+def types_sent(to: Subscription) -> frozenset[str]:
+    """Return the types of events that a subscription gets."""
+    known = types_of(to.organization_id)
+    return match_types(to.types, among=known, known=known)
+
+
+def _types(
+    words: Collection[str], scopes: Collection[Scope], organization_id: str
+) -> tuple[str, ...]:
     """Return what these words name, as far as the key may see it."""
+    known = types_of(organization_id)
     if not 1 <= len(words) <= _LONGEST_TYPES:
         raise Malformed(f"types: must be 1 to {_LONGEST_TYPES} types of events")
-    seen = visible(scopes)
-    match_types(words, among=seen, field="types")  # or refuse
+    seen = visible(scopes, known=known)
+    match_types(words, among=seen, known=known, field="types")  # or refuse
     found: dict[str, None] = {}
     for word in words:
-        named = match_types([word], among=TYPES)
+        named = match_types([word], among=known, known=known)
         if named <= seen:
             found[word.strip()] = None
         elif word.strip() != "*":

@@ -5,10 +5,10 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from leyden.domain.alarms import Kind
 from leyden.domain.units import BLOCKS_PER_DAY, size
 from leyden.errors import MarketAway, MarketRefused, SellerAway, TreasuryAway
 from leyden.services.channels import pool_account, seller_balance, treasury_identity
@@ -25,6 +25,7 @@ _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
 
 
+<<<<<<< HEAD
 class Kind(StrEnum):
     """What an alarm is about."""
 
@@ -45,6 +46,8 @@ class Kind(StrEnum):
     TREASURY_REPLACED = "treasury.replaced"
 
 
+=======
+>>>>>>> events
 class Alarm(Struct, frozen=True):
     """Something that an operator has to look after."""
 

@@ -1,0 +1,145 @@
+"""`leyden alarms`: the installation's alarms, and where they are sent."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from typing import TypeVar
+
+import click
+
+from leyden.app.dispatcher import dispatcher_of
+from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
+from leyden.cli.output import as_json, operator, print_list, print_one
+from leyden.domain.events import ALARMS, INSTALLATION
+from leyden.domain.times import to_iso
+from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.subscriptions import Wanted
+from leyden.services.events import log
+from leyden.services.platform import Platform
+from leyden.storage.subscriptions import Subscription
+from leyden.webhooks.names import Names
+
+Result = TypeVar("Result")
+
+
+@click.group(cls=Group)
+def alarms() -> None:
+    """List what was raised and cleared, and send it to webhook endpoints."""
+
+
+@alarms.command(name="list")
+@click.option(
+    "--most",
+    type=click.IntRange(1, 1_000),
+    default=50,
+    show_default=True,
+    help="How many.",
+)
+@as_json
+def list_(most: int, *, as_json: bool) -> None:
+    """List alarms as they were raised and cleared, newest first.
+
+    \b
+    leyden alarms list
+    """
+
+    async def look(platform: Platform) -> list[dict[str, object]]:
+        reader = platform.database.reader
+        part = await log.read_back(reader, INSTALLATION, ALARMS, before=None, most=most)
+        return [
+            {
+                "at": to_iso(each.created),
+                "alarm": each.type,
+                **log.item(each).data,
+                "id": each.id,
+            }
+            for each in part.events
+        ]
+
+    print_list("alarms", on_platform(look), as_json=as_json, empty="no alarms yet")
+
+
+@alarms.command()
+@as_json
+def endpoints(*, as_json: bool) -> None:
+    """List the webhook endpoints that alarms are sent to.
+
+    \b
+    leyden alarms endpoints
+    """
+
+    async def look(dispatcher: Dispatcher) -> list[Subscription]:
+        return await subscriptions.list_(dispatcher, INSTALLATION, ())
+
+    rows = [_row(each) for each in _with_dispatcher(look)]
+    print_list("endpoints", rows, as_json=as_json, empty="no endpoints yet")
+
+
+@alarms.command(name="send-to")
+@click.argument("url")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="A kind of alarm, like disk.low, or pool.*; may be repeated.",
+)
+@click.option("--description", default="", help="What it is for.")
+@as_json
+def send_to(
+    url: str, types: tuple[str, ...], description: str, *, as_json: bool
+) -> None:
+    """Send alarms to URL from now on; print the secret that signs them.
+
+    The secret is not shown again.
+
+    \b
+    leyden alarms send-to https://example.org/alarms --type 'pool.*'
+    """
+
+    async def create(dispatcher: Dispatcher) -> tuple[Subscription, str]:
+        wanted = Wanted(url=url, types=types or ("*",), description=description)
+        id_ = f"{uuid.uuid4()}S"
+        return await subscriptions.create(
+            dispatcher, INSTALLATION, id_, wanted, scopes=(), actor=operator()
+        )
+
+    made, secret = _with_dispatcher(create)
+    print_one({**_row(made), "secret": secret}, as_json=as_json)
+
+
+@alarms.command(name="stop-sending")
+@click.argument("endpoint_id", metavar="ID")
+def stop_sending(endpoint_id: str) -> None:
+    """Delete an endpoint, with the record of what it was sent.
+
+    \b
+    leyden alarms stop-sending ID
+    """
+
+    async def delete(dispatcher: Dispatcher) -> None:
+        await subscriptions.delete(
+            dispatcher, INSTALLATION, endpoint_id, scopes=(), actor=operator()
+        )
+
+    _with_dispatcher(delete)
+    click.echo(f"{endpoint_id} gets no more alarms")
+
+
+def _with_dispatcher(step: Callable[[Dispatcher], Awaitable[Result]]) -> Result:
+    async def run(platform: Platform) -> Result:
+        with closing(Names()) as names:
+            return await step(dispatcher_of(platform, names))
+
+    return on_platform(run)
+
+
+def _row(shown: Subscription) -> dict[str, object]:
+    return {
+        "endpoint_id": shown.id,
+        "url": shown.url,
+        "types": list(shown.types),
+        "status": "paused" if shown.stopped or shown.pause else "active",
+        "description": shown.description,
+    }

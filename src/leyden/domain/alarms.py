@@ -1,0 +1,21 @@
+"""What an operator has to look after, by kind."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What an alarm is about."""
+
+    BACKUP_STALE = "backup.stale"
+    CERTIFICATE_EXPIRING = "certificate.expiring"
+    DISK_LOW = "disk.low"
+    LEDGER_BROKEN = "ledger.broken"
+    MARKET_AWAY = "market.away"
+    NODE_FAILED = "node.failed"
+    ORDER_STUCK = "order.stuck"
+    PEER_PORTS_LOW = "peer_ports.low"
+    POOL_EXPIRING = "pool.expiring"
+    POOL_LOW = "pool.low"
+    QUEUE_LAGGING = "queue.lagging"
+    TREASURY_AWAY = "treasury.away"
+    TREASURY_REPLACED = "treasury.replaced"
