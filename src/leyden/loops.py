@@ -46,11 +46,8 @@ from leyden.services.nodes.issuance import Issuance
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.samples import SAMPLING
 from leyden.services.nodes.watchers import Watching
-<<<<<<< HEAD
-from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
-=======
 from leyden.services.operators.alarm_watch import ALARMS, AlarmWatch
->>>>>>> events
+from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
 from leyden.services.operators.backups.channel_copies import (
     CHANNEL_COPIES,
     ChannelCopies,
@@ -203,21 +200,7 @@ async def put_standing(
 ) -> None:
     """Ensure that each standing task is queued, and run it once now."""
     now = platform.clock()
-    standing = STANDING
-    if alarms is not None:
-        standing += STANDING_WITH_ALARMS
-    if platform.shop is not None:
-        standing += STANDING_IN_THE_SHOP
-        if platform.shop.account is not None:
-            standing += STANDING_AT_THE_AUCTION
-        if platform.shop.seller is not None:
-            standing += STANDING_WITH_A_SELLER
-    if platform.fleet is not None:
-        standing += STANDING_IN_THE_FLEET
-    if platform.issuance is not None:
-        standing += STANDING_FOR_NAMES
-    if platform.settings.backup_store:
-        standing += STANDING_WITH_A_STORE
+    standing = _standing(platform) + (STANDING_WITH_ALARMS if alarms else ())
     while True:
         with contextlib.suppress(Stale):  # others put, or claim, the same just now
             async with platform.database.transaction() as tx:
@@ -226,3 +209,18 @@ async def put_standing(
                 if watching is not None:
                     await tx.tasks.put_many(WATCH, watching.keys, due=now)
             return
+
+
+def _standing(platform: Platform) -> tuple[str, ...]:
+    """Return the kinds of standing tasks that this platform has."""
+    shop = platform.shop
+    there = (
+        (True, STANDING),
+        (shop is not None, STANDING_IN_THE_SHOP),
+        (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
+        (shop is not None and shop.seller is not None, STANDING_WITH_A_SELLER),
+        (platform.fleet is not None, STANDING_IN_THE_FLEET),
+        (platform.issuance is not None, STANDING_FOR_NAMES),
+        (bool(platform.settings.backup_store), STANDING_WITH_A_STORE),
+    )
+    return tuple(kind for is_there, kinds in there if is_there for kind in kinds)

@@ -5,7 +5,6 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 from leyden import __version__, processes
 from leyden.api.gateways import Gateways
@@ -159,18 +158,8 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
             clock=platform.clock,
             hold=ownership.hold,
         )
-<<<<<<< HEAD
-        await put_standing(platform, watching)
-        alarms = partial(alarm_watch.watch, platform)
-        async with background({"worker": worker.run, "alarms": alarms}):
-=======
         await put_standing(platform, watching, alarms)
-        working = (
-            asyncio.create_task(worker.run(), name="worker"),
-            asyncio.create_task(alarms.watch(), name="alarms"),
-        )
-        try:
->>>>>>> events
+        async with background({"worker": worker.run, "alarms": alarms.watch}):
             yield
 
 

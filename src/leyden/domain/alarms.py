@@ -17,5 +17,7 @@ class Kind(StrEnum):
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
     QUEUE_LAGGING = "queue.lagging"
+    SELLER_AWAY = "seller.away"
+    SELLER_LOW = "seller.low"
     TREASURY_AWAY = "treasury.away"
     TREASURY_REPLACED = "treasury.replaced"

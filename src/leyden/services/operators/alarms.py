@@ -25,29 +25,6 @@ _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
 
 
-<<<<<<< HEAD
-class Kind(StrEnum):
-    """What an alarm is about."""
-
-    BACKUP_STALE = "backup.stale"
-    CERTIFICATE_EXPIRING = "certificate.expiring"
-    DISK_LOW = "disk.low"
-    LEDGER_BROKEN = "ledger.broken"
-    MARKET_AWAY = "market.away"
-    NODE_FAILED = "node.failed"
-    ORDER_STUCK = "order.stuck"
-    PEER_PORTS_LOW = "peer_ports.low"
-    POOL_EXPIRING = "pool.expiring"
-    POOL_LOW = "pool.low"
-    QUEUE_LAGGING = "queue.lagging"
-    SELLER_AWAY = "seller.away"
-    SELLER_LOW = "seller.low"
-    TREASURY_AWAY = "treasury.away"
-    TREASURY_REPLACED = "treasury.replaced"
-
-
-=======
->>>>>>> events
 class Alarm(Struct, frozen=True):
     """Something that an operator has to look after."""
 

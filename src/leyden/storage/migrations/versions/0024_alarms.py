@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0024_alarms"
-down_revision = "0021_subscriptions"
+down_revision = "0023_closed_leases"
 
 
 def upgrade() -> None:

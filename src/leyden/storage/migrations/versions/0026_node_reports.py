@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0026_node_reports"
-down_revision = "0022_direct_channels"
+down_revision = "0024_alarms"
 
 
 def upgrade() -> None:
