@@ -24,6 +24,7 @@ from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
 from leyden.storage.log_places import LogPlaces
 from leyden.storage.moves import Moves
+from leyden.storage.node_drills import NodeDrills
 from leyden.storage.node_starts import NodeStarts
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
@@ -97,6 +98,7 @@ class Stores:
     ledger = _store(Ledger)
     log_places = _store(LogPlaces)
     moves = _store(Moves)
+    node_drills = _store(NodeDrills)
     node_starts = _store(NodeStarts)
     nodes = _store(Nodes)
     orders = _store(Orders)

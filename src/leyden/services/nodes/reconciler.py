@@ -155,6 +155,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.replaced_backups.forget(node.id)
         await tx.issued.forget(node.api_endpoint)
         await tx.log_places.forget(node.id)
+        await tx.node_drills.forget(node.id)
         await tx.node_starts.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
