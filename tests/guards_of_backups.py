@@ -219,4 +219,18 @@ GUARDS = (
         "    if found < 0:\n",
         _CHANGES,
     ),
+    Guard(
+        "the lnd of a drill has no port that anybody could call",
+        "cli/wallet/throwaway.py",
+        '"--bitcoin.node=nochainbackend", "--nolisten", ',
+        '"--bitcoin.node=nochainbackend", ',
+        "tests/cli/test_throwaway.py",
+    ),
+    Guard(
+        "an owner's drill is due again after ninety days",
+        "services/nodes/proofs.py",
+        "now - drill.at > EVERY",
+        "now < drill.at",
+        "tests/api/nodes/test_proofs.py",
+    ),
 )

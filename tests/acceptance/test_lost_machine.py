@@ -2,7 +2,10 @@
 
 import asyncio
 import base64
+import contextlib
+import json
 import shutil
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest_asyncio
 from leyden.services.operators.backups.places import Programs
 from tests.acceptance.guest import Guest
 from tests.acceptance.test_node_story import in_business
-from tests.acceptance.town import PASSWORD, Owned, Town
+from tests.acceptance.town import PASSWORD, Owned, Refused, Town
 from tests.backups.conftest import programs
 
 pytestmark = [
@@ -88,8 +91,9 @@ async def restore_wallet(node: Owned, channels: str) -> None:
     node.macaroon = base64.b64decode(made["admin_macaroon"]).hex()
 
 
+@pytest.mark.parametrize("lost", ["nothing", "some seconds", "all since the backup"])
 async def test_whoever_loses_the_machine_is_back_from_the_store(
-    town: Town, guest: Guest
+    town: Town, guest: Guest, lost: str
 ) -> None:
     node = await guest.create("harbour light")
     await guest.says(node, "waiting_init")
@@ -104,11 +108,14 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
 
     recovery = str(guest.home.parent / "recovery.key")
     await guest.run("backup", "init", "--recovery-key", recovery)
-    await guest.run("backup", "run")
+    first = json.loads(await guest.run("backup", "run", "--json"))["backup"]
     assert "this backup restores" in await guest.run("backup", "drill")
     await is_examined(guest)
     await pay(node, paid_since)  # and the backup knows nothing of it
     await becomes(guest, paid_since, "created")
+    late = await order(guest)
+    if lost == "nothing":
+        await all_is_sent(guest)
 
     guest.burn()
     await guest.platform.wait()
@@ -116,7 +123,8 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
 
     guest.home = guest.home.parent / "new"
     guest.environment["LEYDEN_HOME"] = str(guest.home)
-    shown = await guest.run("backup", "restore", "--key", recovery)
+    which = ("--backup", first) if lost == "all since the backup" else ()
+    shown = await guest.run("backup", "restore", "--key", recovery, *which)
     assert "This home stays stopped" in shown
     assert "--old-machine-is-destroyed" in await guest.refused("serve")
     assert not guest.has_lnds
@@ -126,6 +134,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     await becomes(guest, paid_since, "created")
     assert await status(guest, bought) == "created"
     assert await status(guest, unpaid) == "waiting_payment"
+    await is_known(guest, late, lost)
     assert "the books are right" in await guest.run("verify")
 
     again = await guest.found(node.id)
@@ -139,6 +148,28 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     await comes_home(town, guest, again)
     assert "the books are right" in await guest.run("verify")
     assert "this backup restores" in await drilled_again(guest, recovery)
+
+
+async def is_known(guest: Guest, late: dict[str, Any], lost: str) -> None:
+    """Look for an order that was created right before the machine was lost."""
+    if lost == "nothing":
+        assert await status(guest, late) == "waiting_payment"
+    elif lost == "all since the backup":
+        with pytest.raises(Refused):
+            await status(guest, late)
+
+
+async def all_is_sent(guest: Guest) -> None:
+    """Wait until the store has all that is committed now."""
+    now = time.time()
+
+    async def there() -> bool:
+        with contextlib.suppress(OSError):
+            path = guest.home / "backup/changes/state.json"
+            return bool(json.loads(path.read_bytes())["until"] > now)
+        return False
+
+    await guest.until("what was committed is in the store", there, seconds=100)
 
 
 async def is_examined(guest: Guest) -> None:

@@ -153,6 +153,7 @@ async def test_an_owner_keeps_the_keys(owner: Owner) -> None:
 
     reader = await bakes(owner, node_id)
     await stops_and_unlocks(owner)
+    await drills(owner, known["identity_pubkey"])
     await changes_the_password(owner, seed)
     assert await asyncio.to_thread(owner.lnd, node_id, reader), "it is as good as ever"
     await revokes(owner, node_id, reader)
@@ -196,6 +197,18 @@ async def stops_and_unlocks(owner: Owner) -> None:
     backup = await owner.asks("wallet", "backup", "kept light", *OF_FIRST)
     assert backup["verified"] is True
     assert (owner.folder / "channel.backup").stat().st_mode & 0o777 == 0o600
+
+
+async def drills(owner: Owner, identity: str) -> None:
+    """Prove that what is in the vault opens, and is of this node."""
+    await owner.types("wallet", "drill", "kept light", *OF_SECOND, exits=8)
+    found = await owner.asks("wallet", "drill", "kept light", *OF_FIRST)
+    assert found["public_key"] == identity
+    assert found["macaroons"].pop("far") == (
+        "the macaroon is locked to another address than lnd sees"
+    )
+    assert set(found["macaroons"].values()) == {"works"}
+    assert len(found["signature"]) == 104
 
 
 async def changes_the_password(owner: Owner, seed: list[str]) -> None:

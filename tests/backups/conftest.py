@@ -85,10 +85,11 @@ class Kept:
         async with opened(self.given) as platform:
             return await step(platform)
 
-    async def restore(self, home: str = "new", **more: str) -> Restored:
-        return await restoring.restore(
-            self.settings(home, **more), self.programs, recovery.read(self.key_file)
-        )
+    async def restore(
+        self, home: str = "new", *, wanted: str = "latest", **more: str
+    ) -> Restored:
+        given, key = self.settings(home, **more), recovery.read(self.key_file)
+        return await restoring.restore(given, self.programs, key, wanted=wanted)
 
     async def run(self) -> None:
         await self.on(lambda platform: running.run(platform, self.programs))

@@ -81,10 +81,7 @@ async def test_what_was_committed_after_the_backup_comes_back(kept: Kept) -> Non
 async def test_a_backup_that_is_named_is_restored_as_it_was(kept: Kept) -> None:
     await followed(kept, "one")
     newest = await kept.store.find()
-    key = recovery.read(kept.key_file)
-    found = await restoring.restore(
-        kept.settings("new"), kept.programs, key, wanted=newest.id[:8]
-    )
+    found = await kept.restore(wanted=newest.id[:8])
     async with opened(kept.settings("new")) as platform:
         assert await said(platform) == []
     assert found.until == to_iso(newest.made)

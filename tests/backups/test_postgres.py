@@ -1,6 +1,7 @@
 """PostgreSQL is backed up, drilled and restored by the same commands."""
 
 import importlib.util
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,10 @@ from leyden.app import takeover
 from leyden.app.opening import opened
 from leyden.backups import recovery
 from leyden.errors import SetupError
-from leyden.services.operators.backups import drilling
+from leyden.services.operators.backups import drilling, manifest
 from leyden.services.operators.backups.places import Programs
 from leyden.services.operators.verify import verify
-from tests.backups.conftest import made
+from tests.backups.conftest import Kept, made
 
 pytestmark = pytest.mark.real
 
@@ -39,6 +40,16 @@ def empty_url(postgres_url: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+async def restore_a_wrong_one(kept: Kept, url: str) -> None:
+    folder = kept.folder / "changed"
+    await kept.store.fetch(await kept.store.find(), folder)
+    told = json.loads((folder / manifest.NAME).read_bytes())
+    told["facts"]["rows"]["node"] = 2
+    (folder / manifest.NAME).write_text(json.dumps(told))
+    await kept.store.add(folder, host="elsewhere", tags=[])
+    await kept.restore(LEYDEN_DATABASE_URL=url)
+
+
 async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     postgres_url: str, empty_url: str, programs: Programs, memory_path: Path
 ) -> None:
@@ -58,7 +69,10 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
         await kept.restore()
     with pytest.raises(SetupError, match="the backup is of PostgreSQL"):
         await kept.restore(LEYDEN_DATABASE_URL="")
-    await kept.restore(LEYDEN_DATABASE_URL=empty_url)
+    good = await kept.store.find()
+    with pytest.raises(SetupError, match="table node has 1 rows, and had 2"):
+        await restore_a_wrong_one(kept, empty_url)  # which fails after pg_restore
+    await kept.restore(LEYDEN_DATABASE_URL=empty_url, wanted=good.id)
     there = kept.settings("new", LEYDEN_DATABASE_URL=empty_url)
     await takeover.confirm(there, actor="test")
     async with opened(there) as platform:

@@ -7,19 +7,23 @@ from leyden.api.operations import Request
 from leyden.domain.times import to_iso
 from leyden.schemas.backups import (
     ChannelsAnswer,
+    DrillAnswer,
     FoundInClear,
     MacaroonAnswer,
     MacaroonItem,
     MacaroonsAnswer,
+    NewDrill,
     NewlySealed,
     NewMacaroon,
     NewSeed,
+    ProofsAnswer,
     ReplacedAnswer,
     ReplacedItem,
     ResealedAnswer,
     SeedAnswer,
 )
-from leyden.services.nodes import backups, housekeeping, resealing
+from leyden.services.nodes import backups, housekeeping, proofs, resealing
+from leyden.storage.node_drills import NodeDrill
 
 
 async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:
@@ -128,6 +132,42 @@ async def get_channels(request: Request) -> ChannelsAnswer:
         node_id=node_id,
         created=to_iso(kept.taken),
         channel_backup=base64.b64encode(kept.content).decode(),
+    )
+
+
+async def show_proofs(request: Request) -> ProofsAnswer:
+    """Return how old the node's backups are, and when they were last opened."""
+    organization_id, node_id = node_ref(request)
+    found = await proofs.show(
+        fleet_of(request), organization_id, node_id, now=request.now
+    )
+    return ProofsAnswer(
+        node_id=node_id,
+        channels_created=to_iso(found.channels_at) if found.channels_at else None,
+        channels_left=found.channels_left,
+        drill=_drill(found.drill) if found.drill else None,
+        drill_is_due=found.drill_is_due,
+    )
+
+
+async def keep_drill(request: Request, body: NewDrill) -> DrillAnswer:
+    """Store that the backups were opened."""
+    organization_id, node_id = node_ref(request)
+    kept = await proofs.keep_drill(
+        fleet_of(request),
+        organization_id,
+        node_id,
+        body.time,
+        body.signature,
+        actor=request.principal.actor,
+        now=request.now,
+    )
+    return _drill(kept)
+
+
+def _drill(kept: NodeDrill) -> DrillAnswer:
+    return DrillAnswer(
+        time=to_iso(kept.at), message=kept.message, signature=kept.signature
     )
 
 

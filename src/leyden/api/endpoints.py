@@ -46,6 +46,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_ONE}/reseal", backups.reseal, _NODE, _NOT_NOW),
     Operation("GET", f"{_ONE}/replaced", backups.list_replaced, _NODE),
     Operation("GET", f"{_ONE}/backup", backups.get_channels, _NODE),
+    Operation("GET", f"{_ONE}/proofs", backups.show_proofs, _NODE),
+    Operation("POST", f"{_ONE}/drill", backups.keep_drill, _NODE),
     Operation("GET", f"{_ONE}/logs", nodes.log, _NODE),
     Operation("GET", f"{_ONE}/connect", nodes.connect, _NODE),
     Operation("GET", f"{_ONE}/metrics", nodes.metrics, _NODE),

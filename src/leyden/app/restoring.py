@@ -98,6 +98,10 @@ async def restore(
         restored.save(new, found)
         shutil.rmtree(beside / "fetched")
         _move(new, given)
+    except BaseException:
+        if not is_sqlite(given.database):
+            postgres.empty(given.database)  # it was empty when we began
+        raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return found
@@ -124,8 +128,9 @@ def refuse_occupied(given: Settings) -> None:
             )
     elif not postgres.is_empty(given.database):
         raise SetupError(
-            "database_url: the database is not empty, and a restore replaces nothing; "
-            "create an empty one"
+            "database_url: the database is not empty, and a restore replaces nothing. "
+            "If one that was killed left it so: `dropdb` and `createdb` it anew; else "
+            "create another, empty one"
         )
     if given.secrets_path.exists():
         raise SetupError(f"secrets_file: {given.secrets_path} exists; move it away")

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterable
 from leyden.client.calls import Calls, word
 from leyden.schemas.backups import (
     ChannelsAnswer,
+    DrillAnswer,
     FoundInClear,
     MacaroonAnswer,
     MacaroonItem,
     MacaroonsAnswer,
+    NewDrill,
     NewlySealed,
     NewMacaroon,
     NewSeed,
+    ProofsAnswer,
     ReplacedAnswer,
     ReplacedItem,
     ResealedAnswer,
@@ -97,6 +100,15 @@ class Backups:
         """Return lnd's newest static channel backup, encrypted by lnd itself."""
         kept = self._calls.get(self._path(node_id, "backup"), ChannelsAnswer)
         return base64.b64decode(kept.channel_backup)
+
+    def proofs(self, node_id: str) -> ProofsAnswer:
+        """Return how old the backups are, and when they were last opened."""
+        return self._calls.get(self._path(node_id, "proofs"), ProofsAnswer)
+
+    def keep_drill(self, node_id: str, time: str, signature: str) -> DrillAnswer:
+        """Store that the backups were opened, which the node has signed."""
+        body = NewDrill(time=time, signature=signature)
+        return self._calls.post(self._path(node_id, "drill"), DrillAnswer, body)
 
     def _path(self, *words: str) -> str:
         parts = ("organizations", self._organization(), "nodes", *words)

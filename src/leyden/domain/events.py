@@ -238,6 +238,8 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.POOL_EXPIRING, "The account at the auction ends soon."),
         (Kind.POOL_LOW, "Little is left in the account at the auction."),
         (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
+        (Kind.SELLER_AWAY, "The seller of direct channels does not answer."),
+        (Kind.SELLER_LOW, "Little is left in the seller's wallet."),
         (Kind.TREASURY_AWAY, "The treasury does not answer."),
         (Kind.TREASURY_REPLACED, "The treasury is not the one it was."),
     )

@@ -146,3 +146,53 @@ class ChannelsAnswer(msgspec.Struct):
             description="Base64 of channel.backup, which lnd encrypted under the seed."
         ),
     ]
+
+
+class NewDrill(msgspec.Struct, forbid_unknown_fields=True):
+    """When the backups were opened, signed by the node."""
+
+    time: Annotated[
+        str, Meta(description="When the backups were opened, in ISO 8601 and UTC.")
+    ]
+    signature: Annotated[
+        str,
+        Meta(
+            description="104 letters: what the node's `signmessage` makes of `The "
+            "backups of node NODE_ID were opened at TIME.`"
+        ),
+    ]
+
+
+class DrillAnswer(NewDrill):
+    """When the backups were opened, in words that the node has signed."""
+
+    message: Annotated[
+        str, Meta(description="What was signed, for `verifymessage` of any lnd.")
+    ]
+
+
+class ProofsAnswer(msgspec.Struct):
+    """How safe the node's backups are."""
+
+    node_id: NodeId
+    channels_created: Annotated[
+        str | None,
+        Meta(
+            description="When the newest channel backup was stored, in ISO 8601 and "
+            "UTC; null if there is none."
+        ),
+    ]
+    channels_left: Annotated[
+        bool | None,
+        Meta(
+            description="Whether it has left the platform's machine; null where no "
+            "backups are set up."
+        ),
+    ]
+    drill: Annotated[
+        DrillAnswer | None,
+        Meta(description="The last `leyden wallet drill`; null if there was none."),
+    ]
+    drill_is_due: Annotated[
+        bool, Meta(description="Whether that was never, or more than 90 days ago.")
+    ]

@@ -25,6 +25,7 @@ from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
 from leyden.storage.log_places import LogPlaces
 from leyden.storage.moves import Moves
+from leyden.storage.node_drills import NodeDrills
 from leyden.storage.node_reports import NodeReports
 from leyden.storage.node_starts import NodeStarts
 from leyden.storage.nodes import Nodes
@@ -103,6 +104,7 @@ class Stores:
     log_places = _store(LogPlaces)
     moves = _store(Moves)
     node_reports = _store(NodeReports)
+    node_drills = _store(NodeDrills)
     node_starts = _store(NodeStarts)
     nodes = _store(Nodes)
     orders = _store(Orders)

@@ -164,7 +164,6 @@ drills = Table(
     Column("at", BigInteger, nullable=False),
     Column("message", Text, nullable=False),  # what the node signed
     Column("signature", Text, nullable=False),
-    Column("reminded", BigInteger),  # when its owner was told that it is long ago
 )
 
 seeds = Table(

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from leyden.errors import NotFound
-from leyden.services.nodes import backups, views
+from leyden.services.nodes import backups, proofs, views
 from leyden.storage.backups import ChannelBackup
 from leyden.web import node
 from leyden.web.fleet import fleet_of, which
@@ -21,6 +21,7 @@ async def show(visit: Visit) -> Response:
         seed=await backups.has_seed(fleet, *which(visit)),
         macaroons=await backups.macaroons(fleet, *which(visit)),
         channels=await _channels(visit),
+        proofs=await proofs.show(fleet, *which(visit), now=visit.now),
     )
 
 

@@ -90,6 +90,9 @@ async def _backups(record: Recorder, one: str) -> None:
     await record.call("backups_reseal", {"macaroons": [anew]}, node_id=one)
     await record.call("backups_list_replaced", node_id=one)
     await record.call("backups_get_channels", node_id=one)
+    drill = {"time": "2026-01-01T12:00:00Z", "signature": "y" * 104}
+    await record.call("backups_keep_drill", drill, node_id=one)
+    await record.call("backups_show_proofs", node_id=one)
 
 
 async def _lives(record: Recorder, yard: Yard, one: str) -> None:

@@ -22,6 +22,7 @@ from tests.services.yard import Yard
 
 _ONE = "/organizations/{organization_id}/nodes/{node_id}"
 # Each endpoint, a body that it takes, and a field of a wrong type in it.
+DRILL = {"time": "2026-01-01T12:00:00Z", "signature": "y" * 104}
 CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
     ("GET", "/organizations/{organization_id}/nodes"): (None, None),
     ("POST", "/organizations/{organization_id}/nodes"): (
@@ -53,6 +54,8 @@ CALLS: dict[tuple[str, str], tuple[Any, Any]] = {
         {"seed": 7},
     ),
     ("GET", f"{_ONE}/replaced"): (None, None),
+    ("GET", f"{_ONE}/proofs"): (None, None),
+    ("POST", f"{_ONE}/drill"): (DRILL, {**DRILL, "time": 7}),
     ("GET", f"{_ONE}/backup"): (None, None),
     ("GET", f"{_ONE}/logs"): (None, None),
     ("GET", f"{_ONE}/connect"): (None, None),

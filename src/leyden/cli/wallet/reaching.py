@@ -100,7 +100,8 @@ def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterat
         except NodeRefused as error:
             if "invalid passphrase" in error.message:
                 raise WrongPassword("wrong wallet password") from None
-            raise NodeRefused(_meaning(error.message, name), code=error.code) from None
+            said = meaning(error.message, node)
+            raise NodeRefused(said, code=error.code) from None
 
 
 def _what_to_check(error: NodeAway, name: str) -> str:
@@ -173,8 +174,9 @@ def read_macaroon(file: Path) -> str:
     return macaroons.parse(content.decode(errors="replace")).hex
 
 
-def _meaning(said: str, name: str) -> str:
-    for words, meaning in _MEANINGS:
+def meaning(said: str, node: NodeItem) -> str:
+    """Return what a refusal of lnd means, and what to do about it."""
+    for words, meant in _MEANINGS:
         if words in said.lower():
-            return meaning.format(name=repr(name))
+            return meant.format(name=repr(node.node_name))
     return f"the node refused: {said}"

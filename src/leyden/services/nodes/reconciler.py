@@ -156,6 +156,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.issued.forget(node.api_endpoint)
         await tx.log_places.forget(node.id)
         await tx.node_reports.forget(node.id)
+        await tx.node_drills.forget(node.id)
         await tx.node_starts.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)

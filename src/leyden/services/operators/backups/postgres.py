@@ -23,6 +23,19 @@ from leyden.services.operators.backups.databases import Reading
 from leyden.services.operators.backups.facts import Facts
 
 _CONNECT_S: Final = 10
+# By name, as it is written in a statement; what extensions have brought stays.
+_TABLES: Final = """
+    SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()
+"""
+_ROUTINES: Final = """
+    SELECT proc.oid::regprocedure::text
+    FROM pg_proc proc
+    JOIN pg_namespace space ON space.oid = proc.pronamespace
+    WHERE space.nspname = current_schema()
+        AND NOT EXISTS (
+            SELECT 1 FROM pg_depend WHERE objid = proc.oid AND deptype = 'e'
+        )
+"""
 _PRIVATE: Final = ("password", "sslpassword")
 
 
@@ -63,13 +76,22 @@ async def restore(path: Path, url: str, *, deadline_s: float) -> None:
         )
 
 
+def empty(url: str) -> None:
+    """Drop what a restore that failed has put into a database that was empty."""
+    with _connected(url) as connection, connection.transaction():
+        for (name,) in connection.execute(_TABLES).fetchall():
+            connection.execute(
+                sql.SQL("DROP TABLE IF EXISTS {} CASCADE").format(sql.SQL(name))
+            )
+        for (name,) in connection.execute(_ROUTINES).fetchall():
+            connection.execute(sql.SQL("DROP ROUTINE {}").format(sql.SQL(name)))
+
+
 def is_empty(url: str) -> bool:
-    """Return whether there is no table in a database yet."""
+    """Return whether there is no table and no function in a database yet."""
     with _connected(url) as connection:
-        row = connection.execute(
-            "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
-        ).fetchone()
-        return row is not None and row[0] == 0
+        found = [connection.execute(each).fetchone() for each in (_TABLES, _ROUTINES)]
+        return found == [None, None]
 
 
 @contextlib.asynccontextmanager

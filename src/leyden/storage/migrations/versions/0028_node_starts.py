@@ -25,7 +25,6 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("signature", sa.Text(), nullable=False),
-        sa.Column("reminded", sa.BigInteger()),
         sa.ForeignKeyConstraint(
             ["node_id"], ["node.id"], name=op.f("fk_node_drill_node_id")
         ),

@@ -1,0 +1,138 @@
+"""`leyden wallet drill`: proof that a node's backups can be used."""
+
+import asyncio
+import base64
+import os
+from pathlib import Path
+
+import click
+
+from leyden.cli.building import building
+from leyden.cli.customer.completion import node_argument
+from leyden.cli.customer.session import Session, with_session
+from leyden.cli.output import as_json, print_one
+from leyden.cli.wallet.reaching import (
+    meaning,
+    open_node,
+    password_option,
+    wallet_password,
+)
+from leyden.cli.wallet.throwaway import throwaway_lnd
+from leyden.client import ApiError, vault
+from leyden.client.vault import Backup
+from leyden.daemons import build as builds
+from leyden.domain.times import to_iso, utc_now
+from leyden.errors import CannotOpen, Conflict, NodeRefused, NotFound
+from leyden.schemas.nodes import NodeItem
+
+_ABSENT = 404
+_MAINNET = "mainnet"
+
+
+@click.command()
+@node_argument
+@password_option
+@as_json
+@with_session
+def drill(
+    session: Session, node: str, *, password_file: Path | None, as_json: bool
+) -> None:
+    """Prove that a node's backups open, and belong to it.
+
+    Opens the stored seed and macaroons with the wallet's password. Puts the
+    seed alone into an lnd in this machine's memory, which has no port, no
+    peers and no network, and has it verify the channel backup; no channel
+    is closed. Tries each macaroon at the running node, which signs the date.
+    Do it every three months.
+
+    \b
+    leyden wallet drill "harbour light"
+    """
+    found = session.node(node)
+    kept = vault.kept(session.client.backups, found.node_id)
+    if not kept or kept[0].kind != "seed":
+        raise NotFound(
+            "no seed is stored for this node, so nothing could be restored: "
+            f"leyden wallet keep {found.node_name!r} --seed FILE"
+        )
+    password = wallet_password(password_file)
+    seed, *macaroons = [(each, _opened(each, password)) for each in kept]
+    channels, content = None, _channels(session, found)
+    with throwaway_lnd(
+        _program(found), seed[1].split(), mainnet=found.network == _MAINNET
+    ) as lnd:
+        public_key = lnd.public_key()
+        if content:
+            channels = lnd.verify_channels(content)
+    states, signed = {}, ""
+    now = to_iso(utc_now())
+    message = f"The backups of node {found.node_id} were opened at {now}."
+    for backup, macaroon in macaroons:
+        state, signature = _tried(session, found, macaroon, public_key, message)
+        states[backup.name] = state
+        signed = signature or signed
+    if not signed:
+        raise Conflict(
+            "the backups open, but none of the stored macaroons may sign the date: "
+            f"leyden wallet keep {found.node_name!r} --macaroon FILE --name admin"
+        )
+    session.client.backups.keep_drill(found.node_id, now, signed)
+    shown = {
+        "node_id": found.node_id,
+        "public_key": public_key,
+        "macaroons": states,
+        "channels": channels,
+        "opened": now,
+        "signature": signed,
+    }
+    print_one(shown, as_json=as_json)
+    if not as_json:
+        print("these backups work")
+
+
+def _opened(backup: Backup, password: str) -> str:
+    try:
+        return vault.open_(backup, password)
+    except CannotOpen as error:
+        raise CannotOpen(f"{backup}: {error.message}") from None
+
+
+def _channels(session: Session, node: NodeItem) -> bytes:
+    try:
+        return session.client.backups.channels(node.node_id)
+    except ApiError as error:
+        if error.status != _ABSENT:
+            raise
+        return b""  # it never had a channel
+
+
+def _program(node: NodeItem) -> Path:
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        return asyncio.run(
+            builds.binary("lnd", node.lnd_version, cache=cache, progress=progress)
+        )
+
+
+def _tried(
+    session: Session,
+    node: NodeItem,
+    macaroon: str,
+    public_key: str,
+    message: str,
+) -> tuple[str, str]:
+    """Try a macaroon at the node; return how it is, and the message if it signs it."""
+    words = {"msg": base64.b64encode(message.encode()).decode()}
+    with open_node(session, node, macaroon=macaroon) as lnd:
+        try:
+            told = lnd.get("/v1/getinfo")
+            if told["identity_pubkey"] != public_key:
+                raise Conflict(
+                    f"the stored seed is of node {public_key}, and this node is "
+                    f"{told['identity_pubkey']}: store its own seed"
+                )
+            return "works", str(lnd.post("/v1/signmessage", words)["signature"])
+        except NodeRefused as error:
+            # The node knows it; it is for something else.
+            is_narrow = "permission denied" in error.message.lower()
+            return "works" if is_narrow else meaning(error.message, node), ""

@@ -1,0 +1,46 @@
+"""When owners last proved that the backups of their nodes open."""
+
+from datetime import datetime
+
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
+
+sql = SqlFile("node_drills")
+
+
+class NodeDrill(Struct, frozen=True, kw_only=True):
+    """A drill, in words that the node itself has signed."""
+
+    at: datetime
+    message: str
+    signature: str
+
+
+class NodeDrills:
+    """The rows of node_drill."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def keep(self, node_id: str, drill: NodeDrill) -> None:
+        """Store a drill in place of the one before."""
+        await self._run(
+            sql.keep,
+            node_id=node_id,
+            at=to_us(drill.at),
+            message=drill.message,
+            signature=drill.signature,
+        )
+
+    async def find(self, node_id: str) -> NodeDrill | None:
+        """Return a node's last drill; None if there was none."""
+        rows = await self._run(sql.find, node_id=node_id)
+        if not rows:
+            return None
+        at, message, signature = rows[0]
+        return NodeDrill(at=from_us(at), message=message, signature=signature)
+
+    async def forget(self, node_id: str) -> None:
+        """Delete the drill of a node whose backups are deleted."""
+        await self._run(sql.forget, node_id=node_id)

@@ -1,0 +1,18 @@
+-- When owners last proved that the backups of their nodes open.
+
+-- name: keep
+INSERT INTO node_drill (node_id, at, message, signature)
+VALUES (:node_id, :at, :message, :signature)
+ON CONFLICT (node_id) DO UPDATE
+SET at = excluded.at,
+    message = excluded.message,
+    signature = excluded.signature;
+
+-- name: find
+SELECT at, message, signature
+FROM node_drill
+WHERE node_id = :node_id;
+
+-- name: forget
+DELETE FROM node_drill
+WHERE node_id = :node_id;

@@ -1,0 +1,97 @@
+"""How old a node's backups are, and when its owner opened them last."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.times import to_iso
+from leyden.services.nodes import proofs
+from leyden.storage.backup_results import BackupResult
+from leyden.storage.database import Database
+from leyden.values import replace
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import refusal
+from tests.services.yard import Yard
+
+SIGNATURE = "y" * 104
+
+
+async def shown(alice: Caller, path: str) -> dict[str, Any]:
+    answer = await alice.get(f"{path}/proofs")
+    assert answer.status == 200
+    return dict(answer.json())
+
+
+async def copied(db: Database, yard: Yard, *, ok: bool = True) -> None:
+    done = BackupResult(kind="channels", ok=ok, at=yard.now, took_ms=1)
+    async with db.transaction() as tx:
+        await tx.backup_results.keep(done)
+
+
+async def test_a_drill_is_kept_in_words_that_the_node_signed(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    assert (await shown(alice, path))["drill"] is None
+    body = {"time": to_iso(yard.now), "signature": SIGNATURE}
+    kept = (await alice.post(f"{path}/drill", body)).json()
+    words = f"The backups of node {node['node_id']} were opened at {body['time']}."
+    assert kept == {**body, "message": words}
+    assert (await shown(alice, path))["drill"] == kept
+
+
+async def test_it_is_due_after_ninety_days(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard, db: Database
+) -> None:
+    assert not (await shown(alice, path))["drill_is_due"]  # it has no wallet yet
+    async with db.transaction() as tx:
+        before = await tx.nodes.lock(node["node_id"])
+        await tx.nodes.save(before, replace(before, has_wallet=True))
+    assert (await shown(alice, path))["drill_is_due"]
+    at = to_iso(yard.now - timedelta(days=89))
+    await alice.post(f"{path}/drill", {"time": at, "signature": SIGNATURE})
+    assert not (await shown(alice, path))["drill_is_due"]
+    at = to_iso(yard.now - timedelta(days=91))
+    await alice.post(f"{path}/drill", {"time": at, "signature": SIGNATURE})
+    assert (await shown(alice, path))["drill_is_due"]
+
+
+async def test_whether_a_channel_backup_has_left_is_shown_and_asked(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard, db: Database
+) -> None:
+    here = node["node_id"]
+    assert (await shown(alice, path))["channels_created"] is None
+    assert await proofs.lag(db.reader, here, yard.now) is None
+    async with db.transaction() as tx:
+        await tx.backups.add_channels(here, b"a channel", b"digest", now=yard.now)
+    assert (await shown(alice, path))["channels_left"] is None  # there is no store
+    await copied(db, yard, ok=False)
+    assert (await shown(alice, path))["channels_left"] is False
+    later = yard.now + timedelta(minutes=3)
+    assert await proofs.lag(db.reader, here, later) == timedelta(minutes=3)
+    await copied(db, yard)
+    found = await shown(alice, path)
+    assert (found["channels_left"], found["channels_created"]) == (
+        True,
+        to_iso(yard.now),
+    )
+    assert await proofs.lag(db.reader, here, later) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("time", "yesterday", 'time: must be in ISO 8601 and UTC, like "'),
+        ("time", "2026-01-01T12:00:00", "time: must be in ISO 8601"),
+        ("time", "9999-12-31T23:59:59Z", "time: is in the future"),
+        ("signature", "y" * 103, "signature: is not one of lnd's signmessage"),
+        ("signature", "l" * 104, "signature: is not one of lnd's signmessage"),
+    ],
+)
+async def test_what_is_no_drill_is_refused(
+    alice: Caller, path: str, field: str, value: str, reason: str
+) -> None:
+    body = {"time": "2026-01-01T12:00:00Z", "signature": SIGNATURE, field: value}
+    status, message = refusal(await alice.post(f"{path}/drill", body))
+    assert status == 400
+    assert message.startswith(reason)
