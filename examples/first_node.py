@@ -82,7 +82,7 @@ def main(name: str) -> None:
     made = platform(NODES, {**wish, "settings": settings})
     found = until(made["node_id"], "waiting_init")
     endpoint = found["api_endpoint"]
-    print(f"{endpoint} waits for its wallet")
+    print(f"{endpoint} has no wallet yet")
 
     password = secrets.token_urlsafe(12)
     seed = node(endpoint, "/v1/genseed")["cipher_seed_mnemonic"]

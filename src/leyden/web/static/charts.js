@@ -1,8 +1,8 @@
 // What the charts of a page say where the pointer is, or the arrow keys.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
 
 /** Format bytes as pages do: 1.5 MiB. */
 function size(number) {
