@@ -41,7 +41,7 @@ class World(Protocol):
         ...
 
     async def fill(self, sats: int) -> Coin:
-        """Give the wallet a coin of that size, and return it once it is confirmed."""
+        """Add a coin of that size to the wallet, and return it once it is confirmed."""
         ...
 
     async def refuse(self) -> None:
@@ -135,7 +135,7 @@ class LndWorld:
         return self
 
     def as_seller(self) -> Access:
-        """Give the seller as the platform reaches it: by its own macaroon."""
+        """Return the seller as the platform reaches it: by its own macaroon."""
         reached = owners_access(self.harbour.customer)
         return replace(reached, macaroon=macaroon(self.harbour.home))
 
