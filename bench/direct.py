@@ -142,6 +142,8 @@ async def run(folder: Path, world: LndWorld, rounds: int) -> Figures:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+        if shop.seller is not None:
+            await shop.seller.close()
         await shop.database.close()
         await world.close()
 

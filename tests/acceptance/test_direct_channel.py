@@ -104,7 +104,7 @@ async def customers(town: Town, **wish: object) -> Order:
 
 
 async def channels_of(town: Town, order_id: str) -> list[str]:
-    """Give the seller's channels with this memo, pending ones too."""
+    """Return the seller's channels with this memo, pending ones too."""
     async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
         pending = await seller.call("GET", "/v1/channels/pending")
         waiting = [each["channel"] for each in pending["pending_open_channels"]]

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from leyden.devnet import access, actions
@@ -18,7 +17,7 @@ from leyden.sellers.base import Seller, WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.lnd import LndSeller
 from leyden.values import replace
-from tests.contracts.treasuries import Harbour, synced
+from tests.contracts.treasuries import Harbour, owners_access, synced
 
 _WITHIN_S = 30.0
 
@@ -42,7 +41,7 @@ class World(Protocol):
         ...
 
     async def fill(self, sats: int) -> Coin:
-        """Give the wallet a coin of that size, and return it once it is confirmed."""
+        """Add a coin of that size to the wallet, and return it once it is confirmed."""
         ...
 
     async def refuse(self) -> None:
@@ -128,7 +127,7 @@ class LndWorld:
 
     async def open(self) -> "LndWorld":
         await bake(self.harbour.customer, self.harbour.home)
-        self.owner = Treasury(_reached(self.harbour.customer))
+        self.owner = Treasury(owners_access(self.harbour.customer))
         self._peers = Treasury(self.harbour.treasury_access())
         self.peer = (await self._peers.call("GET", "/v1/getinfo"))["identity_pubkey"]
         self.seller = LndSeller(self.as_seller())
@@ -136,8 +135,8 @@ class LndWorld:
         return self
 
     def as_seller(self) -> Access:
-        """Give the seller as the platform reaches it: by its own macaroon."""
-        reached = _reached(self.harbour.customer)
+        """Return the seller as the platform reaches it: by its own macaroon."""
+        reached = owners_access(self.harbour.customer)
         return replace(reached, macaroon=macaroon(self.harbour.home))
 
     @property
@@ -185,13 +184,3 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(_WITHIN_S):
         while not await condition():
             await asyncio.sleep(0.1)
-
-
-def _reached(lnd: access.Lnd) -> Access:
-    host, _, port = lnd.rest.rpartition(":")
-    return Access(
-        host=host,
-        port=int(port),
-        certificate=Path(lnd.certificate),
-        macaroon=Path(lnd.macaroon),
-    )

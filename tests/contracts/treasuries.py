@@ -147,7 +147,7 @@ class Harbour:
         """Start it again, and wait until payments find their way to it."""
         await self._network().start(lambda _: None)
         treasury = Treasury(self.treasury_access())
-        customer = Treasury(_treasury_access(self.customer))
+        customer = Treasury(owners_access(self.customer))
         try:
             await until(lambda: _can_pay(customer, treasury), within_s=60)
         finally:
@@ -165,11 +165,11 @@ class Harbour:
 
     def treasury_access(self) -> Access:
         """Return the treasury as its owner reaches it."""
-        return _treasury_access(access.load(self.home).lnds["treasury"])
+        return owners_access(access.load(self.home).lnds["treasury"])
 
     async def _open_channel(self) -> None:
         treasury = Treasury(self.treasury_access())
-        customer = Treasury(_treasury_access(self.customer))
+        customer = Treasury(owners_access(self.customer))
         try:
             address = await customer.call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
             await actions.fund(self.home, address["address"], 10**8, confirmations=6)
@@ -215,7 +215,7 @@ class LndWorld:
             return hashlib.sha256(f"a secret {order_id} {sats}".encode()).digest()
 
         self.payments = LndPayments(self.harbour.platform_access(), preimage=preimage)
-        self._customer = Treasury(_treasury_access(self.harbour.customer))
+        self._customer = Treasury(owners_access(self.harbour.customer))
         self._treasury = Treasury(self.harbour.treasury_access())
 
     async def customers_identity(self) -> str:
@@ -419,7 +419,8 @@ def customer_access(home: Path, *, rest: int, grpc: int, peer: int) -> access.Ln
     return access_for(home / "customer", CHAIN, rest=rest, grpc=grpc, peer=peer)
 
 
-def _treasury_access(lnd: access.Lnd) -> Access:
+def owners_access(lnd: access.Lnd) -> Access:
+    """Return an lnd as its owner reaches it."""
     host, _, port = lnd.rest.rpartition(":")
     return Access(
         host=host,

@@ -350,3 +350,18 @@ async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> Non
     await shop.pass_time(seconds=6)
     assert await shop.status(order) is Status.FAILED
     assert shop.seller.opened_for(order.id) == []
+
+
+async def test_orders_for_one_node_wait_for_each_other(shop: Till) -> None:
+    first = await shop.create(channel())
+    second = await shop.create(channel(), LIGHTHOUSE)
+    shop.seller.freezes = True
+    assert (await paid(shop, first)).status is Status.SUBMITTED
+    shop.seller.freezes = False
+    assert (await paid(shop, second)).status is Status.CREATING
+    await shop.pass_time(seconds=6)
+    assert await shop.status(second) is Status.CREATING
+    shop.seller.thaw(refuses=False)
+    await shop.pass_time(seconds=6)
+    assert await shop.status(first) is Status.FILLED
+    assert await shop.status(second) is Status.FILLED

@@ -76,7 +76,7 @@ _OPERATOR = {
     ),
     "seller": Listed(
         "leyden.cli.operator.seller",
-        "Print the wallet that direct channels are opened from.",
+        "Print the seller's wallet: free coins, reserved and locked ones.",
     ),
     "treasury": Listed(
         "leyden.cli.operator.treasury",

@@ -51,13 +51,8 @@ async def first_channel(
     With a poold the buyer is the owner of a hosted node, else the chain's own customer.
     """
     began = time.monotonic()
-
-    def tell(line: str) -> None:
-        say(f"{time.monotonic() - began:6.1f} s  {line}")
-
-    if not await overview.is_open(home):
-        tell("waiting for the market; `leyden logs up` shows how far it is")
-        await market_opens(home)
+    tell = _teller(say, began)
+    await _open(home, tell)
     tell("the market is open")
     async with AsyncExitStack() as stack:
         call = await stack.enter_async_context(calling(home))
@@ -84,13 +79,8 @@ async def direct_channel(
     The node is a hosted one, or else the chain's own customer.
     """
     began = time.monotonic()
-
-    def tell(line: str) -> None:
-        say(f"{time.monotonic() - began:6.1f} s  {line}")
-
-    if not await overview.is_open(home):
-        tell("waiting for the market; `leyden logs up` shows how far it is")
-        await market_opens(home)
+    tell = _teller(say, began)
+    await _open(home, tell)
     tell("the seller and the customer are ready")
     async with (
         calling(home) as call,
@@ -102,6 +92,19 @@ async def direct_channel(
         )
     tell("the channel is active")
     return _told(order_id, channel, began)
+
+
+def _teller(say: Say, began: float) -> Say:
+    def tell(line: str) -> None:
+        say(f"{time.monotonic() - began:6.1f} s  {line}")
+
+    return tell
+
+
+async def _open(home: Path, tell: Say) -> None:
+    if not await overview.is_open(home):
+        tell("waiting for the market; `leyden logs up` shows how far it is")
+        await market_opens(home)
 
 
 def _told(order_id: str, channel: dict[str, Any], began: float) -> dict[str, Any]:

@@ -172,7 +172,7 @@ class FakeSeller:
     # What the world does.
 
     def fill(self, sats: Iterable[int]) -> None:
-        """Give the wallet coins."""
+        """Add coins to the wallet."""
         for each in sats:
             txid = hashlib.sha256(f"coin {len(self.coins)} {each}".encode())
             outpoint = Outpoint(txid.hexdigest(), len(self.coins))

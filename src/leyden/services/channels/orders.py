@@ -255,7 +255,7 @@ async def list_(
 async def cancel(
     shop: Shop, organization_id: str, order_id: str, *, actor: str, now: datetime
 ) -> Order:
-    """Give the order up; what was paid for it becomes credit.
+    """Cancel the order; what was paid for it becomes credit.
 
     The second call answers the same and moves nothing. A ticket is cancelled in the
     market first, and only if the market says so the order is cancelled. Whether the
