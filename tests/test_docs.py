@@ -42,7 +42,10 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 # Where a command begins: a line, a substitution, a pipe.
 _COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
-_TOP = ("src/", "docs/", "tests/", "examples/", "bench/", "deploy/", "auctioneer/")
+_TOP = (
+    *("src/", "docs/", "tests/", "examples/", "bench/", "deploy/"),
+    *("auctioneer/", "companion/"),
+)
 
 
 def pages(test: object) -> object:

@@ -199,6 +199,10 @@ async def test_the_last_report_of_a_pod_that_ends_is_taken(
     await port.yard.ask(node, Action.STOP)
     await port.yard.work()
     assert not (await port.yard.node(node.id)).process
+    other = await port.yard.running(name="other light")
+    theirs = port.admit("of another node", other)
+    assert (await port.post(node, with_backup(b"x"), token=theirs))[0] == 403
+    assert await port.nothing_is_stored(node)
     assert (await port.post(node, with_backup(b"the last")))[0] == 200
 
 

@@ -58,7 +58,7 @@ def shore(
     cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shore]:
     ensure_up(cluster)
-    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(5))
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(6))
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[
@@ -454,14 +454,15 @@ async def test_a_namespace_belongs_to_one_database_and_a_database_to_one_place(
 async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
     shore: Shore, given: Settings
 ) -> None:
-    given = with_companion(given, shore.cluster)
+    namespace = shore.others[4]
+    given = as_admin(with_companion(given, shore.cluster), shore, namespace)
     nobody = [each async for each in cluster_doctor.examine(given)]
     assert [bool(each.to_do) for each in nobody] == [False, True, True, False]
     assert "nobody answers them there" in nobody[1].to_do
     # In this cluster nothing enforces policies, so a pod reaches the API server.
     assert "nodes do not reach the API server" in nobody[2].what
     assert nobody[2].to_do.startswith("nodes reach it: apply the NetworkPolicies")
-    assert pods_in(shore, shore.namespace) == [], "it leaves no pod"
+    assert pods_in(shore, namespace) == [], "it leaves no pod"
     migrate(given)
     async with running(given):
         found = [each async for each in cluster_doctor.examine(given)]

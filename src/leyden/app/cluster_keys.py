@@ -20,12 +20,14 @@ from leyden.values import replace
 
 KEYRING: Final = "secrets.json"
 GATEWAY_TOKEN: Final = "gateway_token"  # noqa: S105  a name
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder that is on no disk
 _AUTHORITY: Final = ("root.pem", "intermediate.pem", authorities.ROOT_KEY)
 
 
 def manifest(given: Settings, *, name: str) -> str:
-    """Return a Secret with new keys, as YAML; nothing of it stays on disk."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Return a Secret with new keys, as YAML; in memory, where that can be had."""
+    memory = str(_MEMORY) if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
         home = Path(folder)
         keyring = Keyring.new()
         save_keyring(home / KEYRING, keyring)
