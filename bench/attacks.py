@@ -102,7 +102,7 @@ def _mersenne(first: int, second: int) -> str:
 
 
 async def keys(customer: Customer) -> None:
-    """Hand in RSA keys of 8,676 bits, and large bodies of nothing."""
+    """Upload RSA keys of 8,676 bits, and large bodies of nothing."""
     caller, key = customer.api(), _mersenne(4_423, 4_253)
     _, shown = await customer.ask(caller, "GET", f"{customer.node}/cert")
     chain = base64.b64decode(shown.get("tls_cert", "")).decode()

@@ -67,7 +67,7 @@ def wait_for(
 
 
 def fixed(body: bytes) -> Any:
-    """Give the application that always answers this."""
+    """Return the application that always answers this."""
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
@@ -153,7 +153,7 @@ def _granian(answer: str, port: int) -> None:
 
 
 def from_environment() -> Any:
-    """Give the application in a process that only has its environment."""
+    """Return the application in a process that only has its environment."""
     import os  # noqa: PLC0415
 
     return fixed(Path(os.environ["BENCH_ANSWER"]).read_bytes())

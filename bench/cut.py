@@ -61,7 +61,7 @@ class Contender:
         await self.gateway.apply([ours, *self.others])
 
     async def cut(self) -> tuple[float, float]:
-        """Give how long it took, and what it cost Envoy."""
+        """Return how long it took, and what it cost Envoy."""
         await self.admit(STAYS, GOES)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False

@@ -75,7 +75,7 @@ def silent() -> Iterator[None]:
 
 
 async def one_by_one(url: str) -> float:
-    """Give the seconds that a payment takes, each for itself."""
+    """Return the seconds that a payment takes, each for itself."""
     await settlement.furnish(url, _STEPS)
     database = await open_database(url)
     shop = Shop(
@@ -95,7 +95,7 @@ async def one_by_one(url: str) -> float:
 
 
 async def all_at_once(url: str, payments: int) -> float:
-    """Give the seconds that a payment takes among many that share their commits."""
+    """Return the seconds that a payment takes among many that share their commits."""
     await settlement.furnish(url, payments)
     database = await open_database(url)
     rate = await settlement.settle(database, payments)
@@ -104,7 +104,7 @@ async def all_at_once(url: str, payments: int) -> float:
 
 
 async def node_steps(url: str) -> float:
-    """Give the seconds that a change of a node takes."""
+    """Return the seconds that a change of a node takes."""
     await asyncio.to_thread(migrate, url)
     database = await open_database(url)
     box = Postbox(database, Path(), Sealer(Keyring.new()))
@@ -157,7 +157,7 @@ class Served:
 
 
 async def served(database: Database) -> Platform:
-    """Give a platform that only has events."""
+    """Return a platform that only has events."""
     return Platform(
         settings=Settings(event_waits_per_key=10**6, requests_per_minute=10**6),
         database=database,
@@ -168,7 +168,7 @@ async def served(database: Database) -> Platform:
 
 
 async def with_key(platform: Platform) -> tuple[str, str]:
-    """Give an organization and its key."""
+    """Return an organization and its key."""
     team = await accounts.create_organization(platform, "Bench", actor="bench")
     _, key = await accounts.create_key(
         platform,
@@ -182,7 +182,7 @@ async def with_key(platform: Platform) -> tuple[str, str]:
 
 
 async def latencies(url: str) -> tuple[list[float], list[float]]:
-    """Give how long facts took to a bare observer, and to a tail."""
+    """Return how long facts took to a bare observer, and to a tail."""
     await asyncio.to_thread(migrate, url)
     database = await open_database(url)
     platform = await served(database)
@@ -244,7 +244,7 @@ class _Observer:
         return cls(url, database, team, ear)
 
     async def told(self) -> float:
-        """Give when the row was there."""
+        """Return when the row was there."""
         if self._notices is not None:
             await anext(self._notices)
         else:
@@ -276,7 +276,7 @@ async def serve(url: str) -> None:
 
 
 async def idle_kib(url: str) -> float:
-    """Give the memory of a tail that waits."""
+    """Return the memory of a tail that waits."""
     await asyncio.to_thread(migrate, url)
     words = (sys.executable, "-m", "bench.events", "--serve", url)
     server = subprocess.Popen(  # noqa: ASYNC220  nobody else waits

@@ -51,7 +51,7 @@ class Contender:
 
 
 def free_port() -> int:
-    """Give a port that nobody has."""
+    """Return a port that nobody has."""
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         port: int = taken.getsockname()[1]
@@ -59,7 +59,7 @@ def free_port() -> int:
 
 
 def wrk(port: int, *, seconds: int, keep: bool) -> float:
-    """Give answers a second."""
+    """Return answers a second."""
     words = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s"]
     words += [] if keep else ["-H", "Connection: close"]
     url = f"https://{NAME}:{port}/v1/state"
@@ -173,7 +173,7 @@ backend lnd
 
 
 def routes(number: int, lnd: int) -> list[Route]:
-    """Give so many, one of which is lnd's; the others lead nowhere."""
+    """Return so many, one of which is lnd's; the others lead nowhere."""
     others = [
         Route(
             node_id=f"node{i}",

@@ -162,7 +162,7 @@ async def measured(
 
 
 def _running(victim: Victim) -> tuple[int, ...]:
-    """Give the victim's lnds by their process ids."""
+    """Return the victim's lnds by their process ids."""
     claim = victim.home.home / "nodes" / victim.node_id / "claim"
     holder = processes.holder(claim)
     return (holder.pid,) if holder is not None else ()

@@ -77,7 +77,7 @@ class Customer:
     session: str  # the word in the cookie of somebody who is signed in
 
     def cookie(self, url: str) -> str:
-        """Give the cookie that a browser would send there."""
+        """Return the cookie that a browser would send there."""
         return f"leyden-session-{urlsplit(url).port}={self.session}"
 
     @property

@@ -99,7 +99,7 @@ class Bench:
         return order
 
     def queues(self) -> list[Queue]:
-        """Give the shop's lanes; they tell of each ticket that is done."""
+        """Return the shop's queues; they announce each ticket that is done."""
         return [
             replace(each, run=partial(self._run, each))
             for each in shop_queues(self.shop)

@@ -83,7 +83,7 @@ class Figures:
         return list(self._of)
 
     def median(self, name: str) -> float:
-        """Give a contender's median, for people; compare by ratios."""
+        """Return a contender's median, for people; compare by ratios."""
         return median(self._of[name])
 
     def ratio(self, name: str, base: str, *, what: str = "") -> Ratio:
@@ -101,12 +101,12 @@ class Report:
         print(title, flush=True)
 
     def note(self, sentence: str) -> None:
-        """Say something about the run that is no figure."""
+        """Print something about the run that is no figure."""
         self._rows.append({"note": sentence})
         print(f"  {sentence}", flush=True)
 
     def null(self, ratio: Ratio) -> None:
-        """Say what no difference at all came out as."""
+        """Print what no difference at all came out as."""
         self._rows.append({"null": True, **asdict(ratio)})
         print(f"  null  {ratio}", flush=True)
 
@@ -146,13 +146,13 @@ class Report:
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """Give the value below which so large a share of the values lies."""
+    """Return the value below which so large a share of the values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 def cpu_seconds(*pids: int) -> float:
-    """Give the processor seconds these processes have used, all threads, so far."""
+    """Return the processor seconds these processes have used, all threads, so far."""
     used = 0
     for pid in pids:
         # The name may hold blanks and brackets: the fields begin after the last one.
@@ -162,7 +162,7 @@ def cpu_seconds(*pids: int) -> float:
 
 
 def resident_kib(pid: int) -> int:
-    """Give the memory a process has in RAM."""
+    """Return the memory a process has in RAM."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1])

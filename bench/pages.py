@@ -57,7 +57,7 @@ def main(rounds: int = 10) -> int:
 
 
 def _weights(base: str, page: str, headers: dict[str, str]) -> dict[str, int]:
-    """Give the bytes on the wire of a page and of what it loads, as browsers ask."""
+    """Return the bytes on the wire of a page and of what it loads, as browsers ask."""
     headers = {**headers, "Accept-Encoding": "gzip"}
     with urlopen(Request(page, headers=headers)) as answer:
         shown = answer.read()

@@ -105,7 +105,7 @@ class Postbox:
             await webhooks.announce(tx, node, told, now=utc_now())
 
     def is_busy(self) -> bool:
-        """Tell whether something is under way, or due."""
+        """Return whether something is under way, or due."""
         with contextlib.closing(sqlite3.connect(self.path)) as looking:
             ((busy,),) = looking.execute(
                 "SELECT count(*) FROM task WHERE lease > 0 OR due <= ?",

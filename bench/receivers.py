@@ -42,11 +42,11 @@ class Receivers:
     pid: int
 
     def url(self, manner: str, number: int) -> str:
-        """Give the address of one of them."""
+        """Return the address of one of them."""
         return f"http://127.0.0.1:{self.port}/{manner}/{number}"
 
     def heard(self) -> list[Heard]:
-        """Give what came since the last time this was asked, and forget it."""
+        """Return what came since the last time this was asked, and forget it."""
         with urlopen(f"http://127.0.0.1:{self.port}/heard", timeout=60) as answer:
             return [Heard(*each) for each in json.load(answer)]
 

@@ -54,7 +54,7 @@ class Back:
         await asyncio.gather(*map(one, range(self._many)))
 
     def running(self) -> set[Identity | None]:
-        """Give the lnds that run."""
+        """Return the lnds that run."""
         claims = (self._at.home / "nodes").glob("*/claim")
         return {processes.holder(claim) for claim in claims}
 

@@ -54,7 +54,7 @@ def fresh(path: Path) -> str:
 
 
 def one_commit_each(path: Path) -> float:
-    """Give the base: tasks a second when each is one commit of one connection."""
+    """Return the base: tasks a second when each is one commit of one connection."""
     fresh(path)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -80,7 +80,7 @@ def one_commit_each(path: Path) -> float:
 
 
 def queued(path: Path) -> float:
-    """Give ours: tasks a second through the queue, each put and done durably."""
+    """Return ours: tasks a second through the queue, each put and done durably."""
     return uvloop.run(_queued(fresh(path), path))
 
 
@@ -135,7 +135,7 @@ def check(connection: sqlite3.Connection) -> None:
 
 
 async def due_to_started(url: str) -> Sequence[float]:
-    """Give the milliseconds from due to started, on an idle queue."""
+    """Return the milliseconds from due to started, on an idle queue."""
     database: Database = await open_database(url)
     late: list[float] = []
 

@@ -163,7 +163,7 @@ def _kept(tx: Session, made: Row) -> Row:
 
 @routes.get("/health")
 def health(tx: Tx) -> dict[str, int]:
-    """Tell whether the database answers."""
+    """Return whether the database answers."""
     return {"rows": tx.execute(select(1)).scalar_one()}
 
 

@@ -34,7 +34,7 @@ PATIENCE_S = 120
 
 
 def free_port() -> int:
-    """Give a port that nobody has."""
+    """Return a port that nobody has."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
@@ -205,7 +205,7 @@ class Town:
         return node_id
 
     async def endpoint(self, caller: Caller, node_id: str) -> str:
-        """Give the name by which the gateway knows a node."""
+        """Return the name by which the gateway knows a node."""
         _, shown = await caller.call("GET", f"{self.nodes}/{node_id}", key=self.key)
         endpoint: str = shown["api_endpoint"]
         return endpoint

@@ -32,7 +32,7 @@ class Authority:
         return self.certificate.public_bytes(Encoding.PEM).decode()
 
     def sign(self, name: str, *, expired: bool = False) -> tuple[bytes, bytes]:
-        """Give a certificate for the name or address, and its key, both PEM."""
+        """Return a certificate for the name or address, and its key, both PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
         certificate = (

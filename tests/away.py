@@ -37,7 +37,7 @@ class AwayDatabase:
         yield self.reader
 
     def listen(self, wake: Wake) -> None:
-        """Tell nobody anything."""
+        """Announce nothing."""
 
     async def durability_risks(self) -> list[str]:
         """Know of none."""

@@ -71,7 +71,7 @@ class Machine:
     init: int
 
     def command(self, *words: str) -> list[str]:
-        """Give what runs these words there."""
+        """Return what runs these words there."""
         return ["nsenter", "--target", str(self.init), *_SPACES, "--", *words]
 
 
@@ -242,7 +242,7 @@ class Installation:
         return json.loads(content)
 
     def answers(self, *, port: int = 8000) -> bool:
-        """Tell whether the API is ready."""
+        """Return whether the API is ready."""
         done = subprocess.run(
             self.at.command(
                 *("curl", "-sf", f"http://127.0.0.1:{port}/health/ready"),
@@ -257,7 +257,7 @@ class Installation:
         return lnds(self.home / "nodes")
 
     def pid_of_lnd(self, node_id: str) -> int:
-        """Give the pid that a node's lnd has out here."""
+        """Return the pid that a node's lnd has out here."""
         wanted = f"--lnddir={self.home}/nodes/{node_id}/".encode()
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -307,11 +307,11 @@ class Customer:
         self._of.call("POST", path, {}, key=self.key, port=port)
 
     def statuses(self) -> dict[str, str]:
-        """Give the status of each node, as the database has it."""
+        """Return the status of each node, as the database has it."""
         return dict(query(self._of.database, "SELECT id, status FROM node"))
 
     def processes(self) -> dict[str, str]:
-        """Give the process of each node, as the database has it."""
+        """Return the process of each node, as the database has it."""
         return dict(query(self._of.database, "SELECT id, process FROM node"))
 
 
@@ -333,7 +333,7 @@ async def until(
 
 
 def _child(parent: int) -> int:
-    """Give the one child of a process, once it has one."""
+    """Return the one child of a process, once it has one."""
     deadline = time.monotonic() + PATIENCE_S
     children = Path(f"/proc/{parent}/task/{parent}/children")
     while time.monotonic() < deadline:

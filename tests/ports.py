@@ -16,7 +16,7 @@ _FIRST, _LAST = 28_000, 32_700  # below what the system gives to connections
 
 
 def free_port() -> int:
-    """Give a port that nobody uses, and that no other test will be given soon."""
+    """Return a port that nobody uses, and that no other test will be given soon."""
     ledger = Path(os.environ.get(PORTS, f"{tempfile.gettempdir()}/leyden-test-ports"))
     with ledger.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -37,5 +37,5 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Give so many different ports."""
+    """Return so many different ports."""
     return tuple(free_port() for _ in range(count))

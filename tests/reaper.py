@@ -101,7 +101,7 @@ def in_memory() -> str | None:
 
 
 def _wait(reaper: int, folder: Path | None) -> NoReturn:
-    """Hand on what comes to the first process, and the exit code."""
+    """Forward what comes to the first process, and return the exit code."""
     _let_go_of_files()
     while True:
         told = signal.sigwaitinfo(_WATCHED)

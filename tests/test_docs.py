@@ -51,12 +51,12 @@ def pages(test: object) -> object:
 
 
 def inline(page: Path) -> Iterator[str]:
-    """Give what stands in backticks outside the blocks."""
+    """Return what stands in backticks outside the blocks."""
     yield from _INLINE.findall(_BLOCK.sub("", page.read_text()))
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Give the words after `leyden` of every command on a page."""
+    """Return the words after `leyden` of every command on a page."""
     text = page.read_text()
     shell = "\n".join(
         block for kind, block in _BLOCK.findall(text) if kind in {"sh", "text"}
@@ -115,7 +115,7 @@ def test_every_endpoint_has_an_example_that_calls_it(operation: object) -> None:
 
 
 def _table(heading: str) -> set[str]:
-    """Give the first column of the table below a heading of the API's page."""
+    """Return the first column of the table below a heading of the API's page."""
     _, _, after = API.read_text().partition(f"\n## {heading}\n")
     section, _, _ = after.partition("\n## ")
     rows = re.findall(r"^\| (.+?) \|", section, re.MULTILINE)[1:]
@@ -194,7 +194,7 @@ def test_commands_are_found_wherever_they_stand(tmp_path: Path) -> None:
 
 
 def _poold_of_the_tests(folder: Path) -> list[str]:
-    """Give the command by which tests start a buyer's poold beside a hosted node."""
+    """Return the command by which tests start a buyer's poold beside a hosted node."""
     lnd = access.Lnd(
         rest="",
         grpc="NAME:10009",

@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,9 @@ PHRASES: Mapping[str, str] = {
     r"\b(outfit|sighting|courier|errand|strays|purse)s?\b": "launch spec, ...",
 }
 SENTENCES = every()
+ROOT = Path(__file__).parents[1]
+# What a docstring begins with says Return, List, Create, Announce ... instead.
+_VERBS = re.compile(r'"""(Give (?!up\b|the order up\b)|Tell |Say |Hand |Take in )')
 
 
 def found(pattern: str) -> list[Sentence]:
@@ -113,3 +117,15 @@ def test_no_label_is_a_retired_one(label: str) -> None:
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_no_sentence_has_a_retired_phrase(phrase: str) -> None:
     assert found(phrase) == [], f"say {PHRASES[phrase]!r}"
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "bench"])
+def test_docstrings_begin_with_conventional_verbs(folder: str) -> None:
+    files = list((ROOT / folder).rglob("*.py"))
+    assert files
+    assert not [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in files
+        for text in path.read_text(encoding="utf-8").splitlines()
+        if _VERBS.search(text) and "_VERBS" not in text
+    ]

@@ -108,7 +108,7 @@ class Guest(Town):
         return output.decode()
 
     def told(self) -> str:
-        """Give what the platform printed."""
+        """Return what the platform printed."""
         return (self.home.parent / f"{self.home.name}.log").read_text()[-4000:]
 
     def burn(self) -> None:

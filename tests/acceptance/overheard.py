@@ -18,7 +18,7 @@ class Overheard:
     said: bytearray = field(default_factory=bytearray)
 
     def holds(self, secret: bytes) -> str | None:
-        """Tell in which form a secret was said, if it was."""
+        """Return in which form a secret was said, if it was."""
         for form, written in forms(secret):
             if written in self.said:
                 return form

@@ -96,7 +96,7 @@ class Care:
             assert await unlocker.wait() == 0, self.said()
 
     def said(self) -> str:
-        """Give what it printed."""
+        """Return what it printed."""
         return self._said.read_text()
 
     async def all_say(self, status: str) -> None:
@@ -105,7 +105,7 @@ class Care:
             await self.town.says(node, status)
 
     def process(self, node: Owned) -> Identity:
-        """Give the node's lnd."""
+        """Return the node's lnd."""
         found = processes.holder(self.town.folder(node) / "claim")
         assert found is not None
         return found

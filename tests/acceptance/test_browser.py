@@ -105,7 +105,7 @@ async def answers(node: Owned) -> bool:
 
 
 async def backup(town: Town, node: Owned, name: str | None = None) -> str:
-    """Give what the platform keeps, as it would show it to anyone with a key."""
+    """Return what the platform keeps, as it would show it to anyone with a key."""
     if name is None:
         return str((await town.of(node, "GET", "/seed"))["seed"])
     return str((await town.of(node, "GET", f"/macaroon/{name}"))["macaroon"])
@@ -153,7 +153,7 @@ async def test_a_nodes_keys_live_and_end_in_the_browser(
 
 
 def pairs(words: list[str]) -> list[str]:
-    """Give two words of a seed at a time, as they may be written one after the other.
+    """Return two words of a seed at a time, as they may be written one after the other.
 
     One alone is a word of English, which pages hold.
     """

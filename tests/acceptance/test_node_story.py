@@ -35,7 +35,7 @@ CAPACITY = 1_000_000
 
 
 async def in_business(town: Town, node: Owned) -> None:
-    """Give the node money, and a channel to the treasury."""
+    """Return the node money, and a channel to the treasury."""
     address = (await node.call("GET", "/v1/newaddress"))["address"]
     await town.run("dev", "fund", address, str(3 * CAPACITY))
 

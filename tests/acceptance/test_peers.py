@@ -83,7 +83,7 @@ class Peer:
         assert paid["payment_error"] == ""
 
     async def flaps(self) -> int:
-        """Give how often its one peer has come or gone."""
+        """Return how often its one peer has come or gone."""
         (peer,) = (await self.call("GET", "/v1/peers"))["peers"]
         return int(peer["flap_count"])
 

@@ -41,14 +41,14 @@ pytestmark = [
 
 
 def commands() -> tuple[str, str, list[str]]:
-    """Give the README's two commands, and the blocks that follow."""
+    """Return the README's two commands, and the blocks that follow."""
     first, *others = blocks("README.md")
     up, test = (line.partition("#")[0].strip() for line in first.strip().splitlines())
     return up, test, others
 
 
 def blocks(page: str) -> list[str]:
-    """Give what a page tells its reader to type."""
+    """Return what a page tells its reader to type."""
     return re.findall(r"```sh\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 

@@ -165,7 +165,7 @@ class Town:
         await self.platform.wait()
 
     def told(self) -> str:
-        """Give what the platform printed."""
+        """Return what the platform printed."""
         return (self.home.parent / "up.log").read_text()[-4000:]
 
     async def run(self, *words: str) -> str:
@@ -215,7 +215,7 @@ class Town:
         return await self.found(made["node_id"])
 
     async def found(self, node_id: str) -> Owned:
-        """Give a node to its owner, however it was made."""
+        """Return a node to its owner, however it was made."""
         node = Owned(node_id, "", None)  # type: ignore[arg-type]
         node.endpoint = (await self.of(node, "GET", ""))["api_endpoint"]
         node.lnd = await self._stack.enter_async_context(
@@ -268,7 +268,7 @@ class Town:
             return await lnd.call(method, path, body, macaroon=macaroon)
 
     async def credit(self) -> int:
-        """Give the credit of the first organization."""
+        """Return the credit of the first organization."""
         return int((await self.api("GET", "/flow/balance"))["credit"])
 
     async def spend_credit(self) -> None:
@@ -281,5 +281,5 @@ class Town:
             )
 
     def folder(self, node: Owned) -> Path:
-        """Give the folder in which the node lives."""
+        """Return the folder in which the node lives."""
         return self.home / "nodes" / node.id

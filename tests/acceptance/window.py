@@ -106,7 +106,7 @@ def trust(folder: Path, authority: Path) -> None:
 
 
 def forms(secret: str) -> list[bytes]:
-    """Give the ways in which a secret may be written in a request."""
+    """Return the ways in which a secret may be written in a request."""
     raw = secret.encode()
     found = [raw, quote(secret).encode(), quote_plus(secret).encode()]
     found += [raw.hex().encode(), base64.b64encode(raw), base64.urlsafe_b64encode(raw)]
@@ -116,7 +116,7 @@ def forms(secret: str) -> list[bytes]:
 
 
 def fingerprint(certificate: Path) -> str:
-    """Give a certificate's fingerprint as browsers show it."""
+    """Return a certificate's fingerprint as browsers show it."""
     shown = x509.load_pem_x509_certificate(certificate.read_bytes())
     return shown.fingerprint(hashes.SHA256()).hex(":").upper()
 
@@ -127,7 +127,7 @@ def _note(window: Window, kind: str, text: str) -> None:
 
 
 def sent_to(folder: Path) -> dict[str, bytes]:
-    """Give all bytes that a closed browser sent, in clear, by where they went.
+    """Return all bytes that a closed browser sent, in clear, by where they went.
 
     What went through TLS is told before it was encrypted.
     """

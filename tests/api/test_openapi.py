@@ -115,7 +115,7 @@ class World:
 
 @asynccontextmanager
 async def platform_of(database: Database, sealer: Sealer, yard: Yard) -> Any:
-    """Give everything that endpoints need, with fakes for what is outside."""
+    """Return everything that endpoints need, with fakes for what is outside."""
     shop = Shop(
         database=database,
         sealer=sealer,
@@ -233,7 +233,7 @@ def test_every_answer_is_announced(case: Any, world: World) -> None:
 
 
 def is_wrong_inside(case: Any) -> bool:
-    """Tell whether the body breaks its schema; paths and keys are set right above."""
+    """Return whether the body breaks its schema; paths and keys are set right above."""
     parts = case.meta.components if case.meta else {}
     return any(
         place == ParameterLocation.BODY and part.mode.is_negative

@@ -167,7 +167,7 @@ async def is_issued(platform: Platform, name: str) -> bool:
 
 
 async def is_theirs(port: int, name: str) -> bool:
-    """Tell who vouches for a name at a port, if somebody answers there."""
+    """Return who vouches for a name at a port, if somebody answers there."""
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     try:

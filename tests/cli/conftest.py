@@ -39,6 +39,6 @@ def typed(
 
 
 def told(result: Result) -> Any:
-    """Give the object that a command printed with --json."""
+    """Return the object that a command printed with --json."""
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)

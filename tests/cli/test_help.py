@@ -32,7 +32,7 @@ COMMANDS = dict(every(leyden))
 
 
 def examples(words: str, command: click.Command) -> list[str]:
-    """Give the lines of its help that are commands."""
+    """Return the lines of its help that are commands."""
     lines = (line.strip() for line in (command.help or "").splitlines())
     text = "\n".join(lines).replace("\\\n", " ")
     return re.findall(

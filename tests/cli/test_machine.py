@@ -48,7 +48,7 @@ def is_told(result: subprocess.CompletedProcess[str]) -> None:
 
 @pytest.fixture(scope="module")
 def read_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give the home of an installation on a disk that became read-only."""
+    """Return the home of an installation on a disk that became read-only."""
     folder = tmp_path_factory.mktemp("disks") / "disk"
     with small_disk(folder, mib=16) as disk:
         assert typed(disk / "home", "migrate").returncode == 0

@@ -42,7 +42,7 @@ class World(Protocol):
         """Forget everything that is not kept: the program died."""
 
     def beside(self) -> Market:
-        """Give the market as another replica of the platform has it."""
+        """Return the market as another replica of the platform has it."""
 
     async def leave(self) -> None:
         """Take the market away."""
@@ -156,7 +156,7 @@ class PoolWorld:
 
 
 def reached(bazaar: Bazaar, name: str) -> Access:
-    """Tell how a poold of the bazaar is reached."""
+    """Return how a poold of the bazaar is reached."""
     pool = access.load(bazaar.home).pools[name]
     return Access(
         host=pool.grpc,

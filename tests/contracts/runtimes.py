@@ -231,7 +231,7 @@ class RealHands(LocalHands):
 
 
 def a_loopback_network() -> ipaddress.IPv4Network:
-    """Give a block of loopback that no other test run is likely to use."""
+    """Return a block of loopback that no other test run is likely to use."""
     dice = random.SystemRandom()
     block = f"127.{dice.randint(16, 250)}.{dice.randint(0, 255)}.0/24"
     return ipaddress.IPv4Network(block)

@@ -160,11 +160,11 @@ class Harbour:
         await stop(self.home)
 
     def platform_access(self) -> Access:
-        """Give the treasury as the platform reaches it: by its own macaroon."""
+        """Return the treasury as the platform reaches it: by its own macaroon."""
         return replace(self.treasury_access(), macaroon=macaroon(self.home))
 
     def treasury_access(self) -> Access:
-        """Give the treasury as its owner reaches it."""
+        """Return the treasury as its owner reaches it."""
         return _treasury_access(access.load(self.home).lnds["treasury"])
 
     async def _open_channel(self) -> None:
@@ -219,7 +219,7 @@ class LndWorld:
         self._treasury = Treasury(self.harbour.treasury_access())
 
     async def customers_identity(self) -> str:
-        """Give the key of another lnd."""
+        """Return the key of another lnd."""
         told = await self._customer.call("GET", "/v1/getinfo")
         return str(told["identity_pubkey"])
 
@@ -287,7 +287,7 @@ class LndWorld:
             await asyncio.sleep(0.5)
 
     async def parts(self, request: PaymentRequest) -> list[int]:
-        """Tell in which parts it was paid."""
+        """Return in which parts it was paid."""
         told = await self._paying[request.payment_hash]
         return [int(each["route"]["total_amt_msat"]) // 1_000 for each in told["htlcs"]]
 

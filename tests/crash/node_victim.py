@@ -50,7 +50,7 @@ def url(folder: Path) -> str:
 
 
 async def fleet_in(folder: Path) -> Fleet:
-    """Give the fleet of a folder, in which `network` and `lnd` were put before."""
+    """Return the fleet of a folder, in which `network` and `lnd` were put before."""
     ground = Ground(chain=Chain.SIMNET, backend=Neutrino())
     network = IPv4Network((folder / "network").read_text())
     layout = Layout(

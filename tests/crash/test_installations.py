@@ -246,7 +246,7 @@ async def test_a_worker_that_joins_or_leaves_moves_its_share(
 
 
 def watched(installed: Installation) -> list[int]:
-    """Say how many shards each worker holds, the fewest first."""
+    """Return how many shards each worker holds, the fewest first."""
     found = query(
         installed.database,
         "SELECT count(*) FROM task WHERE kind = 'watch' AND holder <> '' "

@@ -99,7 +99,7 @@ async def migrate(url: str) -> None:
 
 
 async def lines_left(url: str) -> list[str]:
-    """Give what the tasks left behind, sorted."""
+    """Return what the tasks left behind, sorted."""
     platform = await opened(url)
     lines = await platform.database.reader.audit.latest()
     await platform.database.close()

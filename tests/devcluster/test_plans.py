@@ -35,7 +35,7 @@ def programs(plan: Plan) -> list[Program]:
 
 
 def before(plan: Plan, name: str) -> str:
-    """Give the steps that are done before a program starts."""
+    """Return the steps that are done before a program starts."""
     words = []
     for each in plan.todo:
         if isinstance(each, Step):

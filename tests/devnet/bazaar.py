@@ -87,7 +87,7 @@ class Bazaar:
         await trading.register(self.home, ticket)
 
     async def channels(self, sats: int) -> list[dict[str, Any]]:
-        """Give the customer's active channels of this size."""
+        """Return the customer's active channels of this size."""
         async with wallet.opened(self.access.lnds["customer"]) as customer:
             return [
                 each
@@ -124,7 +124,7 @@ class Bazaar:
         await self.until("the market is open", holds)
 
     async def sold(self, sats: int) -> list[dict[str, Any]]:
-        """Give the provider's leases of this size."""
+        """Return the provider's leases of this size."""
         async with trader.connect(self.access.pools["provider"]) as provider:
             return [
                 each

@@ -16,13 +16,13 @@ from tests.ports import free_ports
 
 
 def some_ports() -> Ports:
-    """Give free ports for a chain without a market."""
+    """Return free ports for a chain without a market."""
     btcd, peer, grpc, rest = free_ports(4)
     return Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
 
 
 def built(*names: str) -> Mapping[str, Path]:
-    """Give programs as they were built; building them here would take minutes.
+    """Return programs as they were built; building them here would take minutes.
 
     `lnd v0.21.2-beta` is one of another version than the usual.
     """

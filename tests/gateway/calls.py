@@ -96,7 +96,7 @@ class Call:
         return answer.decode().strip()
 
     async def open(self) -> bool:
-        """Tell whether it still works."""
+        """Return whether it still works."""
         try:
             await self.ask("hello")
         except OSError:
@@ -120,7 +120,7 @@ class Call:
 
 
 def trusting_anyone() -> ssl.SSLContext:
-    """Give a client that looks at no certificate: here it is about who gets in."""
+    """Return a client that looks at no certificate: here it is about who gets in."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -150,7 +150,7 @@ class Callers:
         return made
 
     async def admitted(self, name: str, source: str = ALICE, *, port: int = 0) -> bool:
-        """Tell whether a caller gets through to a node and hears it."""
+        """Return whether a caller gets through to a node and hears it."""
         try:
             made = await self.call(name, source, port=port)
         except OSError:

@@ -51,7 +51,7 @@ async def an_envoy(folder: Path, envoy: Path, routes: str) -> AsyncIterator[Admi
 async def understood(
     folder: Path, form: Form, listening: ListenerOptions, envoy: Path, peers: PeerPort
 ) -> Any:
-    """Give the listeners as Envoy shows them."""
+    """Return the listeners as Envoy shows them."""
     folder.mkdir()
     routes = "routes.json" if form is as_json else ROUTES
     everyone = replace(

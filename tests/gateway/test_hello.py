@@ -46,7 +46,7 @@ def oversized_hello(name: str, size: int) -> bytes:
 
 
 async def answer_to(port: int, *pieces: bytes, pause_s: float = 0.0) -> bytes:
-    """Say something and give the first bytes back; empty when closed unheard."""
+    """Send something and return the first bytes; empty when closed unheard."""
     with socket.socket() as caller:
         caller.setblocking(False)  # noqa: FBT003
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -67,7 +67,7 @@ class Program:
         self.identity: Identity = found
 
     def go(self) -> str:
-        """Tell it to, and give the first line it says."""
+        """Start its work and return the first line it prints."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("go\n")

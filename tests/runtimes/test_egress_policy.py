@@ -42,7 +42,7 @@ with socket.socket(family, getattr(socket, kind)) as caller:
 
 
 def python_for_all() -> Path | None:
-    """Give a Python that other users can run: ours may lie in a closed home folder."""
+    """Return a Python that others can run: ours may lie in a closed home folder."""
     for each in (Path(sys.executable), Path("/usr/bin/python3")):
         if each.exists() and can_be_reached(each.resolve()):
             return each.resolve()

@@ -85,7 +85,7 @@ class MortalDatabase:
 
 
 def mortal(immortal: Immortal, fuse: Fuse, *changing: str) -> Immortal:
-    """Give it to a program that may die at one of these calls."""
+    """Run a program that may die at one of these calls."""
     return cast("Immortal", _Mortal(immortal, fuse, *changing))
 
 

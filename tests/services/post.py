@@ -129,6 +129,6 @@ class Post:
 
 
 def said(event: Received) -> Any:
-    """Give the part of a body that tells events apart."""
+    """Return the part of a body that tells events apart."""
     details = json.loads(event.body)["details"]
     return details.get("status") or details.get("log") or details["lnd_version"]

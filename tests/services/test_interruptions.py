@@ -116,7 +116,7 @@ STORIES: dict[Story, tuple[Status, int, int]] = {
 
 
 async def _interrupted(till: Till, story: Story, fuse: Fuse) -> bool:
-    """Tell the story until it dies or ends, then start again; True if it died."""
+    """Run the story until it dies or ends, then start again; True if it died."""
     await till.give_credit(700)
     payments, market = till.payments, till.market
     doomed = replace(

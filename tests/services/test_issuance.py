@@ -69,7 +69,7 @@ class Desk:
             self.yard.now += WAIT
 
     async def due(self) -> timedelta | None:
-        """Say in how long the next name is due."""
+        """Return in how long the next name is due."""
         due = await self.yard.fleet.database.reader.tasks.next_due(
             ISSUANCE, now=self.yard.now + timedelta(days=1_000)
         )
@@ -87,7 +87,7 @@ class Desk:
         return len(claims)
 
     def served(self, node: Node) -> Tls:
-        """Give what the node's lnd has in its folder."""
+        """Return what the node's lnd has in its folder."""
         return self.yard.runtime.homes[node.id].tls
 
     def ours(self, tls: Tls) -> bool:

@@ -14,7 +14,7 @@ ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 
 
 def late(till: Till, happens: Happens) -> Till:
-    """Give the same shop to somebody who looks, and acts when this has happened."""
+    """Return the same shop for somebody who looks, and acts when this has happened."""
     return replace(till, database=Hesitant(till.database, happens))
 
 

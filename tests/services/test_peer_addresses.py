@@ -49,7 +49,7 @@ async def made(yard: Yard, name: str, organization_id: str = HARBOUR) -> Node:
 
 
 async def left(yard: Yard) -> int:
-    """Give the ports that are left for new nodes."""
+    """Return the ports that are left for new nodes."""
     reader = yard.fleet.database.reader
     return await peer_addresses.left(reader, yard.fleet.rules, now=yard.now)
 

@@ -130,7 +130,7 @@ class Yard:
         )
 
     async def running(self, **changes: Any) -> Node:
-        """Give a node that has come as far as it can alone."""
+        """Return a node that has come as far as it can alone."""
         node = await self.create(**changes)
         await self.work()
         return await self.node(node.id)

@@ -28,7 +28,7 @@ NARROW: ViewportSize = {"width": 360, "height": 780}  # the narrowest that is co
 
 @asynccontextmanager
 async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
-    """Give the address at which the dashboard answers while inside."""
+    """Return the address at which the dashboard answers while inside."""
     sockets = bind("127.0.0.1", port)
     async with serving(site, sockets, grace_s=1):
         yield f"http://localhost:{sockets[0].getsockname()[1]}"
@@ -84,7 +84,7 @@ class Screen:
         return found
 
     async def grave_faults(self) -> list[str]:
-        """Give what axe finds that would keep somebody out."""
+        """Return what axe finds that would keep somebody out."""
         await self.page.evaluate(_AXE.read_text())
         found: dict[str, Any] = await self.page.evaluate("axe.run()")
         return [

@@ -55,7 +55,7 @@ async def picture(browser: Browser, home: Path, shape: str, folder: Path) -> Non
 
 
 async def _first(page: Page, room: str) -> str:
-    """Give the id of the first thing that a list shows, if it shows any."""
+    """Return the id of the first thing that a list shows, if it shows any."""
     await page.goto(room)
     links = page.locator("tbody th a")
     if not await links.count():

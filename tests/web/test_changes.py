@@ -69,7 +69,7 @@ async def streaming(visitor: Visitor, path: str) -> AsyncIterator[Stream]:
 
 
 def told_at(text: str) -> str:
-    """Give where a page says that its changes are told."""
+    """Return where a page says that its changes are told."""
     return text.split('data-changes="')[1].split('"', maxsplit=1)[0]
 
 

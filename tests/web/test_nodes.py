@@ -290,7 +290,7 @@ async def test_every_role_may_what_its_name_says(
 
 
 def fields(text: str) -> dict[str, str]:
-    """Give what a browser would send with the last form of a page."""
+    """Return what a browser would send with the last form of a page."""
     form = text.rsplit("<form", maxsplit=1)[-1]
     found = {}
     for tag in re.findall(r"<input [^>]*>", form):

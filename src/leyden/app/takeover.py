@@ -20,7 +20,7 @@ from leyden.values import replace
 
 
 async def confirm(given: Settings, *, actor: str) -> Restored:
-    """Give a restored home a new identity and the nodes, so that it may start.
+    """Take over a restored home: it gets a new identity and the nodes, and may start.
 
     Nodes whose wallet was lost with the old machine start without one.
     """

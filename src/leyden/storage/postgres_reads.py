@@ -30,7 +30,7 @@ class _Read(Struct, frozen=True, eq=False):
     rows: asyncio.Future[list[Row]]
 
     def answer(self, rows: list[Row]) -> None:
-        """Hand over the rows, if somebody still waits."""
+        """Pass on the rows, if somebody still waits."""
         if not self.rows.done():
             self.rows.set_result(rows)
 

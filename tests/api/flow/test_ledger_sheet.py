@@ -27,7 +27,7 @@ def lines(answer: Answer) -> list[dict[str, str]]:
 
 
 async def many(world: World, caller: Caller, count: int) -> None:
-    """Give one sat, then two, and so on, at once."""
+    """Credit one sat, then two, and so on, at once."""
     team = caller.organization_id
     entries = [
         Entry(

@@ -97,7 +97,7 @@ def path(nodes: str, node: dict[str, Any]) -> str:
 
 
 def refusal(answer: Answer) -> tuple[int, str]:
-    """Give the status and the message of a refusal, which has nothing else."""
+    """Return the status and the message of a refusal, which has nothing else."""
     content = answer.json()
     assert list(content) == ["message"]
     return answer.status, content["message"]

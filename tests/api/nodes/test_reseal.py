@@ -39,7 +39,7 @@ async def kept(alice: Caller, path: str) -> None:
 
 
 async def values(caller: Caller, path: str) -> tuple[str, str, str]:
-    """Give the seed and the macaroons that are kept."""
+    """Return the seed and the macaroons that are kept."""
     return (
         (await caller.get(f"{path}/seed")).json()["seed"],
         (await caller.get(f"{path}/macaroon/admin")).json()["macaroon"],

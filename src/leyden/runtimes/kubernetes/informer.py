@@ -106,7 +106,7 @@ class Informer(Generic[T]):
             self.take(change)
 
     def take(self, change: Change) -> None:
-        """Take in one line of a watch."""
+        """Apply one line of a watch."""
         if change.type == "ERROR":
             told = decoded(change.object, Refusal)
             raise ClusterRefused(told.message, code=told.code, reason=told.reason)

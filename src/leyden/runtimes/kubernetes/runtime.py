@@ -267,7 +267,7 @@ class KubernetesRuntime:
                 return
 
     def _changed(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
-        """Take in what was heard of a pod."""
+        """Apply what was heard of a pod."""
         node_id = pod.metadata.labels.get(NODE_LABEL, "")
         watched = self._watched.get(node_id)
         if watched is None or watched.seen.process != pod.uid or not watched.seen.alive:

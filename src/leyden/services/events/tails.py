@@ -67,7 +67,7 @@ class Tails:
         self._held[key_id] += 1
 
     def release(self, key_id: str) -> None:
-        """Give the place back."""
+        """Release the place."""
         self._held[key_id] -= 1
         if not self._held[key_id]:
             del self._held[key_id]

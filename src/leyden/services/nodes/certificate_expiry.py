@@ -107,7 +107,7 @@ async def _of_nodes(fleet: Fleet) -> list[tuple[Node, datetime]]:
 
 
 async def _tell(fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]) -> None:
-    """Tell the nodes' organizations, once of each certificate."""
+    """Announce each certificate once to the nodes' organizations."""
     told = fleet.database.reader.events.told
     for node, until in of_nodes:
         once = node_events.certificate_once(node.id, until)

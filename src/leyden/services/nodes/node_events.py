@@ -64,7 +64,7 @@ def of_settings(node: Node, names: Iterable[str]) -> Event:
 async def tell_update(
     tx: Stores, node: Node, update: UpdateAvailable, *, now: datetime
 ) -> None:
-    """Tell of a newer version, once for each; the node is locked, or new."""
+    """Announce a newer version, once for each; the node is locked, or new."""
     once = update_once(node, update)
     if await tx.events.told(node.organization_id, once) is None:
         event = _event(
@@ -83,7 +83,7 @@ def update_once(node: Node, update: UpdateAvailable) -> str:
 
 
 async def tell_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> None:
-    """Tell of blocks out of order, unless it was told a moment ago."""
+    """Announce blocks out of order, unless they were announced a moment ago."""
     once = f"{node.id} blocks"
     last = await tx.events.told(node.organization_id, once)
     if last is None or not is_recent(last, now=now, within=QUIET):
@@ -93,7 +93,7 @@ async def tell_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> Non
 async def tell_certificate(
     tx: Stores, node: Node, *, until: datetime, now: datetime
 ) -> None:
-    """Tell once that a certificate ends; the node is locked."""
+    """Announce once that a certificate expires; the node is locked."""
     once = certificate_once(node.id, until)
     if await tx.events.told(node.organization_id, once) is None:
         ends = to_iso(until)

@@ -92,7 +92,7 @@ class StartLimit:
         place.timer = loop.call_later(most_s, self.release, node_id)
 
     def _next(self) -> None:
-        """Give the free places to those whose turn it is."""
+        """Assign the free places to those whose turn it is."""
         while len(self._opening) < self._most:
             of = next(filter(self._may_start, self._waiting), None)
             if of is None:

@@ -1,4 +1,4 @@
-"""Half of what a settled payment writes, in bare tables: a base that has it easy.
+"""A third of what a settled payment writes, in bare tables: a base that has it easy.
 
 The order, two entries, two balances and an event, one commit for each payment; without
 a constraint, an index but the keys, a ticket, or what an order's row has in it besides.
@@ -34,7 +34,7 @@ def _values(number: int) -> tuple[object, ...]:
 
 
 def on_sqlite(url: str, payments: int) -> float:
-    """Give the base on SQLite: one connection, one commit for each payment."""
+    """Return the base on SQLite: one connection, one commit for each payment."""
     connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -63,7 +63,7 @@ def on_sqlite(url: str, payments: int) -> float:
 
 
 async def on_postgres(url: str, payments: int) -> float:
-    """Give the base on PostgreSQL: eight connections, one commit for each payment."""
+    """Return the base on PostgreSQL: eight connections, one commit for each payment."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as setup:
         for statement in _BARE:
             await setup.execute(statement.encode())
