@@ -235,4 +235,20 @@ GUARDS = (
         "tests/web/test_subscriptions.py",
         "lost_on_the_way",
     ),
+    Guard(
+        "a subscription that is behind without a task is found",
+        "services/operators/verify.py",
+        "            if (each.id, each.position) in still:",
+        "            if False:",
+        _SUBSCRIPTIONS,
+        "sqlite and is_behind",
+    ),
+    Guard(
+        "a batch wakes the subscriptions of its own organizations",
+        "storage/sql/subscriptions.sql",
+        "WHERE organization_id IN (:organization_ids)\n    AND (",
+        "WHERE '' NOT IN (:organization_ids)\n    AND (",
+        _SUBSCRIPTIONS,
+        "sqlite and batch_of_organizations",
+    ),
 )

@@ -2,7 +2,6 @@
 the node's name."""
 
 import asyncio
-import hashlib
 import os
 import shutil
 from base64 import b64decode
@@ -16,6 +15,7 @@ from leyden.daemons.catalogue import find
 from leyden.daemons.workshop import place
 from leyden.web.recipes import RECIPES
 from tests.acceptance.town import Owned, Town
+from tests.npm import installed
 from tests.web.screen import Screen, chromium
 
 _LN_SERVICE = Path(__file__).parents[1] / "ln-service-58.1.0"
@@ -90,24 +90,5 @@ async def run(folder: Path, *command: str | Path) -> str:
 
 
 async def ln_service(folder: Path) -> None:
-    """Install the library where Node looks for it, once into the cache of daemons."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("no Node.js here; on Debian: apt-get install nodejs npm")
-    pinned = [_LN_SERVICE / name for name in ("package.json", "package-lock.json")]
-    digest = hashlib.sha256(b"".join(each.read_bytes() for each in pinned))
-    cache = build.default_cache(os.environ)
-    kept = cache / f"{_LN_SERVICE.name}-{digest.hexdigest()[:12]}"
-    if not kept.exists():
-        making = kept.with_name(f"{kept.name}.{os.getpid()}")
-        making.mkdir(parents=True)
-        for each in pinned:
-            shutil.copy(each, making)
-        process = await asyncio.create_subprocess_exec(
-            "npm", "ci", "--ignore-scripts", cwd=making, stdout=asyncio.subprocess.PIPE
-        )
-        await process.communicate()
-        if process.returncode:
-            shutil.rmtree(making)
-            pytest.skip("npm could not install ln-service: is there a network?")
-        making.rename(kept)
-    (folder / "node_modules").symlink_to(kept / "node_modules")
+    """Install the library where Node looks for it."""
+    (folder / "node_modules").symlink_to(await installed(_LN_SERVICE))

@@ -17,8 +17,10 @@ from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import MOST, Wanted
 from leyden.services.events import log
+from leyden.services.operators.verify import verify as verify_books
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.statements import Statement
 from leyden.storage.subscriptions import Subscription
 from leyden.webhooks.fake import FakeSender, Received
 from tests.conftest import NOW
@@ -306,7 +308,7 @@ async def test_a_replaced_secret_signs_for_a_day(office: Office) -> None:
 async def test_a_key_subscribes_to_what_it_sees(office: Office) -> None:
     nodes = frozenset({Scope.NODE})
     made = await office.subscribe(scopes=nodes)
-    assert made.types == ("node.*",)
+    assert made.types == ("backup.*", "node.*")
     with pytest.raises(Malformed, match="lacks the scope"):
         await office.subscribe("order.paid", id_="2S", scopes=nodes)
     with pytest.raises(Malformed, match="lacks the scope"):
@@ -371,3 +373,62 @@ async def test_many_subscribe_and_write_at_once(office: Office) -> None:
     end = await log.end(office.database.reader, TEAM)
     assert end.number == 20
     assert [each.position for each in found] == [20] * 5
+
+
+async def test_a_subscription_that_is_behind_without_a_task_is_found(
+    office: Office,
+) -> None:
+    await office.subscribe("order.*")
+    other = await office.subscribe("order.*", url=OTHER_URL, id_="2S")
+    await office.tell("order.paid", "node.running")
+    await office.work()
+    await office.tell("node.stopped", "order.filled")
+    assert await verify_books(office.database) == []
+
+    async def lose_tasks() -> None:
+        async with office.database.transaction() as tx:
+            await tx.run(Statement("DELETE FROM task"))
+
+    await lose_tasks()
+    await office.stop(other, stopped=True)  # which makes a task, and sends nothing
+    (broken,) = await verify_books(office.database)
+    assert str(broken) == "I10: subscription 1S has events that nothing will send"
+    await office.tell("order.expired")
+    await office.work()
+    assert office.got()[1:] == ["order.filled", "order.expired"]
+    assert await verify_books(office.database) == []
+    await office.tell("node.running")  # of no type of theirs: no task is needed
+    await lose_tasks()
+    assert await verify_books(office.database) == []
+
+
+async def test_a_batch_of_organizations_wakes_those_who_get_its_types_and_no_others(
+    office: Office,
+) -> None:
+    await office.subscribe("order.*")
+    await office.subscribe("node.running", url=OTHER_URL, id_="2S")
+    strangers, _ = await subscriptions.create(
+        office.dispatcher,
+        STRANGERS,
+        "3S",
+        Wanted(url="https://hooks.strangers.test/", types=["order.paid"]),
+        scopes=ALL,
+        actor="test",
+    )
+    async with office.database.transaction() as tx:
+        await tx.run(Statement("DELETE FROM task"))
+    data = TYPES["order.paid"].example
+
+    async def woken(*told: tuple[str, str]) -> list[str]:
+        async with office.database.transaction() as tx:
+            for team, kind in told:
+                event = Event(organization_id=team, type=kind, data=data)
+                tx.events.add(event, at=office.now)
+        rows = await office.database.reader.run(Statement("SELECT key FROM task"))
+        return sorted(key for (key,) in rows)
+
+    paid, running = "order.paid", "node.running"
+    assert await woken((STRANGERS, paid), ("nobody's", paid)) == [strangers.id]
+    both = await woken((TEAM, paid), (STRANGERS, running), ("nobody's", running))
+    assert both == ["1S", strangers.id]
+    assert await woken((TEAM, running)) == ["1S", "2S", strangers.id]

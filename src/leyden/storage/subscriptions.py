@@ -104,6 +104,11 @@ class Subscriptions:
         rows = await self._run(sql.list, organization_id=organization_id)
         return [subscription_of(row) for row in rows]
 
+    async def without_task(self) -> list[Subscription]:
+        """Return active ones that are behind the log and have no task."""
+        rows = await self._run(sql.without_task, kind=SUBSCRIPTIONS)
+        return [subscription_of(row) for row in rows]
+
     async def count(self, organization_id: str) -> int:
         """Return how many an organization has."""
         rows = await self._run(sql.count, organization_id=organization_id)

@@ -29,7 +29,7 @@ class BackupWatch:
         self._looked.pop(node_id, None)
 
     async def look(self, node: Node) -> None:
-        """Tell the node's organization, once, if there has been no file for an hour."""
+        """Log once that there has been no file for an hour."""
         now = self._fleet.clock()
         if node.status is not Status.RUNNING:
             self.forget(node.id)

@@ -105,7 +105,7 @@ async def tell_certificate(
 async def tell_backup(
     tx: Stores, node: Node, *, taken: datetime | None, now: datetime
 ) -> None:
-    """Tell once that lnd's backup of channels is missing; the node is locked.
+    """Log once that lnd's backup of channels is missing; the node is locked.
 
     `taken` is when the copy that is kept was made: it grows stale.
     """

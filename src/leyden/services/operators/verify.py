@@ -12,7 +12,8 @@ as in docs/concepts.md. An empty list proves that all rules hold.
     I7  a coupon was claimed once, and only by the organization it is for
     I8  an order moved along the table of moves
     I9  an order has at most one ticket
-    I10 a pending event has a task that will send it, or a paused receiver
+    I10 a pending event has a task that will send it, or a paused receiver; so has a
+        subscription that is behind the log
     I11 what went to the auction for a channel is what its lease cost, and what it
         left of its share is the buyer's, unless the quote said otherwise
     I12 a node has at most one lnd
@@ -31,6 +32,7 @@ from leyden.domain.tickets import Lease
 from leyden.payments.base import Payments
 from leyden.runtimes.census import lnds
 from leyden.services.deliveries.node_mail import WEBHOOKS
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.storage.database import Database
 from leyden.storage.ledger import Written
 from leyden.values import Struct
@@ -67,6 +69,7 @@ async def verify(
         Broken("I10", f"node {node_id} has webhooks that nothing will send")
         for node_id in await database.reader.webhooks.without_task(WEBHOOKS)
     ]
+    broken += [each async for each in _subscriptions(database)]
     broken += [Broken("I13", doubt) for doubt in await database.durability_risks()]
     if nodes_at is not None:
         broken += [
@@ -106,6 +109,28 @@ async def _places(database: Database) -> AsyncIterator[Broken]:
 
 def _is_kept(place: str) -> bool:
     return ":" in place
+
+
+async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
+    """Find subscriptions that are behind without a task.
+
+    An event that came between two looks has its task, so it is looked for again.
+    """
+    reader = database.reader
+    behind = [
+        each
+        for each in await reader.subscriptions.without_task()
+        if (await SUBSCRIPTION_MAIL.next(reader, each, now=each.due))[0] is not None
+    ]
+    if behind:
+        still = {
+            (each.id, each.position)
+            for each in await reader.subscriptions.without_task()
+        }
+        for each in behind:
+            if (each.id, each.position) in still:
+                what = f"subscription {each.id} has events that nothing will send"
+                yield Broken("I10", what)
 
 
 async def _coupons(database: Database) -> AsyncIterator[Broken]:

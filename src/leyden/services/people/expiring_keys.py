@@ -14,7 +14,7 @@ _AT_ONCE: Final = 100
 
 
 async def tell(due: ClaimedTask, *, clock: Clock) -> None:
-    """Tell of each key once; what a killed process did not tell is told next."""
+    """Log the end of each key once, also of those that a killed process did not."""
     now = clock()
     async with due.transaction() as tx:
         keys = await tx.keys.expiring(now=now, within=NOTICE, most=_AT_ONCE)

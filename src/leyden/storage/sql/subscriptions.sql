@@ -78,6 +78,20 @@ SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
     asked = task.asked + 1
 RETURNING key;
 
+-- name: without_task
+-- Active ones that are behind the log, which nothing will look at. That is right where
+-- no event of their types is left.
+SELECT subscription.*
+FROM subscription
+JOIN event_log ON event_log.organization_id = subscription.organization_id
+LEFT JOIN task ON task.kind = :kind
+    AND task.key = subscription.id
+WHERE task.key IS NULL
+    AND subscription.pause IS NULL
+    AND subscription.stopped = 0
+    AND subscription.position < event_log.last
+ORDER BY subscription.id;
+
 -- name: add_delivery
 -- What is no longer pending can still turn out to be delivered, and nothing else.
 INSERT INTO subscription_delivery (

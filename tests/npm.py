@@ -1,0 +1,35 @@
+"""Packages of npm, pinned in a folder of tests by a lock with checksums."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from leyden.daemons import build
+
+
+async def installed(pinned: Path) -> Path:
+    """Return the `node_modules` of what is pinned, kept in the cache; or skip."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        pytest.skip("no Node.js here; on Debian: apt-get install nodejs npm")
+    files = [pinned / name for name in ("package.json", "package-lock.json")]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in files))
+    cache = build.default_cache(os.environ)
+    kept = cache / f"{pinned.name}-{digest.hexdigest()[:12]}"
+    if not kept.exists():
+        making = kept.with_name(f"{kept.name}.{os.getpid()}")
+        making.mkdir(parents=True)
+        for each in files:
+            shutil.copy(each, making)
+        process = await asyncio.create_subprocess_exec(
+            "npm", "ci", "--ignore-scripts", cwd=making, stdout=asyncio.subprocess.PIPE
+        )
+        await process.communicate()
+        if process.returncode:
+            shutil.rmtree(making)
+            pytest.skip(f"npm could not install {pinned.name}: is there a network?")
+        making.rename(kept)
+    return kept / "node_modules"
