@@ -285,7 +285,7 @@ class Follower:
         self._tell(trouble=f"the store has not answered for {_SLOW_S:.0f} s")
 
     def _tell(self, *, until: float = 0.0, trouble: str | None = None) -> None:
-        """Tell how far we are; what has no backup to begin with cannot be restored."""
+        """Announce how far we are; without a backup to begin with nothing is restored."""
         base = state.read_base(self._given)
         if until and base is not None and base.chain == self._state.chain:
             self._state = replace(self._state, until=until)
