@@ -92,12 +92,12 @@ class Home:
 
 
 async def settled(home: Home, payments: int) -> float:
-    """Give the payments a second that reach `created`."""
+    """Return the payments a second that reach `created`."""
     return await settlement.ours(home.given.database, payments)
 
 
 async def read(home: Home, orders: int) -> float:
-    """Give the reads a second, beside somebody who writes."""
+    """Return the reads a second, beside somebody who writes."""
     database = await open_database(home.given.database)
 
     async def write() -> None:

@@ -233,4 +233,12 @@ GUARDS = (
         "now < drill.at",
         "tests/api/nodes/test_proofs.py",
     ),
+    Guard(
+        "a chain that ended before a copy was made is not applied to it",
+        f"{_IN}/running.py",
+        "                if found.seen > since:\n",
+        "                if found.seen >= 0:\n",
+        _CHANGES,
+        "had_ended",
+    ),
 )

@@ -214,6 +214,22 @@ async def test_changes_that_are_missing_are_found_and_named(kept: Kept) -> None:
     assert not (kept.folder / "new").exists()
 
 
+async def test_a_backup_that_was_made_after_its_chain_had_ended_has_none(
+    kept: Kept,
+) -> None:
+    async with opened(kept.given) as platform:
+        async with following(kept) as told:
+            await until(lambda: bool(told and told[-1].chain))
+        ended = state.read(kept.given)
+        assert ended is not None
+        state.save(kept.given, replace(ended, seen=0.0), lasting=True)
+        making = asyncio.create_task(running.run(platform, kept.programs))
+        await asyncio.sleep(0.3)  # while it waits for somebody who follows
+        state.save(kept.given, replace(ended, chain="another"), lasting=True)
+        await making
+        assert state.base_of((await kept.store.find()).tags) is None
+
+
 async def test_changes_in_place_of_others_are_refused(kept: Kept) -> None:
     await followed(kept, "one", "two", "three")
     first, *_, last = changes(kept)

@@ -86,7 +86,7 @@ async def adopt(
 
 
 async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
-    """Let a node start with a copy of its folder, made after its last start."""
+    """Accept a copy of a node's folder that was made after its last start."""
     now = platform.clock()
     async with platform.database.transaction() as tx:
         before = await tx.nodes.lock(node_id)

@@ -22,11 +22,11 @@ class NodeStarts:
         await self._run(sql.save, node_id=node_id, number=start.number, copy=start.copy)
 
     async def accept(self, node_id: str) -> bool:
-        """Let any copy of the last start's folder be it; False if there was none."""
+        """Accept any copy of the last folder; return False if there was no start."""
         return bool(await self._run(sql.accept, node_id=node_id))
 
     async def accept_all(self) -> None:
-        """Let any copy of each node's last folder be it."""
+        """Accept any copy of each node's last folder."""
         await self._run(sql.accept_all)
 
     async def forget(self, node_id: str) -> None:

@@ -100,7 +100,7 @@ class Wal:
         return None
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections."""
         for each in (self._reading, self._next, self._folding, self._writing):
             each.close()
         os.close(self._turn)

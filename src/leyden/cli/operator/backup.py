@@ -104,8 +104,6 @@ def follow() -> None:
     """
     given, programs = settings.load(os.environ), _programs()
     asyncio.run(following.run(given, programs))
-    # Not closed: the last who closes a database moves its WAL, which we may not.
-    os._exit(0)
 
 
 @backup.command("list")

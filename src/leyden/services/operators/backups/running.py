@@ -6,6 +6,7 @@
 """
 
 import asyncio
+import contextlib
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterator
@@ -27,9 +28,11 @@ from leyden.services.operators.backups.results import noted
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.secrets import Sealer, parse_keyring
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 _TRIES: Final = 3
+_FOLLOWED_WITHIN_S: Final = 30.0
+_LOOK_EVERY_S: Final = 0.05
 _OF_CHANNELS: Final = ("--keep-last", "5")
 _KEPT: Final = re.compile(r"([1-9][0-9]{0,4}) (hourly|daily|weekly|monthly|yearly)")
 
@@ -58,6 +61,8 @@ async def run(platform: Platform, programs: Programs) -> Made:
                     given.database, work, deadline_s=given.backup_deadline_s
                 ),
             )
+            if base is not None:
+                base = await _followed(given, base, since=platform.clock().timestamp())
             _refuse_other_keys(platform, bundle)
             sealed = await programs.age.encrypt(
                 keys.pack(bundle), places.recipients(given)
@@ -112,7 +117,25 @@ def _base(given: Settings) -> Base | None:
     """Return where the copy that follows begins: all that it lacks comes after that."""
     if not state.is_wanted(given) or (found := state.read(given)) is None:
         return None
-    return Base(chain=found.chain, number=found.number) if found.chain else None
+    if not found.chain:
+        return None
+    return Base(chain=found.chain, number=found.number, through=found.number)
+
+
+async def _followed(given: Settings, base: Base, *, since: float) -> Base | None:
+    """Wait until all that a copy has is in the chain; None if the chain has ended.
+
+    Pages from before a gap, applied to a copy from after it, would be of two times.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_FOLLOWED_WITHIN_S):
+            while (found := state.read(given)) and found.chain == base.chain:
+                if found.seen > since:
+                    return replace(base, through=found.number)
+                if since - max(found.seen, found.began) > _FOLLOWED_WITHIN_S:
+                    return None  # nobody follows: the platform does not run
+                await asyncio.sleep(_LOOK_EVERY_S)
+    return None
 
 
 def _refuse_other_keys(platform: Platform, bundle: Bundle) -> None:

@@ -111,6 +111,8 @@ async def _contents(place: Objects, chain: Chain, base: Base) -> AsyncIterator[b
     """Yield the contents of all objects after a base, in order, without a gap."""
     numbers = map(changes.number_of, await place.names(f"{chain.name}/"))
     last = max((each for each in numbers if each is not None), default=0)
+    if last < base.through:
+        raise _missing(chain, last + 1)
     wanted = range(base.number + 1, last + 1)
     for at in range(0, len(wanted), _AT_ONCE):
         some = wanted[at : at + _AT_ONCE]

@@ -41,7 +41,6 @@ from leyden.values import Struct, replace
 
 _T = TypeVar("_T")
 _EVERY_S: Final = 1.0
-_SAVE_S: Final = 5.0
 _LONG: Final = 1_000  # pages in the WAL: then it begins anew
 _MOST_WAITING: Final = 1 << 26  # bytes, for a store that is slow
 _SLOW_S: Final = 60.0
@@ -70,6 +69,7 @@ async def run(given: Settings, programs: Programs) -> None:
         loop.add_signal_handler(each, follower.stop)
     await loop.connect_read_pipe(lambda: _Ending(follower), sys.stdin)
     await follower.follow()
+    os._exit(0)  # a thread that waits for a store that hangs would keep us
 
 
 class _Ending(asyncio.Protocol):
@@ -172,6 +172,7 @@ class Follower:
             self._state,
             chain=chain.name,
             number=0,
+            seen=0.0,
             place=wal.place,
             secrets=secrets,
             trouble="",
@@ -285,13 +286,15 @@ class Follower:
         self._tell(trouble=f"the store has not answered for {_SLOW_S:.0f} s")
 
     def _tell(self, *, until: float = 0.0, trouble: str | None = None) -> None:
-        """Tell how far we are; what has no backup to begin with cannot be restored."""
+        """Announce how far we are; what has no base cannot be restored."""
         base = state.read_base(self._given)
+        if until:
+            self._state = replace(self._state, seen=until)
         if until and base is not None and base.chain == self._state.chain:
             self._state = replace(self._state, until=until)
         if trouble is not None:
             self._state = replace(self._state, trouble=trouble)
-        if trouble or self._clock() - self._saved > _SAVE_S:
+        if trouble or self._clock() - self._saved >= self._every_s:
             self._saved = self._clock()
             with contextlib.suppress(OSError):
                 state.save(self._given, self._state, lasting=False)

@@ -25,14 +25,18 @@ TAG: Final = "changes="  # of a snapshot: its base
 
 
 class Base(Struct, frozen=True, kw_only=True):
-    """Where in a chain a backup began: it and all objects after it are a whole."""
+    """Where in a chain a backup began, and which object was sent after it was made.
+
+    All objects from there, and at least through that one, make a whole of it.
+    """
 
     chain: str
     number: int
+    through: int
 
     def __str__(self) -> str:
         """Return it as the tag of a snapshot."""
-        return f"{TAG}{self.chain}.{self.number}"
+        return f"{TAG}{self.chain}.{self.number}.{self.through}"
 
 
 class Following(Struct, frozen=True, kw_only=True):
@@ -43,6 +47,7 @@ class Following(Struct, frozen=True, kw_only=True):
     place: Place = Place()
     secrets: str = ""  # a digest of the sealing keys that the chain began with
     began: float = 0.0  # when the process that follows did
+    seen: float = 0.0  # what was committed until then is in the store
     until: float = 0.0  # what was committed until then can be restored
     trouble: str = ""
 
@@ -81,9 +86,10 @@ def save_base(given: Settings, base: Base) -> None:
 def base_of(tags: tuple[str, ...]) -> Base | None:
     """Return the base of a snapshot, by its tags."""
     for tag in tags:
-        chain, _, number = tag.removeprefix(TAG).rpartition(".")
-        if tag.startswith(TAG) and number.isdecimal():
-            return Base(chain=chain, number=int(number))
+        chain, *numbers = tag.removeprefix(TAG).split(".")
+        if tag.startswith(TAG) and [each.isdecimal() for each in numbers] == [True] * 2:
+            number, through = map(int, numbers)
+            return Base(chain=chain, number=number, through=through)
     return None
 
 
