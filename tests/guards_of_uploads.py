@@ -203,6 +203,14 @@ GUARDS = (
         "so_many_streams",
     ),
     Guard(
+        "who left an organization hears of no change in it",
+        "web/changes.py",
+        "if not await self._may():",
+        "if False:",
+        "tests/web/test_changes.py",
+        "left_the_organization",
+    ),
+    Guard(
         "a stranger's form is small",
         "web/forms.py",
         "largest = _LARGEST if owner else _LARGE",
