@@ -184,7 +184,7 @@ GUARDS = (
         "if len(raw) > _LARGE else parse()",
         "if False else parse()",
         "tests/api/nodes/test_worst_cases.py",
-        "fractions",
+        "empty",
     ),
     Guard(
         "nothing is read of a gateway that does not show the token",
