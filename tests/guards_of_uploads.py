@@ -184,7 +184,7 @@ GUARDS = (
         "if len(raw) > _LARGE else parse()",
         "if False else parse()",
         "tests/api/nodes/test_worst_cases.py",
-        "fractions",
+        "empty",
     ),
     Guard(
         "nothing is read of a gateway that does not show the token",
@@ -201,6 +201,14 @@ GUARDS = (
         "if False:",
         "tests/web/test_changes.py",
         "so_many_streams",
+    ),
+    Guard(
+        "who left an organization hears of no change in it",
+        "web/changes.py",
+        "if not await self._may():",
+        "if False:",
+        "tests/web/test_changes.py",
+        "left_the_organization",
     ),
     Guard(
         "a stranger's form is small",

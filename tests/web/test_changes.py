@@ -7,6 +7,8 @@ from typing import Any
 
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
+from leyden.services.people import team
+from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from leyden.web.changes import after_commits
 from leyden.web.open_streams import MOST
@@ -122,6 +124,21 @@ async def test_a_person_has_so_many_streams_and_no_more(
             await stream.until_begun()
     async with streaming(alice, url) as stream:
         await stream.until_begun()
+
+
+async def test_who_left_the_organization_hears_of_no_change(
+    alice: Visitor, bob: Visitor, yard: Yard, platform: Platform
+) -> None:
+    url = told_at((await bob.get(f"{bob.root}/nodes")).text)
+    async with streaming(bob, url) as stream:
+        await stream.until_begun()
+        members = await team.members(platform, bob.organization_id)
+        theirs = next(it.person.id for it in members if "bob" in it.person.email)
+        await alice.submit(f"{alice.root}/team/remove", {"user": theirs})
+        await made(alice, yard)
+        async with asyncio.timeout(10):
+            await stream.ended.wait()
+        assert CHANGED not in stream.got
 
 
 async def test_a_browser_that_is_signed_out_does_not_ask_for_ever(

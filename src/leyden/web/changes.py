@@ -9,11 +9,13 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from leyden.errors import LeydenError
+from leyden.services.people import sign_in
 from leyden.storage.database import Database
 from leyden.web.open_streams import OpenStreams
 from leyden.web.visits import Visit
@@ -35,7 +37,7 @@ def stream(visit: Visit, look: Look) -> Response:
     seen = visit.query.text("seen")
     place = ExitStack()
     place.enter_context(visit.streams.place(visit.who.person.id))
-    return _Stream(look, visit.streams, place, seen=seen)
+    return _Stream(look, visit.streams, place, partial(_may, visit), seen=seen)
 
 
 def after_commits(database: Database, look: Look) -> Look:
@@ -62,18 +64,36 @@ def mark(shown: Hashable) -> str:
     return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
+async def _may(visit: Visit) -> bool:
+    """Return whether the person is still signed in, and in this organization."""
+    session = visit.cookies.session
+    try:
+        found = await sign_in.find(visit.platform, session, now=visit.platform.clock())
+    except LeydenError:
+        return False  # the database is away
+    return found is not None and any(
+        each.organization.id == visit.organization_id for each in found.belongs_to
+    )
+
+
 class _Stream(Response):
     """A response that continues until the browser or the platform ends it."""
 
     media_type = "text/event-stream"
 
     def __init__(
-        self, look: Look, streams: OpenStreams, place: ExitStack, *, seen: str
+        self,
+        look: Look,
+        streams: OpenStreams,
+        place: ExitStack,
+        may: Callable[[], Awaitable[bool]],
+        *,
+        seen: str,
     ) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._look, self._streams, self._seen = look, streams, seen
-        self._place = place
+        self._place, self._may = place, may
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
         with self._place:
@@ -112,6 +132,8 @@ class _Stream(Response):
             if found is not before:
                 present = mark(found)
             if present != self._seen:
+                if not await self._may():  # asks anew, and is told why
+                    return
                 self._seen = present
                 yield _CHANGED
             else:
