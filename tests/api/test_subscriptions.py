@@ -155,7 +155,7 @@ async def test_a_key_with_less_scope_has_less_to_do_with_it(
         assert (await nodes.get(f"{one}{path}")).status == 403
     assert (await nodes.delete(one)).status == 403
     own = (await nodes.post("/subscriptions", {"url": URL})).json()
-    assert own["types"] == ["node.*"]
+    assert own["types"] == ["backup.*", "node.*"]
 
 
 async def test_foreign_and_future_cursors_resend_nothing(

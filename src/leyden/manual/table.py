@@ -16,6 +16,7 @@ _GROUPS: Final = {
         "events",
         "webhooks",
         "channels",
+        "direct-channels",
         "python",
         "cli",
     ),

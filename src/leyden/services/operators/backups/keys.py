@@ -30,7 +30,8 @@ NAMING_FILES: Final = (
     *("api_tls_certificate", "api_tls_key", "gateway_control_ca", "kubeconfig"),
     *("acme_authorities", "testnet_rpc_certificate", "mainnet_rpc_certificate"),
     *("treasury_certificate", "treasury_macaroon", "pool_certificate"),
-    *("pool_macaroon", "webhook_authorities"),
+    *("pool_macaroon", "seller_certificate", "seller_macaroon"),
+    "webhook_authorities",
 )
 # Said anew by whoever restores: where things are on that machine.
 _OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})
