@@ -300,6 +300,7 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
         home = lnd_home(await reader.nodes.get(node))
         folder = home / "data/chain/bitcoin/simnet"
         (folder / "new").write_bytes(b"one channel")
+        (folder / "new").chmod(0o644)  # it is ours, and lnd's user reads it
         (folder / "new").rename(folder / "channel.backup")
         with (home / "logs/bitcoin/simnet/lnd.log").open("a") as log:
             log.write(f"{BLOCKS}\n")
