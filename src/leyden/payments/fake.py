@@ -286,7 +286,8 @@ class FakePayments:
         ) + sum(output.sats for output in self.outputs() if output.confirmations)
 
     def _become(self, invoice: Invoice, state: InvoiceState) -> None:
-        changed = replace(invoice, state=state)
+        expires = invoice.expires if state is InvoiceState.ACCEPTED else 0
+        changed = replace(invoice, state=state, expires=expires)
         self.invoices[invoice.payment_hash] = changed
         for queue in self._watchers:
             queue.put_nowait(changed)
