@@ -8,11 +8,13 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from leyden.api.server import bare_tls
 from leyden.app import gateways
 from leyden.app.authorities import folder_of
+from leyden.app.background import background
 from leyden.app.certificates import api_tls, load_tls
 from leyden.certificates.authority import Authority
 from leyden.certificates.expiry import renewal_due, validity
@@ -46,14 +48,9 @@ async def of_our_authority(
     context = bare_tls()
     tls = _issued(platform, names)
     load_tls(context, tls)
-    renewing = asyncio.create_task(
-        _renew(platform, context, names, tls), name="certificate"
-    )
-    try:
+    renew = partial(_renew, platform, context, names, tls)
+    async with background({"certificate": renew}):
         yield context
-    finally:
-        renewing.cancel()
-        await asyncio.gather(renewing, return_exceptions=True)
 
 
 async def _renew(

@@ -1,12 +1,13 @@
 """Wiring of channel sales: from settings to a shop."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from leyden.app import peer_addresses
+from leyden.app.background import background
 from leyden.app.local_egress import signers
 from leyden.domain.pricing import Terms
 from leyden.domain.units import BLOCKS_PER_DAY, Sats
@@ -155,13 +156,10 @@ _MARKETS: Mapping[str, Callable[[Platform], _Bought]] = {
 @asynccontextmanager
 async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[None]:
     """Listen for payments while inside, if asked to; close the connections after."""
-    ear = asyncio.create_task(listen(shop), name="payments") if listening else None
     try:
-        yield
+        async with background({"payments": partial(listen, shop)} if listening else {}):
+            yield
     finally:
-        if ear is not None:
-            ear.cancel()
-            await asyncio.gather(ear, return_exceptions=True)
         await shop.payments.close()
         if shop.seller is not None:
             await shop.seller.close()
