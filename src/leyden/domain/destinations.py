@@ -26,11 +26,6 @@ class Destination(Struct, frozen=True, kw_only=True):
     node_id: str = ""  # where it is a hosted one of the buyer's
     announce: bool = False  # to everybody, or private to both
 
-    @property
-    def is_hosted(self) -> bool:
-        """Whether it is a node of this platform."""
-        return bool(self.node_id)
-
 
 def parse(text: str, *, field: str) -> tuple[str, str]:
     """Return public key and HOST:PORT of KEY or KEY@HOST:PORT; "" is no host."""

@@ -78,7 +78,7 @@ async def _placed(visit: Visit, form: Form) -> Order:
     return await orders.create(
         shop_of(visit),
         visit.organization_id,
-        f"{_key(form.text('once'))}{orders.SUFFIX}",
+        f"{form.key('once')}{orders.SUFFIX}",
         await _channel(visit, form),
         actor=visit.who.actor,
         now=visit.now,
@@ -160,10 +160,3 @@ def _amount(typed: str) -> str:
         return f"{Form([('amount', typed)]).number('amount'):,}"
     except Malformed:
         return typed
-
-
-def _key(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Malformed("This form is out of date; reload the page.") from None

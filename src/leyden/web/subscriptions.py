@@ -1,7 +1,8 @@
 """Webhook endpoints of an organization, or of the installation for its operator."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import Final
 
 from starlette.responses import Response
@@ -46,7 +47,7 @@ async def create(visit: Visit) -> Response:
         made, secret = await subscriptions.create(
             dispatcher_of(visit),
             log_of(visit),
-            f"{_once(form.text('once'))}{_SUFFIX}",
+            f"{form.key('once')}{_SUFFIX}",
             _wanted(form),
             scopes=_scopes(visit),
             actor=visit.who.actor,
@@ -88,30 +89,15 @@ async def resume(visit: Visit) -> Response:
 
 async def test(visit: Visit) -> Response:
     """Send an example of an event now."""
-    try:
-        await subscriptions.test(
-            *_which(visit),
-            visit.form.text("type") or None,
-            scopes=_scopes(visit),
-            actor=visit.who.actor,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return redirect(f"{_root(visit)}?done=sent")
+    kind = visit.form.text("type") or None
+    return await _sent(visit, partial(subscriptions.test, *_which(visit), kind), "sent")
 
 
 async def redeliver(visit: Visit) -> Response:
     """Send an event again."""
-    try:
-        await subscriptions.redeliver(
-            *_which(visit),
-            visit.form.text("delivery"),
-            scopes=_scopes(visit),
-            actor=visit.who.actor,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return redirect(f"{_root(visit)}?done=sent")
+    delivery = visit.form.text("delivery")
+    step = partial(subscriptions.redeliver, *_which(visit), delivery)
+    return await _sent(visit, step, "sent")
 
 
 async def ask_resend(visit: Visit) -> Response:
@@ -123,16 +109,9 @@ async def ask_resend(visit: Visit) -> Response:
 
 async def resend(visit: Visit) -> Response:
     """Send everything since an event again."""
-    try:
-        await subscriptions.resend(
-            *_which(visit),
-            visit.form.text("after"),
-            scopes=_scopes(visit),
-            actor=visit.who.actor,
-        )
-    except Refused as error:
-        return await _shown(visit, wrong=error)
-    return redirect(f"{_root(visit)}?done=resent")
+    after = visit.form.text("after")
+    step = partial(subscriptions.resend, *_which(visit), after)
+    return await _sent(visit, step, "resent")
 
 
 async def ask_rotate(visit: Visit) -> Response:
@@ -170,6 +149,17 @@ async def delete(visit: Visit) -> Response:
         *_which(visit), scopes=_scopes(visit), actor=visit.who.actor
     )
     return redirect(f"{log_root(visit)}/endpoints?done=deleted")
+
+
+async def _sent(
+    visit: Visit, step: Callable[..., Awaitable[object]], done: str
+) -> Response:
+    """Send something with the rights of who asks, and show the endpoint again."""
+    try:
+        await step(scopes=_scopes(visit), actor=visit.who.actor)
+    except Refused as error:
+        return await _shown(visit, wrong=error)
+    return redirect(f"{_root(visit)}?done={done}")
 
 
 async def _changed(visit: Visit, wanted: Wanted, done: str) -> Response:
@@ -245,13 +235,6 @@ def _wanted(form: Form) -> Wanted:
     return Wanted(
         url=form.text("url"), types=types, description=form.text("description")
     )
-
-
-def _once(text: str) -> str:
-    try:
-        return str(uuid.UUID(text))
-    except ValueError:
-        raise Malformed("This form is out of date; reload the page.") from None
 
 
 def _which(visit: Visit) -> tuple[Dispatcher, str, str]:
