@@ -57,7 +57,7 @@ from leyden.services.people import expiring_keys
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import LEASE, Queue, Work
+from leyden.tasks import CLAIM_FOR, Queue, Work
 
 _FORGET_EVERY = timedelta(hours=1)
 
@@ -148,7 +148,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             kind=WATCH,
             run=watching.watch,
             share=watching.share,
-            lease=watching.lease,
+            claim_for=watching.claim_for,
             stands=True,
             at_home=True,
         ),
@@ -157,7 +157,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             kind=NODE,
             run=partial(reconciler.step, fleet),
             at_once=512,
-            lease=min(watching.lease, LEASE),
+            claim_for=min(watching.claim_for, CLAIM_FOR),
             at_home=True,
             watched=watching.shards,
         ),

@@ -1,7 +1,7 @@
 """The leased, fenced queue that everything runs on which runs by itself.
 
 Promises: a task that was put runs at least once, however often the program dies; one
-key of one kind never runs twice at once; a handler that lost its lease cannot write,
+key of one kind never runs twice at once; a handler that lost its claim cannot write,
 because each of its transactions checks the fence; what is due starts within
 milliseconds, and nothing polls.
 
@@ -39,9 +39,9 @@ _LAG: Final = Histogram(
 
 log = logging.getLogger(__name__)
 
-# A lease that nobody extends is someone else's after this long.
-LEASE = timedelta(seconds=30)
-# The longest a queue sleeps when it knows of nothing: then it looks for leases whose
+# A claim that nobody extends is someone else's after this long.
+CLAIM_FOR = timedelta(seconds=30)
+# The longest a queue sleeps when it knows of nothing: then it looks for claims whose
 # holder died, and for what another process put where no notice crosses (SQLite).
 _LONGEST_SLEEP_S = 1.0
 _FIRST_RETRY_S = 1.0
@@ -130,7 +130,7 @@ class Queue(Struct, frozen=True, kw_only=True):
     kind: str
     run: Callable[[Work], Awaitable[None]]
     at_once: int = 16
-    lease: timedelta = LEASE
+    claim_for: timedelta = CLAIM_FOR
     at_home: bool = False  # only for processes of the home that nodes belong to
     watched: Shards | None = None  # only for who holds the node's shard, at home
     stands: bool = False  # goes on for as long as it is held
@@ -232,7 +232,7 @@ class _Running:
         )
 
     async def _claim(self, tx: Stores, now: datetime, free: int) -> list[Claim]:
-        kind, until = self.queue.kind, now + self.queue.lease
+        kind, until = self.queue.kind, now + self.queue.claim_for
         if self.queue.watched is not None:
             return await tx.tasks.claim_watched(
                 kind, self._hold, self.queue.watched, now=now, until=until, most=free
@@ -290,7 +290,7 @@ class _Running:
             await self._later(claim, pause)
 
     async def _later(self, claim: Claim, pause: timedelta) -> None:
-        # Where even this fails, the lease runs out and someone tries again.
+        # Where even this fails, the claim runs out and someone tries again.
         with contextlib.suppress(Stale, Away):
             async with self._database.transaction() as tx:
                 await tx.tasks.reschedule(
@@ -299,7 +299,7 @@ class _Running:
 
     async def _extend(self) -> None:
         while True:
-            await asyncio.sleep(self.queue.lease.total_seconds() / 3)
+            await asyncio.sleep(self.queue.claim_for.total_seconds() / 3)
             with contextlib.suppress(Away, Stale):
                 await self._extend_all()
 
@@ -308,7 +308,7 @@ class _Running:
         hands = sorted(self._hands.items(), key=lambda each: each[1].key)
         if not hands:
             return
-        until = self._clock() + self.queue.lease
+        until = self._clock() + self.queue.claim_for
         async with self._database.transaction() as tx:
             extend = (
                 tx.tasks.extend_continuous if self.queue.stands else tx.tasks.extend

@@ -87,13 +87,17 @@ async def bring(database_url: str) -> None:
         await tx.tasks.free_all()
     names = Names()
     dispatcher = dispatcher_of(post, names)
-    lease = timedelta(seconds=5)
+    claim_for = timedelta(seconds=5)
     queues = [
-        Queue(kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), lease=lease),
+        Queue(
+            kind=WEBHOOKS,
+            run=partial(deliver, dispatcher, NODE_MAIL),
+            claim_for=claim_for,
+        ),
         Queue(
             kind=SUBSCRIPTIONS,
             run=partial(deliver, dispatcher, SUBSCRIPTION_MAIL),
-            lease=lease,
+            claim_for=claim_for,
         ),
     ]
     working = asyncio.create_task(Worker(post.database, queues, clock=utc_now).run())

@@ -50,7 +50,7 @@ ORDERS = 12
 WORTH = 2_100
 LEFT = 318  # of what the auction may take
 _WITHIN_S = 120
-_LEASE = timedelta(seconds=5)  # so that nobody waits long for what a dead one held
+_CLAIM_FOR = timedelta(seconds=5)  # so that nobody waits long for what a dead one held
 _RULES = ShopSettings(
     sweep_every=timedelta(seconds=1),
     tickets_every=timedelta(seconds=1),
@@ -105,7 +105,7 @@ async def at_work(shop: Shop) -> AsyncIterator[None]:
     if shop.database.is_alone:
         async with shop.database.transaction() as tx:
             await tx.tasks.free_all()
-    queues = [replace(queue, lease=_LEASE) for queue in shop_queues(shop)]
+    queues = [replace(queue, claim_for=_CLAIM_FOR) for queue in shop_queues(shop)]
     worker = Worker(shop.database, queues, clock=utc_now)
     running = [asyncio.create_task(worker.run()), asyncio.create_task(listen(shop))]
     try:

@@ -82,8 +82,8 @@ async def work(url: str) -> None:
             await tx.audit.add(at=now, actor="victim", action="put", subject=key)
             await tx.tasks.put("leave a line", key, due=now)
         say("put", key)
-    # A second: nobody gives back the leases of the dead.
-    queue = Queue(kind="leave a line", run=leave_a_line, lease=timedelta(seconds=1))
+    # A second: nobody gives back the claims of the dead.
+    queue = Queue(kind="leave a line", run=leave_a_line, claim_for=timedelta(seconds=1))
     worker = asyncio.create_task(Worker(database, [queue], clock=utc_now).run())
     far = utc_now() + timedelta(days=1)
     while await database.reader.tasks.next_due("leave a line", now=far) is not None:

@@ -24,7 +24,7 @@ from leyden.values import replace
 from tests.away import BusyDatabase
 from tests.conftest import NOW
 from tests.services.told import told as told_of
-from tests.services.yard import LEASE, SETTINGS, Yard
+from tests.services.yard import CLAIM_FOR, SETTINGS, Yard
 
 BLOCKS = (
     "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
@@ -58,7 +58,7 @@ async def look(yard: Yard, house: Housekeeping) -> None:
     async with yard.fleet.database.transaction() as tx:
         await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
         claims = await tx.tasks.claim(
-            HOUSEKEEPING, now=yard.now, until=yard.now + LEASE, most=1
+            HOUSEKEEPING, now=yard.now, until=yard.now + CLAIM_FOR, most=1
         )
     work = Work(yard.fleet.database, claims[0])
     await house.look(work)
@@ -115,7 +115,7 @@ async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
     with pytest.raises(errors.Stale):
         await look(yard, house)
     busy.is_stale = False
-    yard.now += LEASE  # of the look that failed
+    yard.now += CLAIM_FOR  # of the look that failed
     await look(yard, house)
     kept = await yard.fleet.database.reader.backups.latest_channels(node.id)
     assert kept.content == b"one channel"

@@ -26,7 +26,7 @@ from leyden.tasks import Work
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.helpers import work
-from tests.services.yard import HARBOUR, LEASE, Yard
+from tests.services.yard import CLAIM_FOR, HARBOUR, Yard
 
 API = "api.harbour.example"
 
@@ -80,7 +80,7 @@ class Desk:
     ) -> int:
         async with self.yard.fleet.database.transaction() as tx:
             claims = await tx.tasks.claim(
-                kind, now=self.yard.now, until=self.yard.now + LEASE, most=100
+                kind, now=self.yard.now, until=self.yard.now + CLAIM_FOR, most=100
             )
         for claim in claims:
             await step(Work(self.yard.fleet.database, claim))
@@ -174,7 +174,7 @@ async def test_whoever_died_goes_on_with_the_order_it_had(
     with pytest.raises(AuthorityAway):
         await desk.obtain()
     desk.issuer.away = False
-    yard.now += LEASE
+    yard.now += CLAIM_FOR
     await desk.all_obtained()
     assert len(desk.issuer.orders) == 1
 
@@ -190,10 +190,10 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
     assert row is not None
     async with db.transaction() as tx:
         claims = await tx.tasks.claim(
-            ISSUANCE, now=yard.now, until=yard.now + LEASE, most=1
+            ISSUANCE, now=yard.now, until=yard.now + CLAIM_FOR, most=1
         )
     work = Work(db, claims[0])
-    yard.now += LEASE
+    yard.now += CLAIM_FOR
     other = await desk.obtain()  # somebody took over
     assert other == 1
     with pytest.raises(Stale):

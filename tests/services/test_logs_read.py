@@ -24,7 +24,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
-from tests.services.yard import LEASE, SETTINGS, Yard
+from tests.services.yard import CLAIM_FOR, SETTINGS, Yard
 
 INFO = "2026-03-01 12:00:00.123 [INF] CRTR: Pruning channel graph using block 812\n"
 WITH_WEBHOOK = {**SETTINGS, "webhook": "https://receiver.example/hook"}
@@ -76,7 +76,10 @@ class House:
         async with database.transaction() as tx:
             await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=self._yard.now)
             (claim,) = await tx.tasks.claim(
-                HOUSEKEEPING, now=self._yard.now, until=self._yard.now + LEASE, most=1
+                HOUSEKEEPING,
+                now=self._yard.now,
+                until=self._yard.now + CLAIM_FOR,
+                most=1,
             )
         await self._keeping.look(Work(database, claim))
         self._yard.now += timedelta(seconds=10)

@@ -22,7 +22,7 @@ from leyden.storage.tasks import Shards
 from leyden.tasks import Work, Worker
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.services.yard import LEASE, Yard
+from tests.services.yard import CLAIM_FOR, Yard
 
 OURS = Home(identity="home", authority="ours", place="here", host="harbour")
 MINUTE = timedelta(minutes=1)
@@ -45,7 +45,7 @@ async def take_over(yard: Yard) -> Yard:
     """Let another process take all shards, as if the first had died long ago."""
     heir = Yard.__new__(Yard)
     vars(heir).update(vars(yard))
-    heir.now = yard.now + 2 * LEASE
+    heir.now = yard.now + 2 * CLAIM_FOR
     heir.begin_anew()
     yard.runtime.watch(yard.watching.enqueue)  # which still hears all
     await heir.watch()
@@ -100,7 +100,7 @@ async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
 ) -> None:
     node = await yard.create()
     db, shards = yard.fleet.database, Shards(kind=WATCH, number=SHARDS)
-    later = yard.now + 2 * LEASE
+    later = yard.now + 2 * CLAIM_FOR
     async with db.transaction() as tx:
         await tx.tasks.free_all()
         await tx.tasks.put_many(WATCH, list(map(str, range(SHARDS))), due=NOW)
@@ -163,7 +163,9 @@ class Works:
     def __init__(self, yard: Yard, holder: str) -> None:
         self.fleet = replace(yard.fleet, clock=utc_now)
         self.watching = Watching(self.fleet)
-        self.watching.lease = timedelta(seconds=4)  # what it held is free after that
+        self.watching.claim_for = timedelta(
+            seconds=4
+        )  # what it held is free after that
         queues = [
             queue
             for queue in fleet_queues(self.fleet, self.watching)

@@ -37,7 +37,7 @@ from tests.services.plenty import PLENTY
 
 HARBOUR = "harbour"
 OTHER_SHORE = "other shore"
-LEASE = timedelta(minutes=1)
+CLAIM_FOR = timedelta(minutes=1)
 
 SETTINGS: dict[str, object] = {
     "autopilot": False,
@@ -106,7 +106,7 @@ class Yard:
             claims = await tx.tasks.claim(
                 WATCH,
                 now=self.now + timedelta(days=2),
-                until=self.now + LEASE,
+                until=self.now + CLAIM_FOR,
                 most=100,
             )
         adopted = 0
@@ -177,7 +177,7 @@ class Yard:
             for kind, step in steps.items():
                 async with self.fleet.database.transaction() as tx:
                     claims = await tx.tasks.claim(
-                        kind, now=self.now, until=self.now + LEASE, most=100
+                        kind, now=self.now, until=self.now + CLAIM_FOR, most=100
                     )
                 for claim in claims:
                     work = Work(self.fleet.database, claim)
@@ -196,7 +196,7 @@ class Yard:
             await tx.tasks.put(NODE, node_id, due=self.now)
         async with self.fleet.database.transaction() as tx:
             claims = await tx.tasks.claim(
-                NODE, now=self.now, until=self.now + LEASE, most=100
+                NODE, now=self.now, until=self.now + CLAIM_FOR, most=100
             )
         await asyncio.gather(
             *(
@@ -213,5 +213,5 @@ class Yard:
     async def restart(self) -> int:
         """Come back after a kill -9: leases have run out, nodes are found again."""
         self.begin_anew()
-        self.now += LEASE
+        self.now += CLAIM_FOR
         return await self.watch()

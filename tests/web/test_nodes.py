@@ -9,7 +9,7 @@ from leyden.domain.observations import State
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.platform import Platform
-from leyden.tasks import LEASE, Work
+from leyden.tasks import CLAIM_FOR, Work
 from leyden.web.site import Site
 from tests.services.yard import Yard
 from tests.web.conftest import person
@@ -326,7 +326,7 @@ async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
     async with yard.fleet.database.transaction() as tx:
         await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
         (claim,) = await tx.tasks.claim(
-            HOUSEKEEPING, now=yard.now, until=yard.now + LEASE, most=1
+            HOUSEKEEPING, now=yard.now, until=yard.now + CLAIM_FOR, most=1
         )
     await Housekeeping(yard.fleet).look(Work(yard.fleet.database, claim))
     assert not yard.homes.macaroons

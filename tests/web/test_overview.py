@@ -12,7 +12,7 @@ from leyden.domain.observations import State
 from leyden.services.nodes.fleet import EVERYTHING
 from leyden.services.nodes.samples import EVERY, SAMPLING
 from leyden.services.platform import Platform
-from leyden.tasks import LEASE, Work
+from leyden.tasks import CLAIM_FOR, Work
 from leyden.web.site import Site
 from tests.bakery import READER, baked
 from tests.services.yard import Yard
@@ -82,7 +82,7 @@ async def sample(platform: Platform, yard: Yard) -> None:
     async with database.transaction() as tx:
         await tx.tasks.put(SAMPLING, EVERYTHING, due=yard.now)
         (claim,) = await tx.tasks.claim(
-            SAMPLING, now=yard.now, until=yard.now + LEASE, most=1
+            SAMPLING, now=yard.now, until=yard.now + CLAIM_FOR, most=1
         )
     await platform.samples.take(yard.fleet, Work(database, claim))
     yard.now += EVERY

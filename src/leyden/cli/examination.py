@@ -19,7 +19,8 @@ from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 from leyden.values import Struct
 
-_ROOM_GIB = 6  # sources, Go's build cache and the daemons, the first time
+_CACHE_GIB = 6  # sources, Go's build cache and the daemons, the first time
+_HOME_GIB = 2  # database, logs, and the first nodes with their chain data
 _GIB = 1 << 30
 _FILES_OF_A_NODE = 2  # what tells its state, and what tells its end
 _FILES_BESIDE = 512  # connections, the database, the gateway
@@ -40,7 +41,8 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
     """Check this machine without changing anything."""
     yield Finding(what=f"Python {platform.python_version()}", well=True)
     yield from _programs(environment)
-    yield _room(builds.default_cache(environment))
+    yield _room(builds.default_cache(environment), _CACHE_GIB, "LEYDEN_CACHE")
+    yield _room(given.home_path, _HOME_GIB, "LEYDEN_HOME")
     yield _home(given.home_path)
     yield from _ports(given)
     yield Finding(
@@ -140,13 +142,13 @@ def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
     )
 
 
-def _room(cache: Path) -> Finding:
-    folder = next(each for each in (cache, *cache.parents) if each.exists())
+def _room(wanted: Path, gib: int, variable: str) -> Finding:
+    folder = next(each for each in (wanted, *wanted.parents) if each.exists())
     free = shutil.disk_usage(folder).free
     return Finding(
-        what=f"{free / _GIB:.0f} GiB of disk are free for {cache}",
-        well=free >= _ROOM_GIB * _GIB,
-        mend=f"make {_ROOM_GIB} GiB free, or choose another disk with LEYDEN_CACHE",
+        what=f"{free / _GIB:.0f} GiB of disk are free for {wanted}",
+        well=free >= gib * _GIB,
+        mend=f"make {gib} GiB free, or choose another disk with {variable}",
     )
 
 

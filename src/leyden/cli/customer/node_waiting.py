@@ -8,7 +8,7 @@ import msgspec
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.output import print_fields, print_json
-from leyden.schemas.nodes import NodeItem
+from leyden.schemas.nodes import NodeAnswer, NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")
 wait_option = click.option(
@@ -33,8 +33,13 @@ def until(
             node_id,
             statuses,
             within_s=within_s,
-            told=lambda seen: told(seen.status),
+            told=lambda seen: told(how(seen)),
         )
+
+
+def how(node: NodeAnswer) -> str:
+    """Return a node's status, and its reason where there is one."""
+    return f"{node.status}: {why}" if (why := node.status_reason) else node.status
 
 
 def print_result(

@@ -45,15 +45,15 @@ def rotate(*, yes: bool, as_json: bool) -> None:
     leyden authority rotate
     """
     given = wiring.running_settings(settings.load(os.environ))
-    if not yes:
-        click.confirm(
-            "Clients that saved the root alone need the new one before their node "
-            "starts again (GET .../cert). Replace the authority?",
-            abort=True,
-            err=True,
-        )
     alone = given.database.startswith("sqlite:")
     with only_one(given) if alone else nullcontext():
+        if not yes:
+            click.confirm(
+                "Clients that saved the root alone need the new one before their node "
+                "starts again (GET .../cert). Replace the authority?",
+                abort=True,
+                err=True,
+            )
         after = on_running(
             lambda platform: authorities.rotate(platform, actor=operator())
         )

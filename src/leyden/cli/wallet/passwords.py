@@ -99,7 +99,10 @@ def unlock(
     found = session.node(node)
     with open_node(session, found) as lnd:
         state_is(lnd, found, "LOCKED")
-        wallets.unlock(lnd, wallet_password(password_file))
+        known = wallet_password(password_file)
+        with waiting("the wallet") as told:
+            told("opening")
+            wallets.unlock(lnd, known)
     until_running(session, found)
     if as_json:
         print_json({"node_id": found.node_id, "status": "running"})

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from leyden.cli import exits
+from leyden.cli.customer.node_waiting import how
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.secrets import asked_for
@@ -143,7 +144,7 @@ def until_running(session: Session, node: NodeItem, *, within_s: float = 180) ->
             node.node_id,
             {"running"},
             within_s=within_s,
-            told=lambda seen: told(seen.status),
+            told=lambda seen: told(how(seen)),
         )
 
 

@@ -20,7 +20,9 @@ from leyden.runtimes.placement import MIB, Share
 
 Manifest = dict[str, Any]
 
-OUTFIT: Final = Path("/etc/lnd")  # lnd's configuration and certificate, read-only
+CONFIG_FOLDER: Final = Path(
+    "/etc/lnd"
+)  # lnd's configuration and certificate, read-only
 _HOME: Final = "/home/lnd"
 # lnd looks for its files here when nobody names another folder. With another one it
 # takes no notice of where its certificate is, and makes itself one (seen).
@@ -138,7 +140,7 @@ def pod(
         "volumes": [
             {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
             {
-                "name": "outfit",
+                "name": "config",
                 "secret": {"secretName": name(node), "defaultMode": 0o440},
             },
         ],
@@ -159,7 +161,7 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
         "name": pods.LND,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "args": [f"--configfile={OUTFIT / home.CONF}"],
+        "args": [f"--configfile={CONFIG_FOLDER / home.CONF}"],
         "env": [
             {"name": key, "value": value}
             for key, value in {"HOME": _HOME, **share.environment}.items()
@@ -178,7 +180,7 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "home", "mountPath": _LND_HOME},
-            {"name": "outfit", "mountPath": str(OUTFIT), "readOnly": True},
+            {"name": "config", "mountPath": str(CONFIG_FOLDER), "readOnly": True},
         ],
     }
 

@@ -10,7 +10,7 @@ from leyden.lnd.options import Logs, Options
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.kubernetes import manifests, pods
 from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.manifests import OUTFIT, Manifest
+from leyden.runtimes.kubernetes.manifests import CONFIG_FOLDER, Manifest
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.placement import SHARES, Share
 from leyden.values import Struct, field
@@ -75,9 +75,12 @@ class Template(Struct, frozen=True, kw_only=True):
             cors_origins=self.cors_origins,
             logs=self.logs,
             on_console=True,
-            tls_files=(OUTFIT / home.CERTIFICATE, OUTFIT / home.PRIVATE_KEY),
+            tls_files=(
+                CONFIG_FOLDER / home.CERTIFICATE,
+                CONFIG_FOLDER / home.PRIVATE_KEY,
+            ),
         )
-        files = home.render(launch_spec.settings, options, OUTFIT)
+        files = home.render(launch_spec.settings, options, CONFIG_FOLDER)
         return manifests.secret(node, files, launch_spec.tls)
 
     def pod(self, node: Node, *, shown: bytes) -> Manifest:

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Routes:
-    """The routes of all nodes; cached for unchanged nodes."""
+    """The routes of all nodes; made anew for nodes that changed."""
 
     def __init__(self, fleet: Fleet, gateway: Router | None = None) -> None:
         self._fleet = fleet
@@ -39,18 +39,18 @@ class Routes:
 
     async def apply(self) -> None:
         """Send the current routes to the gateway."""
-        nodes = self._fleet.database.reader.nodes
-        editions = await nodes.editions()
-        for node_id in self._known.keys() - editions.keys():
-            del self._known[node_id]
-        for node_id, edition in editions.items():
-            known = self._known.get(node_id)
-            if known is None or known[0] != edition:
-                node = await nodes.get(node_id)
-                route = route_to(node, self._fleet.rules.ports)
-                self._known[node_id] = (node.edition, route)
+        fleet = self._fleet
+        nodes = await fleet.node_cache.nodes(fleet.database.reader.nodes)
+        self._known = {node.id: self._made(node) for node in nodes}
         routes = [route for _, route in self._known.values() if route is not None]
         await self._gateway.apply(routes)
+
+    def _made(self, node: Node) -> tuple[int, Route | None]:
+        """Return a node's edition and route, made once for each edition."""
+        known = self._known.get(node.id)
+        if known is not None and known[0] == node.edition:
+            return known
+        return node.edition, route_to(node, self._fleet.rules.ports)
 
     async def follow(self) -> None:
         """Update the gateway until cancelled, whoever changes the nodes.

@@ -28,9 +28,9 @@ from leyden.values import Struct, field
 log = logging.getLogger(__name__)
 
 # Half of what "taken over within 30 s" allows: the rest is for finding nodes again.
-LEASE: Final = timedelta(seconds=15)
+CLAIM_FOR: Final = timedelta(seconds=15)
 # Where nobody else could take over there is nothing to write every few seconds.
-LEASE_ALONE: Final = timedelta(days=1)
+CLAIM_FOR_ALONE: Final = timedelta(days=1)
 SHARDS: Final = 64
 _AGAIN_S: Final = 1.0
 _STALE_S: Final = 0.01
@@ -56,7 +56,7 @@ class Watching:
         self._fleet = fleet
         alone = fleet.database.is_alone
         self.shards = Shards(kind=WATCH, number=1 if alone else SHARDS)
-        self.lease = LEASE_ALONE if alone else LEASE
+        self.claim_for = CLAIM_FOR_ALONE if alone else CLAIM_FOR
         self.found = asyncio.Event()  # the nodes of the first shards are
         self.adopted = 0
         self._share = self.shards.number
@@ -102,7 +102,7 @@ class Watching:
         finally:
             self._adopting -= 1
         async with held.work.transaction() as tx:
-            until = self._fleet.clock() + self.lease
+            until = self._fleet.clock() + self.claim_for
             await tx.tasks.extend_continuous(held.work.claim, until=until)
         if not self._adopting:
             self.found.set()
