@@ -54,6 +54,8 @@ class Lsps1OverHttp:
             return
         except LeydenError as error:
             status, said = _refusal(error)
+            if isinstance(error, MethodNotAllowed):
+                headers.append((b"allow", _allowed(scope["path"])))
             if error.retry_after_s is not None:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
         except Exception:
@@ -98,6 +100,10 @@ class Lsps1OverHttp:
             raise lsps1.invalid("public_key", "is required")
         who = Orderer(source=Source.HTTP, peer=peer.lower(), address=address)
         return await self._lsps1.create(params, who, beside=("public_key",))
+
+
+def _allowed(path: str) -> bytes:
+    return b"POST" if path.endswith("create_order") else b"GET, HEAD"
 
 
 def _order_id(scope: Scope) -> str:

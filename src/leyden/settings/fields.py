@@ -300,7 +300,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Unpaid orders for one node, over BOLT8 and over HTTP each."""
     lsps1_orders_per_address: Some = 20
     """Unpaid orders from one address over HTTP."""
-    lsps1_most_reserved: Some = 50_000_000
+    lsps1_most_reserved: Some = 25_000_000
     """The most satoshis of coins that all unpaid orders of LSPS1 reserve."""
     lsps1_requests_per_minute: Some = 60
     """Requests of LSPS1 a minute, of a peer or an address."""

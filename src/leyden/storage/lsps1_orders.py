@@ -54,10 +54,10 @@ class Lsps1Orders:
         found = await self.find(order_id)
         return found is not None and not found.confirmations
 
-    async def unpaid_of_peer(self, peer: str, source: Source) -> int:
-        """Return how many unpaid orders there are for a node from this source."""
+    async def unpaid_of_peer(self, peer: str, source: Source) -> tuple[int, Sats]:
+        """Return number and capacity of unpaid orders for a node from this source."""
         rows = await self._run(sql.unpaid_of_peer, peer=peer, source=str(source))
-        return int(rows[0][0])
+        return int(rows[0][0]), Sats(int(rows[0][1]))
 
     async def unpaid_of_address(self, address: str) -> int:
         """Return how many unpaid orders came from an address."""

@@ -36,7 +36,7 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
     lives: timedelta = timedelta(minutes=20)  # of an unpaid order
     orders_per_peer: int = 5  # unpaid ones, of each transport
     orders_per_address: int = 20  # unpaid ones over HTTP
-    most_reserved: Sats = Sats(50_000_000)  # coins of all unpaid ones
+    most_reserved: Sats = Sats(25_000_000)  # coins of all unpaid ones
     messages_per_minute: int = 60  # of a peer, or an address
 
 

@@ -17,7 +17,7 @@ FROM lsps1_order
 WHERE order_id IN (:order_ids);
 
 -- name: unpaid_of_peer
-SELECT count(*)
+SELECT count(*), coalesce(sum(channel_order.capacity), 0)
 FROM channel_order
 JOIN lsps1_order ON lsps1_order.order_id = channel_order.id
 WHERE channel_order.status = 'waiting_payment'

@@ -10,7 +10,7 @@ from typing import Final
 from leyden.domain.lsps1 import Source
 from leyden.domain.openings import Coin
 from leyden.errors import SoldOut, TooMany
-from leyden.services.channels.shop import Lsps1Settings
+from leyden.services.channels.shop import Lsps1Settings, ShopSettings
 from leyden.storage.stores import Stores
 from leyden.values import Struct
 
@@ -26,28 +26,34 @@ class Orderer(Struct, frozen=True, kw_only=True):
 
 
 async def check_orders(
-    rows: Stores, rules: Lsps1Settings, who: Orderer, *, counted: bool
+    rows: Stores, rules: ShopSettings, who: Orderer, capacity: int, *, counted: bool
 ) -> None:
     """Raise TooMany if the node or the address has as many as it may.
 
     Orders over HTTP prove nothing of the node, so they take no places of those that
-    the node itself makes. Where the order's row is there already it is `counted`.
+    the node itself makes, and half at most of the capacity that it may get from us.
+    Where the order's row is there already it is `counted`.
     """
+    assert rules.lsps1 is not None  # noqa: S101  there is a sale
     more = 0 if counted else 1
-    unpaid = await rows.lsps1_orders.unpaid_of_peer(who.peer, who.source)
-    if unpaid + more > rules.orders_per_peer:
+    unpaid, sats = await rows.lsps1_orders.unpaid_of_peer(who.peer, who.source)
+    together = sats if counted else sats + capacity
+    is_over = unpaid + more > rules.lsps1.orders_per_peer
+    if who.source is Source.HTTP and unpaid + more > 1:
+        is_over = is_over or together > rules.seller_most_per_peer // 2
+    if is_over:
         raise TooMany(
-            f"this node has {rules.orders_per_peer} unpaid orders; pay one, or wait "
-            "until they expire",
+            "this node has as many unpaid orders as it may; pay one, or wait until "
+            "they expire",
             retry_after_s=_AGAIN_S,
         )
     if not who.address:
         return
     unpaid = await rows.lsps1_orders.unpaid_of_address(who.address)
-    if unpaid + more > rules.orders_per_address:
+    if unpaid + more > rules.lsps1.orders_per_address:
         raise TooMany(
-            f"your address has {rules.orders_per_address} unpaid orders; pay one, or "
-            "wait until they expire",
+            "your address has as many unpaid orders as it may; pay one, or wait until "
+            "they expire",
             retry_after_s=_AGAIN_S,
         )
 

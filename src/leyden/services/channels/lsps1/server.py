@@ -146,7 +146,9 @@ class Lsps1:
         now, reader = shop.clock(), shop.database.reader
         organization_id = await self.organization_id()
         priced = _priced(shop, wanted, who.peer)
-        await limits.check_orders(reader, rules, who, counted=False)
+        await limits.check_orders(
+            reader, shop.rules, who, wanted.lsp_balance, counted=False
+        )
         promise = await promises.find(shop, "", priced, now=now)
         await limits.check_coins(reader, rules, promise.coins)
         order = Order(
@@ -171,7 +173,9 @@ class Lsps1:
             await promises.keep(tx, shop, order, promise, whose="", now=now)
             await tx.lsps1_orders.add(kept)
             # The seller's row is locked by now: nobody counts at the same time.
-            await limits.check_orders(tx, rules, who, counted=True)
+            await limits.check_orders(
+                tx, shop.rules, who, wanted.lsp_balance, counted=True
+            )
             await limits.check_coins(tx, rules)
             return await orders.begin(tx, order), kept
 
