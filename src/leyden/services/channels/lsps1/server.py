@@ -6,6 +6,7 @@ pays for nothing: no credit of it is used, and none comes back to it.
 """
 
 import asyncio
+import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -34,7 +35,7 @@ Transaction = Callable[[], AbstractAsyncContextManager[Stores]]
 # What is sold "should change at most once a day"; a new lnd is noticed sooner.
 _FRESH_S: Final = 60.0
 _TRIES: Final = 5
-_LONGEST_ID: Final = 64
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _OUT_S: Final = 60
 
 
@@ -104,8 +105,10 @@ class Lsps1:
         Over BOLT8 the peer has to be the one that ordered. Over HTTP the id is the
         secret: only who was given it knows it.
         """
-        if not isinstance(order_id, str) or len(order_id) > _LONGEST_ID:
+        if not isinstance(order_id, str):
             raise lsps1.invalid("order_id", "must be the id of an order")
+        if not _ID.fullmatch(order_id):
+            raise lsps1.not_found()
         reader = self._shop.database.reader
         kept = await reader.lsps1_orders.find(order_id)
         if kept is None or kept.source is not who.source:
