@@ -37,6 +37,10 @@ async def test_a_wallet_without_an_account_buys_a_channel_over_http(
     assert order["status"] == "filled"
     assert order["channel_point"] == story["channel_point"]
     assert order["lease_duration_blocks"] == 4_380
+    state = json.loads(await market_town.run("lsps1", "--json"))
+    assert state["missing"] == []
+    assert state["sold"]["min_required_channel_confirmations"] == 0
+    assert "max_channel_expiry_blocks" in await market_town.run("lsps1")
     assert "the books are right" in await market_town.run("verify")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from leyden.loops import shop_queues
 from leyden.sellers.fake_messages import FakeMessages
 from leyden.services.channels.lsps1 import state
+from leyden.services.channels.lsps1.listening import listen
+from leyden.services.channels.promises import HOUR
 from leyden.services.channels.shop import LSPS1, Shop
-from leyden.tasks import Worker
+from leyden.tasks import Work, Worker
 from leyden.values import replace
 from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
 from tests.services.till import Till
@@ -124,6 +127,26 @@ async def test_a_peer_that_left_harms_nobody(messages: FakeMessages) -> None:
     messages.online.clear()
     messages.arrive(OTHER, request("lsps1.get_info"))
     assert (await answer(messages))[0] == OTHER
+
+
+async def test_a_reader_that_has_lost_its_claim_stores_no_order(
+    till: Till, messages: FakeMessages
+) -> None:
+    until = till.now + timedelta(seconds=30)
+    async with till.database.transaction() as tx:
+        (lost,) = await tx.tasks.claim(LSPS1, now=till.now, until=until, most=1)
+    async with till.database.transaction() as tx:
+        await tx.tasks.claim(LSPS1, now=until, until=until + HOUR, most=1)
+    shop = replace(till.shop, messages=messages)
+    reading = asyncio.create_task(listen(shop, Work(till.database, lost)))
+    try:
+        await listening(messages)
+        messages.arrive(PEER, request("lsps1.create_order", **WANTED))
+        assert (await answer(messages))[1]["error"]["code"] == -32603
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    assert await till.database.reader.lsps1_orders.unpaid() == 0
 
 
 async def test_what_is_missing_is_told(till: Till, messages: FakeMessages) -> None:
