@@ -16,10 +16,12 @@ from leyden.services.channels import (
     tickets,
 )
 from leyden.services.channels.checkout import TicketMaker
+from leyden.services.channels.lsps1 import listening
 from leyden.services.channels.shop import (
     CLOSING,
     EXPIRY,
     LEASES,
+    LSPS1,
     OPENING,
     SWEEP,
     TICKET,
@@ -71,6 +73,7 @@ STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (LEASES,)
+STANDING_WITH_LSPS1 = (LSPS1,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
@@ -168,7 +171,9 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
 
 def shop_queues(shop: Shop) -> list[Queue]:
     """Return the queues for selling channels."""
+    listen = partial(listening.listen, shop)
     return [
+        Queue(kind=LSPS1, run=listen, at_once=1, stands=True),
         # Many tickets share their commits; the market takes as many as it likes.
         Queue(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
         *(
@@ -219,6 +224,7 @@ def _standing(platform: Platform) -> tuple[str, ...]:
         (shop is not None, STANDING_IN_THE_SHOP),
         (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
         (shop is not None and shop.seller is not None, STANDING_WITH_A_SELLER),
+        (shop is not None and shop.messages is not None, STANDING_WITH_LSPS1),
         (platform.fleet is not None, STANDING_IN_THE_FLEET),
         (platform.issuance is not None, STANDING_FOR_NAMES),
         (bool(platform.settings.backup_store), STANDING_WITH_A_STORE),

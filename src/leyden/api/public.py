@@ -5,9 +5,11 @@ from functools import cached_property
 
 import msgspec
 
+from leyden.api import lsps1
 from leyden.api.app import Api
 from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
+from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.openapi import document as openapi
 from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import answer
@@ -34,11 +36,13 @@ class Public:
         version: str,
         gateways: Gateways | None = None,
         challenges: Challenges | None = None,
+        sold: Lsps1OverHttp | None = None,
         servers: Iterable[str] = (),
     ) -> None:
         self._platform = platform
         self._challenges = challenges
         self._gateways = gateways
+        self._lsps1 = sold
         self._api = api
         self._version = version
         self._servers = tuple(servers)
@@ -63,6 +67,9 @@ class Public:
             return
         if self._challenges is not None and scope["path"].startswith(PREFIX):
             await self._challenges(scope, receive, send)
+            return
+        if self._lsps1 is not None and scope["path"].startswith(lsps1.PREFIX):
+            await self._lsps1(scope, receive, send)
             return
         page = self._pages.get(scope["path"])
         if page is None or scope["method"] not in {"GET", "HEAD"}:

@@ -8,6 +8,7 @@ from leyden.api.app import Api
 from leyden.api.challenges import Challenges
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.gateways import Gateways
+from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.proxies import Proxies
 from leyden.api.public import Public
 from leyden.app import gateways
@@ -67,10 +68,17 @@ def front_of(
         version=__version__,
         gateways=far,
         challenges=challenges,
+        sold=_sold(platform),
         servers=origins,
     )
     manual = Manual(api.table, settings, version=__version__, origins=origins)
     return Front(pages=pages, manual=manual, api=public, proxies=proxies(settings))
+
+
+def _sold(platform: Platform) -> Lsps1OverHttp | None:
+    """Return the sale over LSPS1, where there is one."""
+    shop = platform.shop
+    return Lsps1OverHttp(shop) if shop is not None and shop.rules.lsps1 else None
 
 
 def proxies(given: Settings) -> Proxies:

@@ -17,9 +17,15 @@ from leyden.market.base import Account, Market
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
 from leyden.sellers.lnd import LndSeller
+from leyden.sellers.messages import LndMessages
 from leyden.services.channels.dialing import Dialing
 from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import Shop, ShopSettings, Upkeep
+from leyden.services.channels.shop import (
+    Lsps1Settings,
+    Shop,
+    ShopSettings,
+    Upkeep,
+)
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
@@ -39,7 +45,7 @@ def shop_of(platform: Platform) -> Shop | None:
     if given.mainnet_backend and given.market == "simulated":
         raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
     access = treasury_access(given)
-    seller = seller_of(given)
+    seller = seller_access(given)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
@@ -53,7 +59,8 @@ def shop_of(platform: Platform) -> Shop | None:
         treasury=treasury,
         market=market,
         account=account,
-        seller=seller,
+        seller=LndSeller(seller) if seller else None,
+        messages=LndMessages(seller) if seller and given.lsps1 else None,
         dialing=dialing_of(given),
         clock=platform.clock,
         rules=ShopSettings(
@@ -62,6 +69,7 @@ def shop_of(platform: Platform) -> Shop | None:
             seller_most_per_hour=Sats(given.seller_most_per_hour),
             seller_most_per_peer=Sats(given.seller_most_per_peer),
             seller_low=Sats(given.seller_low_sats),
+            lsps1=lsps1_of(given),
             terms=Terms(
                 rate_bps=given.rate_bps,
                 service_fee_base=Sats(given.service_fee_base),
@@ -98,8 +106,25 @@ def treasury_access(given: Settings) -> Access:
     )
 
 
-def seller_of(given: Settings) -> LndSeller | None:
-    """Return the seller that the settings name, if they do."""
+def lsps1_of(given: Settings) -> Lsps1Settings | None:
+    """Return how LSPS1 is offered, if the settings say so."""
+    if not given.lsps1:
+        return None
+    for name in ("seller_host", "lsps1_organization"):
+        if not getattr(given, name):
+            raise SetupError(f"{name}: needed by lsps1; see docs/lsps1.md")
+    return Lsps1Settings(
+        organization=given.lsps1_organization,
+        lives=timedelta(seconds=given.lsps1_order_lives_s),
+        orders_per_peer=given.lsps1_orders_per_peer,
+        orders_per_address=given.lsps1_orders_per_address,
+        most_reserved=Sats(given.lsps1_most_reserved),
+        messages_per_minute=given.lsps1_requests_per_minute,
+    )
+
+
+def seller_access(given: Settings) -> Access | None:
+    """Return the way to the seller that the settings name, if they do."""
     if not given.seller_host:
         return None
     host, _, port = given.seller_host.rpartition(":")
@@ -113,13 +138,11 @@ def seller_of(given: Settings) -> LndSeller | None:
             "seller_host: is the treasury; the seller spends, so it must be an lnd of "
             "its own"
         )
-    return LndSeller(
-        Access(
-            host=host,
-            port=int(port),
-            certificate=Path(given.seller_certificate),
-            macaroon=Path(given.seller_macaroon),
-        )
+    return Access(
+        host=host,
+        port=int(port),
+        certificate=Path(given.seller_certificate),
+        macaroon=Path(given.seller_macaroon),
     )
 
 
@@ -163,5 +186,7 @@ async def open_for_payments(shop: Shop, *, listening: bool) -> AsyncIterator[Non
         await shop.payments.close()
         if shop.seller is not None:
             await shop.seller.close()
+        if shop.messages is not None:
+            await shop.messages.close()
         if shop.account is not None:
             await shop.account.close()

@@ -78,6 +78,10 @@ _OPERATOR = {
         "leyden.cli.operator.seller",
         "Print the seller's wallet: free coins, reserved and locked ones.",
     ),
+    "lsps1": Listed(
+        "leyden.cli.operator.lsps1",
+        "Print what is sold over LSPS1, its unpaid orders, and what is missing for it.",
+    ),
     "treasury": Listed(
         "leyden.cli.operator.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",

@@ -139,7 +139,7 @@ def tick(home: Path | None, *, as_json: bool) -> None:
 
 
 @dev.command()
-@click.argument("name", type=click.Choice(["first-channel", "direct-channel"]))
+@click.argument("name", type=click.Choice(["first-channel", "direct-channel", "lsps1"]))
 @click.option(
     "--capacity",
     type=int,
@@ -163,6 +163,8 @@ def scenario(
 
     direct-channel: the order names the node, and the channel is opened to it, without
     a ticket. With --hosted it is the same hosted node.
+
+    lsps1: the same, bought by a wallet that has no account here, over LSPS1.
 
     \b
     leyden dev scenario first-channel

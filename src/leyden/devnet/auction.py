@@ -22,6 +22,7 @@ from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_sm
 from leyden.devnet.following import wait_until_synced
 from leyden.devnet.lnd import Lnd
 from leyden.devnet.poold import Poold
+from leyden.domain.openings import LSPS
 from leyden.errors import LeydenError, SetupError
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,10 @@ _LOOK_AGAIN_S = 1.0
 _PURSE_LOOKS = 10  # one in so many looks is at the provider's account, too
 _AFTER_TROUBLE_S = 5.0
 _LNDS = ("asker", "customer", "seller")
+# The seller says that it speaks LSPS, to its peers and to everybody.
+_OPTIONS: Mapping[str, tuple[tuple[str, str | int], ...]] = {
+    "seller": (("protocol.custom-init", LSPS), ("protocol.custom-nodeann", LSPS)),
+}
 _BUYERS = ("customer-pool",)
 
 
@@ -75,6 +80,7 @@ class Auction:
                     chain=network.chain,
                     access=network.lnds[name],
                     btcd=network.btcd,
+                    options=_OPTIONS.get(name, ()),
                 ),
                 last_wait_s=last_wait_s,
             )

@@ -56,41 +56,53 @@ async def buy(
     """
     order = await call("POST", "/flow/create", {"capacity": capacity, **to.wish})
     tell(f"order {order['order_id']}: {order['amount_due']} sat are due")
-    paying = None
-    if order["lightning_invoice"]:
-        paying = asyncio.ensure_future(trading.pay(home, order["lightning_invoice"]))
-    found: dict[str, Any] = order
+    point = ""
 
     async def filled() -> bool:
-        nonlocal found
-        wish = {"order_id": order["order_id"]}
-        found = await call("POST", "/flow/status", wish)
-        if paying is not None and paying.done():
-            paying.result()  # shows why, if it failed
+        nonlocal point
+        found = await call("POST", "/flow/status", {"order_id": order["order_id"]})
         if found["status"] in _OVER:
             raise Conflict(f"the order is {found['status']}")
-        return bool(found["status"] == "filled")
+        point = found["channel_point"] if found["status"] == "filled" else ""
+        return bool(point)
+
+    await paid(home, order["lightning_invoice"], filled)
+    tell("paid, and the channel is published; the payment is settled only now")
+    return order["order_id"], await active(home, to, point)
+
+
+async def paid(home: Path, invoice: str, filled: Callable[[], Awaitable[bool]]) -> None:
+    """Pay the invoice, if any is due, and wait until the order is filled."""
+    paying = asyncio.ensure_future(trading.pay(home, invoice)) if invoice else None
+
+    async def is_filled() -> bool:
+        if paying is not None and paying.done():
+            paying.result()  # shows why, if it failed
+        return await filled()
 
     try:
-        await until(filled, "the order is not filled")
-        tell("paid, and the channel is published; the payment is settled only now")
+        await until(is_filled, "the order is not filled")
         if paying is not None:
             await paying
     finally:
         if paying is not None:
             paying.cancel()
+
+
+async def active(home: Path, to: Recipient, point: str) -> dict[str, Any]:
+    """Confirm a channel, and return it once its node says that it is active."""
     await actions.mine(home, _DEEP_ENOUGH)
     channel: dict[str, Any] = {}
 
-    async def active() -> bool:
+    async def is_active() -> bool:
         nonlocal channel
         ours = [
             each
             for each in await to.channels()
-            if each["channel_point"] == found["channel_point"] and each["active"]
+            if each["channel_point"] == point and each["active"]
         ]
         channel = ours[0] if ours else {}
         return bool(ours)
 
-    await until(active, "the channel does not become active")
-    return order["order_id"], channel
+    await until(is_active, "the channel does not become active")
+    return channel

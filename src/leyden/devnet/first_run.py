@@ -21,7 +21,7 @@ from leyden.services.platform import Platform
 FILE = "dev.json"
 _LOCK = f".{FILE}.lock"
 _ACTOR = "operator:leyden up"
-_TEAM = "My team"
+TEAM = "My team"
 _EMAIL = "owner@localhost"
 
 
@@ -106,5 +106,5 @@ async def _opens(platform: Platform, *keys: str | None) -> bool:
 
 async def _free_name(platform: Platform) -> str:
     taken = {each.name for each in await platform.database.reader.accounts.list_()}
-    names = (_TEAM, *(f"{_TEAM} {number}" for number in range(2, len(taken) + 3)))
+    names = (TEAM, *(f"{TEAM} {number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)

@@ -13,6 +13,8 @@ direct-channel, as the owner of a node sees it:
 1. An order names the node, and is paid over Lightning: the payment is held.
 2. The seller opens the channel; once it is published the payment is settled.
 3. The channel is active.
+
+lsps1 is the same for somebody without an account: over HTTP as wallets speak it.
 """
 
 import functools
@@ -22,7 +24,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import direct_purchase, overview, trading
+from leyden.devnet import direct_purchase, lsps1_purchase, overview, trading
 from leyden.devnet.buyers import Buyer, Customer
 from leyden.devnet.calls import calling
 from leyden.devnet.hosted import hosted
@@ -72,12 +74,14 @@ async def first_channel(
 
 
 async def direct_channel(
-    home: Path, say: Say, *, capacity: int, hosted: bool
+    home: Path, say: Say, *, capacity: int, hosted: bool, lsps1: bool = False
 ) -> dict[str, Any]:
     """Play it and give the channel; refuse when a step does not come to its end.
 
-    The node is a hosted one, or else the chain's own customer.
+    The node is a hosted one, or else the chain's own customer. Over LSPS1 nobody has
+    an account: it is the customer's.
     """
+    buy = lsps1_purchase.buy if lsps1 else direct_purchase.buy
     began = time.monotonic()
     tell = _teller(say, began)
     await _open(home, tell)
@@ -87,9 +91,7 @@ async def direct_channel(
         direct_purchase.recipient(home, call, hosted=hosted) as to,
     ):
         tell(f"node {to.key}")
-        order_id, channel = await direct_purchase.buy(
-            home, call, to, tell, capacity=capacity
-        )
+        order_id, channel = await buy(home, call, to, tell, capacity=capacity)
     tell("the channel is active")
     return _told(order_id, channel, began)
 

@@ -7,7 +7,7 @@ from leyden.devnet.access import Lnd
 from leyden.devnet.following import wait_until_synced
 from leyden.devnet.wallet import opened
 from leyden.files import write_private
-from leyden.sellers.connection import PERMISSIONS
+from leyden.sellers.connection import MESSAGE_PERMISSIONS, PERMISSIONS
 
 COIN_SATS = 20_000_000
 _COINS = 8  # each opens one channel at a time: its change waits for a block
@@ -39,7 +39,7 @@ async def bake(seller: Lnd, home: Path) -> None:
     """Bake the macaroon with lnd and store it for its owner only."""
     wanted = [
         dict(zip(("entity", "action"), each.split(":"), strict=True))
-        for each in PERMISSIONS
+        for each in (*PERMISSIONS, *MESSAGE_PERMISSIONS)
     ]
     async with opened(seller) as wallet:
         baked = await wallet.call("POST", "/v1/macaroon", {"permissions": wanted})

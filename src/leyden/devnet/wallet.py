@@ -50,14 +50,18 @@ class Wallet:
         answer = await self.call("GET", "/v1/channels")
         return list(answer["channels"])
 
-    async def open_channel(self, key: str, *, at: str, sats: int) -> None:
-        """Open a channel to a peer; it is usable after some blocks."""
+    async def connect(self, key: str, *, at: str) -> None:
+        """Connect to a peer; one that is connected stays so."""
         wish = {"addr": {"pubkey": key, "host": at}, "timeout": "10"}
         try:
             await self.call("POST", "/v1/peers", wish)
         except Refused as refused:
             if "already connected" not in refused.message:
                 raise
+
+    async def open_channel(self, key: str, *, at: str, sats: int) -> None:
+        """Open a channel to a peer; it is usable after some blocks."""
+        await self.connect(key, at=at)
         opened_ = {
             "node_pubkey": base64.b64encode(bytes.fromhex(key)).decode(),
             "local_funding_amount": str(sats),

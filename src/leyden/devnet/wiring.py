@@ -1,11 +1,12 @@
 """The settings of a platform on its private chain: hosts and ports."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from leyden import values
-from leyden.devnet import access, seller
+from leyden.devnet import access, first_run, seller
 from leyden.devnet.certificate import ensure_certificate
 from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.places import AuctionPorts, Ports
@@ -73,7 +74,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
     )
 
 
-def _seller_settings(given: Settings, chain: access.Access) -> dict[str, str]:
+def _seller_settings(given: Settings, chain: access.Access) -> dict[str, Any]:
     """Return the settings for direct channels; the seller may be down."""
     if (lnd := chain.lnds.get("seller")) is None:
         return {}
@@ -81,6 +82,10 @@ def _seller_settings(given: Settings, chain: access.Access) -> dict[str, str]:
         "seller_host": lnd.rest,
         "seller_certificate": lnd.certificate,
         "seller_macaroon": str(seller.macaroon(given.home_path)),
+        "lsps1": True,
+        "lsps1_organization": given.lsps1_organization or first_run.TEAM,
+        # A coin is reserved whole, and the seller's are large here.
+        "lsps1_most_reserved": 5 * seller.COIN_SATS,
     }
 
 

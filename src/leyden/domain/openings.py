@@ -1,10 +1,15 @@
 """The seller's wallet, and the openings of channels that it was asked for."""
 
 from enum import StrEnum, auto
+from typing import Final
 
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.values import Struct
+
+# Feature bits: channels that are usable at once (BOLT 9), and LSPS (bLIP-50).
+ZERO_CONF: Final = 51
+LSPS: Final = 729
 
 
 class Coin(Struct, frozen=True, order=True):
@@ -25,6 +30,7 @@ class SellerWallet(Struct, frozen=True, kw_only=True):
     unconfirmed: Sats
     locked: Sats  # by openings under way
     fee_sat_per_vb: int  # for a transaction within some blocks
+    features: frozenset[int] = frozenset()  # the bits that it announces
 
 
 class OpeningState(StrEnum):

@@ -17,7 +17,7 @@ from enum import StrEnum, auto
 from leyden.domain.destinations import Destination
 from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 # What the auction offers, in blocks: two weeks, four, six ... a year.
 LEASES = (2016, 4032, 6048, 8064, 12096, 16128, 24192, 52416)
@@ -117,6 +117,18 @@ def direct_quote(channel: Channel, terms: Terms) -> Quote:
     charged at the highest rate, and what it does not cost comes back.
     """
     check_direct(channel, terms)
+    return _direct_price(channel, terms)
+
+
+def quote_in_full(channel: Channel, terms: Terms) -> Quote:
+    """Return the price of a direct channel of any size and lease, checked elsewhere.
+
+    Who buys it has no credit here: what the funding transaction does not cost is ours.
+    """
+    return replace(_direct_price(channel, terms), keeps_unused_fee=True)
+
+
+def _direct_price(channel: Channel, terms: Terms) -> Quote:
     blocks = channel.lease_duration_blocks
     rate_bps = rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
     rate_fixed = rate_bps * _PPB // (_BPS * blocks)

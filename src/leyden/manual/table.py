@@ -25,6 +25,7 @@ _GROUPS: Final = {
         "concepts",
         "operating",
         "cluster",
+        "lsps1",
         "going-live",
         "backups",
         "faults",

@@ -28,6 +28,7 @@ class WantedOpening(Struct, frozen=True, kw_only=True):
     announce: bool
     coins: tuple[Coin, ...]  # all that may be spent for it
     fee_sat_per_vb: int
+    zero_conf: bool = False  # usable before its transaction is confirmed; private only
 
 
 class Seller(Protocol):

@@ -25,6 +25,12 @@ PERMISSIONS = (
     "uri:/walletrpc.WalletKit/EstimateFee",
 )
 
+# And what LSPS1 over BOLT8 needs beside them: messages of peers, and nothing of money.
+MESSAGE_PERMISSIONS = (
+    "uri:/lnrpc.Lightning/SubscribeCustomMessages",
+    "uri:/lnrpc.Lightning/SendCustomMessage",
+)
+
 _RETRY_AFTER_S = 5
 
 

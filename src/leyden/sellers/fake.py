@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from leyden.domain.openings import (
+    LSPS,
+    ZERO_CONF,
     ClosedChannel,
     Coin,
     Opening,
@@ -49,6 +51,7 @@ class FakeSeller:
         self.publishes = True
         self.fee_sat_per_vb = 10
         self.height = 1_000
+        self.features: frozenset[int] = frozenset({ZERO_CONF, LSPS})
         self.coins: dict[Outpoint, Coin] = {}
         self.channels: dict[str, OpenedChannel] = {}  # by channel point
         self.ended: list[ClosedChannel] = []
@@ -68,6 +71,7 @@ class FakeSeller:
             unconfirmed=Sats(0),
             locked=Sats(sum(self.coins[at].sats for at in locked)),
             fee_sat_per_vb=self.fee_sat_per_vb,
+            features=self.features,
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:

@@ -70,6 +70,7 @@ class LndSeller:
             unconfirmed=Sats(int(balance["unconfirmed_balance"])),
             locked=Sats(int(balance.get("locked_balance", 0))),
             fee_sat_per_vb=-(-max(int(rate), least) * _WEIGHT_PER_VBYTE // _KILO),
+            features=frozenset(int(bit) for bit in info.get("features", ())),
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
@@ -126,6 +127,8 @@ class LndSeller:
                 for coin in wanted.coins
             ],
         }
+        if wanted.zero_conf:
+            body |= {"zero_conf": True, "scid_alias": True}
         asked = self._lnd.stream("POST", "/v1/channels/stream", body)
         try:
             async with aclosing(asked) as updates:

@@ -290,6 +290,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The most satoshis of direct channels that one node may get."""
     seller_low_sats: Count = 5_000_000
     """What the seller's wallet has left when the operator is told that it is low."""
+    lsps1: bool = False
+    """Whether direct channels are sold to any node, over LSPS1."""
+    lsps1_organization: str = ""
+    """The name or id of the organization of yours that such orders belong to."""
+    lsps1_order_lives_s: Seconds = 1200
+    """How long such an order waits for its payment, with coins reserved for it."""
+    lsps1_orders_per_peer: Some = 5
+    """Unpaid orders for one node, over BOLT8 and over HTTP each."""
+    lsps1_orders_per_address: Some = 20
+    """Unpaid orders from one address over HTTP."""
+    lsps1_most_reserved: Some = 25_000_000
+    """The most satoshis of coins that all unpaid orders of LSPS1 reserve."""
+    lsps1_requests_per_minute: Some = 60
+    """Requests of LSPS1 a minute, of a peer or an address."""
     rate_bps: Count = 50
     """The premium of a usual lease in hundredths of a percent."""
     service_fee_base: Count = 1000

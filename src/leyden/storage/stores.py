@@ -24,6 +24,7 @@ from leyden.storage.launch_specs import LaunchSpecs
 from leyden.storage.leases import Leases
 from leyden.storage.ledger import Ledger
 from leyden.storage.log_places import LogPlaces
+from leyden.storage.lsps1_orders import Lsps1Orders
 from leyden.storage.moves import Moves
 from leyden.storage.node_drills import NodeDrills
 from leyden.storage.node_reports import NodeReports
@@ -102,6 +103,7 @@ class Stores:
     leases = _store(Leases)
     ledger = _store(Ledger)
     log_places = _store(LogPlaces)
+    lsps1_orders = _store(Lsps1Orders)
     moves = _store(Moves)
     node_reports = _store(NodeReports)
     node_drills = _store(NodeDrills)

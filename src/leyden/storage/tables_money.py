@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from leyden.domain.ledger import Reason
+from leyden.domain.lsps1 import Source
 from leyden.domain.orders import ENDED, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import NodeTier
@@ -150,6 +151,19 @@ sellers = Table(
     Column("pubkey", Text, nullable=False),
     Column("uri", Text, nullable=False),  # where buyers connect to
     CheckConstraint("id = 1", name="only_one"),
+)
+
+# What a client of LSPS1 asked for that an order does not say, and where it came from.
+lsps1_orders = Table(
+    "lsps1_order",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("address", Text, nullable=False),  # that ordered over HTTP; "" over BOLT8
+    Column("confirmations", BigInteger, nullable=False),
+    Column("within_blocks", BigInteger, nullable=False),
+    Column("token", Text),  # as it came: NULL and "" are told apart
+    one_of("source", Source),
 )
 
 moves = Table(

@@ -1,6 +1,6 @@
 """Pages of orders: how to pay, progress, the channel, cancelling."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,6 +14,7 @@ from leyden.domain.units import BLOCKS_PER_WEEK
 from leyden.errors import Malformed, TreasuryAway
 from leyden.services.channels import orders, promises, tracking
 from leyden.services.channels.shop import Shop
+from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.web import changes as changing
 from leyden.web import pictures
 from leyden.web.visits import Visit, redirect
@@ -44,6 +45,7 @@ async def list_(visit: Visit) -> Response:
     return visit.render(
         "channels/list.html",
         orders=shown,
+        lsps1=await _lsps1(shop, shown),
         older=f"{to_us(shown[-1].created)}.{shown[-1].id}" if more else "",
     )
 
@@ -62,6 +64,7 @@ async def show(visit: Visit) -> Response:
         "channels/show.html",
         tracked=tracked,
         order=order,
+        lsps1=(await _lsps1(shop, [order])).get(order.id),
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
         invoice_qr=await pictures.qr(
@@ -82,6 +85,14 @@ async def show(visit: Visit) -> Response:
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
     )
+
+
+async def _lsps1(shop: Shop, shown: Sequence[Order]) -> dict[str, Lsps1Order]:
+    """Return which of these orders came over LSPS1, and how."""
+    direct = [each.id for each in shown if each.destination is not None]
+    if not direct:
+        return {}
+    return await shop.database.reader.lsps1_orders.of_orders(direct)
 
 
 def _ahead(order: Order) -> tuple[Status, ...]:

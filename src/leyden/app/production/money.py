@@ -9,6 +9,7 @@ from leyden.domain.orders import Status
 from leyden.errors import NodeRefused
 from leyden.payments import treasury as lnd
 from leyden.services.channels import treasury_balance, treasury_identity
+from leyden.services.channels.lsps1 import state
 from leyden.services.operators import oversight
 from leyden.services.platform import Platform
 
@@ -62,6 +63,14 @@ async def auction(platform: Platform) -> str:
         return 'set market = "pool": tickets of a simulated market are no channels'
     found = await treasury_balance.look(shop)
     return found.alarm or found.no_standing
+
+
+async def lsps1(platform: Platform) -> str:
+    """Look at what wallets need of the seller's lnd, where LSPS1 is sold."""
+    shop = platform.shop
+    if shop is None or shop.rules.lsps1 is None:
+        return ""
+    return "; ".join((await state.look(shop, shop.rules.lsps1)).missing)
 
 
 async def rehearsed(platform: Platform) -> str:

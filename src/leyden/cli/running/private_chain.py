@@ -96,8 +96,13 @@ def scenario(
     """Play a story with real programs from its beginning to its end."""
     place = _place(home)
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
-    if name == "direct-channel":
-        played = stories.direct_channel(place, say, capacity=capacity, hosted=hosted)
+    if name != "first-channel":
+        lsps1 = name == "lsps1"
+        if lsps1 and hosted:
+            raise click.UsageError("--hosted: lsps1 is for nodes elsewhere")
+        played = stories.direct_channel(
+            place, say, capacity=capacity, hosted=hosted, lsps1=lsps1
+        )
     else:
         with building() as progress:
             poold = asyncio.run(_poold(progress)) if hosted else None

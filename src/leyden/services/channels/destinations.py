@@ -52,7 +52,7 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
             )
     elif host:
         shop.dialing.check(host, field="node")
-    await _refuse_own(shop, key, field="node")
+    await refuse_own(shop, key, field="node")
     return Destination(
         pubkey=key, host=host, node_id=wish.node_id, announce=wish.announce
     )
@@ -77,7 +77,7 @@ async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
     return node
 
 
-async def _refuse_own(shop: Shop, key: str, *, field: str) -> None:
+async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
     """Refuse the platform's own lnds: they would be both sides of the channel."""
     reader = shop.database.reader
     treasury, seller = await reader.treasury.find(), await reader.seller.find()

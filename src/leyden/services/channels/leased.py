@@ -19,6 +19,7 @@ class LeasedChannel(Struct, frozen=True, kw_only=True):
     point: str  # txid:output
     node: str  # public key of the node that has the channel; "" is not known
     peer: str  # ... and of the seller's
+    since: datetime
     ends: datetime  # as far as blocks take ten minutes
     ends_at: int  # the block at which its lease ends, give or take some; 0: not known
     unused_fee: Sats  # what the auction left of its share, and the buyer got back
@@ -42,6 +43,7 @@ def _of(order: Order, lease: Lease, at: datetime) -> LeasedChannel:
         point=lease.channel_point,
         node=lease.node,
         peer=lease.peer,
+        since=at,
         ends=at + blocks * _BLOCK,
         ends_at=lease.height + blocks if lease.height else 0,
         unused_fee=order.unused_fee(lease),

@@ -85,6 +85,9 @@ class _Step:
                 announce=self._announce,
                 coins=tuple(coins),
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
+                zero_conf=await self._shop.database.reader.lsps1_orders.is_zero_conf(
+                    self._order.id
+                ),
             )
             answer = await self._seller.open(asked)
             if isinstance(answer, OpeningRefused):

@@ -132,17 +132,17 @@ async def create(
         now=now,
     )
     try:
-        order = await _with_request(shop, order)
+        order = await with_request(shop, order)
         return await _add(shop, order, cover, promise, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
 
 
-async def _with_request(shop: Shop, order: Order) -> Order:
+async def with_request(shop: Shop, order: Order) -> Order:
     """Return the order with an invoice and an address to pay it."""
     request = await shop.payments.request(
-        order.id, order.to_be_paid, lives=shop.rules.order_lives
+        order.id, order.to_be_paid, lives=order.expires - order.created
     )
     return replace(
         order,
@@ -166,19 +166,24 @@ async def _add(
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
         if promise is not None:
-            await promises.keep(tx, shop, order, promise, now=now)
-        work = await UnitOfWork.load(tx, [order.id], now=now)
-        work.post(_covering(order))
-        tx.events.add(order_events.of_new(order), at=now)
-        if order.to_be_paid:
-            if not has_place:  # making the invoice took too long
-                await quotas.check_unpaid(
-                    tx, shop.rules.quotas, organization_id, now=now
-                )
-            work.put(EXPIRY, order.id, due=order.expires)
-        order = start_ticket(work, order)
-        await work.flush(tx)
-        return order
+            await promises.keep(
+                tx, shop, order, promise, whose=organization_id, now=now
+            )
+        if order.to_be_paid and not has_place:  # making the invoice took too long
+            await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
+        return await begin(tx, order)
+
+
+async def begin(tx: Stores, order: Order) -> Order:
+    """Book what covers an order that was just stored, and let its time run."""
+    work = await UnitOfWork.load(tx, [order.id], now=order.created)
+    work.post(_covering(order))
+    tx.events.add(order_events.of_new(order), at=order.created)
+    if order.to_be_paid:
+        work.put(EXPIRY, order.id, due=order.expires)
+    order = start_ticket(work, order)
+    await work.flush(tx)
+    return order
 
 
 async def _check_market(shop: Shop, priced: Quote) -> None:

@@ -34,16 +34,13 @@ class Promise(Struct, frozen=True, kw_only=True):
     seller: KnownSeller
 
 
-async def find(
-    shop: Shop, organization_id: str, quote: Quote, *, now: datetime
-) -> Promise:
+async def find(shop: Shop, whose: str, quote: Quote, *, now: datetime) -> Promise:
     """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
 
-    The limits are checked here too, so that no invoice is made in vain.
+    The limits are checked here too, so that no invoice is made in vain. One order of
+    theirs for a node is open at a time; "" counts paid ones alone, whoever ordered.
     """
-    asked = _Asked(
-        organization_id=organization_id, channel=quote.channel, counted=False
-    )
+    asked = _Asked(whose=whose, channel=quote.channel, counted=False)
     await _check_limits(shop.database.reader, shop, asked, now=now)
     wallet = await look(shop)
     reserved = await shop.database.reader.reserved_coins.all_()
@@ -106,11 +103,11 @@ def _needed(quote: Quote, inputs: int) -> int:
 
 
 async def keep(
-    tx: Stores, shop: Shop, order: Order, promise: Promise, *, now: datetime
+    tx: Stores, shop: Shop, order: Order, promise: Promise, *, whose: str, now: datetime
 ) -> None:
     """Reserve the coins in the order's own transaction, if the limits allow it."""
     asked = _Asked(
-        organization_id=order.organization_id,
+        whose=whose,
         channel=order.quote.channel,
         order_id=order.id,
         counted=True,
@@ -128,7 +125,7 @@ async def keep(
 class _Asked(Struct, frozen=True, kw_only=True):
     """An order that limits are checked for."""
 
-    organization_id: str
+    whose: str
     channel: Channel
     order_id: str = ""
     counted: bool  # its row is there already
@@ -149,7 +146,5 @@ async def _check_limits(
             "node: has as much capacity from us as a node may have "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
-    if await rows.orders.is_open_to(
-        to.pubkey, asked.organization_id, but=asked.order_id
-    ):
+    if await rows.orders.is_open_to(to.pubkey, asked.whose, but=asked.order_id):
         raise Conflict("node: another order for this node is open; one at a time")

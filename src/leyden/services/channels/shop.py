@@ -10,6 +10,7 @@ from leyden.domain.units import Sats
 from leyden.market.base import Account, Market
 from leyden.payments.base import Payments, TreasuryFunds
 from leyden.sellers.base import Seller
+from leyden.sellers.messages import Messages
 from leyden.services.channels.dialing import Dialing
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
@@ -26,6 +27,17 @@ class Upkeep(Struct, frozen=True, kw_only=True):
     lives_blocks: int = 12_960
     fee_sat_per_kw: int = 2_500
     every: timedelta = timedelta(minutes=1)
+
+
+class Lsps1Settings(Struct, frozen=True, kw_only=True):
+    """Settings of the sale to everybody, over LSPS1."""
+
+    organization: str  # the operator's, by its id or name, that these orders belong to
+    lives: timedelta = timedelta(minutes=20)  # of an unpaid order
+    orders_per_peer: int = 5  # unpaid ones, of each transport
+    orders_per_address: int = 20  # unpaid ones over HTTP
+    most_reserved: Sats = Sats(25_000_000)  # coins of all unpaid ones
+    messages_per_minute: int = 60  # of a peer, or an address
 
 
 class ShopSettings(Struct, frozen=True, kw_only=True):
@@ -65,6 +77,7 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     leases_every: timedelta = timedelta(minutes=1)
     # Blocks of a held payment's lock below which nothing is opened for it any more.
     lock_left: int = 40
+    lsps1: Lsps1Settings | None = None  # where nothing is sold over LSPS1
     # How long the answer waits for the ticket of an order that is paid for already.
     answer_waits: timedelta = timedelta(seconds=5)
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
@@ -79,6 +92,7 @@ class Shop(Struct, frozen=True, kw_only=True):
     market: Market
     clock: Clock
     seller: Seller | None = None  # where no direct channels are sold
+    messages: Messages | None = None  # of the seller's peers
     dialing: Dialing = field(default_factory=Dialing)
     account: Account | None = None  # where the market buys from one
     treasury: TreasuryFunds | None = None  # for whoever runs the shop
@@ -90,6 +104,7 @@ EXPIRY = "order expiry"
 TICKET = "ticket"
 OPENING = "channel opening"
 LEASES = "leases"
+LSPS1 = "lsps1 messages"
 CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"
 TICKETS = "tickets"

@@ -1,0 +1,35 @@
+"""`leyden lsps1`: what is sold to everybody, and what that lacks."""
+
+import click
+
+from leyden.cli.operator.running import on_shop
+from leyden.cli.output import as_json, print_fields, print_json
+from leyden.errors import SetupError
+from leyden.services.channels.lsps1 import state
+from leyden.services.channels.lsps1.state import Lsps1State
+from leyden.services.platform import Platform
+from leyden.values import asdict
+
+
+@click.command()
+@as_json
+def lsps1(*, as_json: bool) -> None:
+    """Print what is sold over LSPS1, its unpaid orders, and what is missing for it.
+
+    \b
+    leyden lsps1
+    """
+
+    async def looked(platform: Platform) -> Lsps1State:
+        shop = platform.shop
+        if shop is None or shop.rules.lsps1 is None:
+            raise SetupError(state.OFF)
+        return await state.look(shop, shop.rules.lsps1)
+
+    found = asdict(on_shop(looked))
+    if as_json:
+        print_json(found)
+        return
+    for each in found.pop("missing"):
+        print(f"{each}\n")
+    print_fields(found.pop("sold") | found)

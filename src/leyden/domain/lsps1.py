@@ -1,0 +1,214 @@
+"""What is spoken in LSPS1 (bLIP-51): its faults, its limits, and an order's fields.
+
+Satoshis are strings of digits, everything else is what JSON has for it. A field that
+nobody knows is refused by its name, as the specification demands, but for two that
+wallets are known to send: `client_info` (ZEUS) and `public_key` (HTTP).
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from enum import StrEnum, auto
+from typing import Any, Final
+
+from leyden.domain.units import Sats
+from leyden.errors import Refused
+from leyden.values import Struct
+
+PARSE, INVALID, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+REJECTED, MISMATCH, NOT_FOUND, TOKEN = 1, 100, 101, 102
+
+# What a funding transaction at the seller's rate needs at the usual; clients ask more.
+WITHIN_BLOCKS: Final = 6
+LONGEST_BLOCKS: Final = 52_416  # a year, as the longest lease of the auction
+_SATS = re.compile(r"[0-9]{1,16}")
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_MOST_NAMED: Final = 10
+_LARGEST: Final = 2**32 - 1
+_LONGEST_TEXT: Final = 512
+
+
+class Fault(Refused):
+    """A call of LSPS1 that is refused, with the code that its specification has."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = dict(data)
+
+
+def invalid(field: str, why: str) -> Fault:
+    """Return the fault of a field that is missing or wrong."""
+    # bLIP-50 wants the unrecognized, bLIP-51 the property; clients read either.
+    data = {"property": field, "message": f"{field}: {why}", "unrecognized": []}
+    return Fault(PARAMS, "Invalid params", data)
+
+
+def mismatch(option: str, why: str) -> Fault:
+    """Return the fault of an order that is beyond what `get_info` offers."""
+    data = {"property": option, "message": f"{option}: {why}"}
+    return Fault(MISMATCH, "Option mismatch", data)
+
+
+def rejected(why: str) -> Fault:
+    """Return the fault of an order that is well-formed, and not taken."""
+    return Fault(REJECTED, "Client rejected", {"message": why})
+
+
+def not_found() -> Fault:
+    """Return the fault of an order that is not there, or somebody else's."""
+    return Fault(NOT_FOUND, "Not found", {"message": "there is no such order"})
+
+
+class Source(StrEnum):
+    """How an order came."""
+
+    BOLT8 = auto()  # in messages of a peer, which is the node itself
+    HTTP = auto()  # from anybody: the node that it names proves nothing
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What is sold, as `get_info` lists it."""
+
+    smallest: Sats
+    largest: Sats
+    zero_conf: bool  # the seller can open channels that are usable at once
+
+    @property
+    def confirmations(self) -> int:
+        """The fewest that may be asked for."""
+        return 0 if self.zero_conf else 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ten fields of `get_info`."""
+        least, most = str(self.smallest), str(self.largest)
+        return {
+            "min_required_channel_confirmations": self.confirmations,
+            "min_funding_confirms_within_blocks": WITHIN_BLOCKS,
+            "supports_zero_channel_reserve": False,
+            "max_channel_expiry_blocks": LONGEST_BLOCKS,
+            "min_initial_client_balance_sat": "0",
+            "max_initial_client_balance_sat": "0",
+            "min_initial_lsp_balance_sat": least,
+            "max_initial_lsp_balance_sat": most,
+            "min_channel_balance_sat": least,
+            "max_channel_balance_sat": most,
+        }
+
+
+class WantedChannel(Struct, frozen=True, kw_only=True):
+    """A channel as a client asks for it; what is not sold is refused before."""
+
+    lsp_balance: Sats
+    confirmations: int
+    within_blocks: int
+    expiry_blocks: int
+    announce: bool
+    token: str | None  # as it came: some clients compare it
+
+
+def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise with the names of fields that no such call has."""
+    if extra := [each for each in params if each not in known]:
+        named = [each for each in extra if _PLAIN.fullmatch(each)][:_MOST_NAMED]
+        data = {
+            "unrecognized": named,
+            "property": named[0] if named else "",
+            "message": "there are fields that this call does not have",
+        }
+        raise Fault(PARAMS, "Invalid params", data)
+
+
+_REQUIRED: Final = (
+    "lsp_balance_sat",
+    "client_balance_sat",
+    "required_channel_confirmations",
+    "funding_confirms_within_blocks",
+    "channel_expiry_blocks",
+    "announce_channel",
+)
+_OPTIONAL: Final = ("token", "refund_onchain_address")
+_IGNORED: Final = ("client_info",)
+
+
+def parse_order(
+    params: Mapping[str, Any], offer: Offer, *, beside: Collection[str] = ()
+) -> WantedChannel:
+    """Return the channel that the parameters of `create_order` ask for, or raise.
+
+    `beside` are fields that the transport adds.
+    """
+    check_known(params, {*_REQUIRED, *_OPTIONAL, *_IGNORED, *beside})
+    for field in _REQUIRED:
+        if params.get(field) is None:
+            raise invalid(field, "is required")
+    # Nothing is ever refunded on-chain, so an address is read and not used.
+    _text(params, "refund_onchain_address")
+    token = _text(params, "token")
+    wanted = WantedChannel(
+        lsp_balance=_sats(params, "lsp_balance_sat"),
+        confirmations=_number(params, "required_channel_confirmations"),
+        within_blocks=_number(params, "funding_confirms_within_blocks"),
+        expiry_blocks=_number(params, "channel_expiry_blocks"),
+        announce=_flag(params, "announce_channel"),
+        token=token,
+    )
+    if wanted.announce and not wanted.confirmations:
+        raise invalid(
+            "required_channel_confirmations",
+            "an announced channel needs 1 at least",
+        )
+    if not wanted.expiry_blocks:
+        raise invalid("channel_expiry_blocks", "must be 1 at least")
+    _check_offered(wanted, _sats(params, "client_balance_sat"), offer)
+    if token:
+        raise Fault(TOKEN, "Unrecognized or stale token", {"message": "no such token"})
+    return wanted
+
+
+def _check_offered(wanted: WantedChannel, client_balance: Sats, offer: Offer) -> None:
+    if client_balance:
+        raise mismatch("max_initial_client_balance_sat", "is 0")
+    if wanted.lsp_balance < offer.smallest:
+        raise mismatch("min_initial_lsp_balance_sat", f"is {offer.smallest}")
+    if wanted.lsp_balance > offer.largest:
+        raise mismatch("max_initial_lsp_balance_sat", f"is {offer.largest}")
+    if wanted.confirmations < offer.confirmations:
+        raise mismatch(
+            "min_required_channel_confirmations", f"is {offer.confirmations}"
+        )
+    if wanted.within_blocks < WITHIN_BLOCKS:
+        raise mismatch("min_funding_confirms_within_blocks", f"is {WITHIN_BLOCKS}")
+    if wanted.expiry_blocks > LONGEST_BLOCKS:
+        raise mismatch("max_channel_expiry_blocks", f"is {LONGEST_BLOCKS}")
+
+
+def _sats(params: Mapping[str, Any], field: str) -> Sats:
+    value = params[field]
+    if not isinstance(value, str) or not _SATS.fullmatch(value):
+        raise invalid(field, "must be satoshis: a string of digits")
+    return Sats(int(value))
+
+
+def _number(params: Mapping[str, Any], field: str) -> int:
+    value = params[field]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise invalid(field, "must be a whole number")
+    if not 0 <= value <= _LARGEST:
+        raise invalid(field, "is out of range")
+    return value
+
+
+def _flag(params: Mapping[str, Any], field: str) -> bool:
+    value = params[field]
+    if not isinstance(value, bool):
+        raise invalid(field, "must be true or false")
+    return value
+
+
+def _text(params: Mapping[str, Any], field: str) -> str | None:
+    value = params.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        raise invalid(field, "must be a text, and a short one")
+    return value

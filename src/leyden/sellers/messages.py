@@ -1,0 +1,90 @@
+"""Messages of the seller's peers: what LSPS is spoken in over BOLT 8.
+
+lnd hands each message to everybody who listens, and to nobody later: what comes while
+nobody listens is lost, and whoever sent it asks again.
+"""
+
+import base64
+import binascii
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, Protocol
+
+from leyden.errors import NodeRefused
+from leyden.lnd.connection import Access
+from leyden.sellers.connection import SellerConnection, refusal
+from leyden.values import Struct
+
+LSPS: Final = 37913  # the type of all messages of LSPS (bLIP-50)
+# lnd drops the connection to a peer that one byte more is sent to.
+LONGEST: Final = 65_533
+_NOT_CONNECTED: Final = "peer is not connected"
+
+
+class Message(Struct, frozen=True):
+    """A message of a peer, whose key the transport has proven."""
+
+    peer: str
+    data: bytes
+
+
+class Messages(Protocol):
+    """Messages of LSPS from and to the seller's peers."""
+
+    def listen(self) -> AsyncGenerator[Message, None]:
+        """Yield messages as they come; raise SellerAway when nothing can come."""
+        ...
+
+    async def send(self, peer: str, data: bytes) -> bool:
+        """Send a message; return False if the peer is not connected."""
+        ...
+
+    async def close(self) -> None:
+        """Release the connections."""
+        ...
+
+
+class LndMessages:
+    """Messages through the seller's lnd."""
+
+    def __init__(self, access: Access) -> None:
+        self._lnd = SellerConnection(access)
+
+    async def listen(self) -> AsyncGenerator[Message, None]:
+        """Yield messages of LSPS, and no others."""
+        told = self._lnd.stream("GET", "/v1/custommessage/subscribe")
+        try:
+            async with aclosing(told) as messages:
+                async for each in messages:
+                    if int(each["type"]) != LSPS:
+                        continue
+                    try:
+                        yield Message(
+                            base64.b64decode(each["peer"]).hex(),
+                            base64.b64decode(each.get("data", "")),
+                        )
+                    except binascii.Error:
+                        continue
+        except NodeRefused as error:
+            raise refusal(error) from error
+
+    async def send(self, peer: str, data: bytes) -> bool:
+        """Send a message of LSPS to a connected peer."""
+        if len(data) > LONGEST:
+            raise ValueError("no message is as long as this")
+        message = {
+            "peer": base64.b64encode(bytes.fromhex(peer)).decode(),
+            "type": LSPS,
+            "data": base64.b64encode(data).decode(),
+        }
+        try:
+            await self._lnd.call("POST", "/v1/custommessage", message)
+        except NodeRefused as error:
+            if _NOT_CONNECTED in error.message:
+                return False
+            raise refusal(error) from error
+        return True
+
+    async def close(self) -> None:
+        """Release the connections to the seller's lnd."""
+        await self._lnd.close()

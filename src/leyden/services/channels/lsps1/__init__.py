@@ -1,0 +1,1 @@
+"""The sale of direct channels to everybody, over LSPS1."""

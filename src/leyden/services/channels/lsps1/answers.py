@@ -1,0 +1,81 @@
+"""Orders as LSPS1 shows them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from leyden.domain.orders import ENDED, Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.times import to_iso
+from leyden.services.channels import leased
+from leyden.storage.lsps1_orders import Lsps1Order
+from leyden.storage.stores import Stores
+
+_STATES: Final[Mapping[Status, str]] = {
+    Status.WAITING_PAYMENT: "CREATED",
+    Status.CREATING: "CREATED",
+    Status.CREATED: "CREATED",
+    Status.SUBMITTED: "CREATED",
+    Status.FILLED: "COMPLETED",
+    Status.EXPIRED: "FAILED",
+    Status.FAILED: "FAILED",
+    Status.CANCELLED: "FAILED",
+}
+_EXPECTED, _HELD, _REFUNDED = "EXPECT_PAYMENT", "HOLD", "REFUNDED"
+_PAID: Final[Mapping[InvoiceState, str]] = {
+    InvoiceState.ACCEPTED: _HELD,
+    InvoiceState.SETTLED: "PAID",
+    InvoiceState.CANCELLED: _REFUNDED,
+}
+
+
+async def show(
+    rows: Stores, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
+) -> dict[str, Any]:
+    """Return the answer of `create_order` and `get_order`.
+
+    With `hides_hold`, a held payment is shown as expected: to clients that know no
+    such state, and would ignore us from then on.
+    """
+    channel = order.quote.channel
+    to = channel.destination
+    state = _payment_state(order)
+    if hides_hold and state == _HELD:
+        state = _EXPECTED
+    return {
+        "order_id": order.id,
+        "lsp_balance_sat": str(channel.capacity),
+        "client_balance_sat": "0",
+        "required_channel_confirmations": kept.confirmations,
+        "funding_confirms_within_blocks": kept.within_blocks,
+        "channel_expiry_blocks": channel.lease_duration_blocks,
+        "token": kept.token,
+        "announce_channel": to is not None and to.announce,
+        "created_at": to_iso(order.created),
+        "order_state": _STATES[order.status],
+        "payment": {
+            "bolt11": {
+                "state": state,
+                "expires_at": to_iso(order.expires),
+                "fee_total_sat": str(order.total_fee),
+                "order_total_sat": str(order.total_fee),
+                "invoice": order.lightning_invoice,
+            }
+        },
+        "channel": await _channel(rows, order),
+    }
+
+
+def _payment_state(order: Order) -> str:
+    unpaid = _REFUNDED if order.status in ENDED else _EXPECTED
+    return _PAID.get(order.invoice, unpaid) if order.invoice else unpaid
+
+
+async def _channel(rows: Stores, order: Order) -> dict[str, str] | None:
+    found = (await leased.find(rows, [order])).get(order.id)
+    if found is None:
+        return None
+    return {
+        "funded_at": to_iso(found.since),
+        "funding_outpoint": found.point,
+        "expires_at": to_iso(found.ends),
+    }

@@ -1,0 +1,85 @@
+"""Listening to the seller's peers: one reader for all processes, for ever.
+
+lnd hands each message to everybody who listens, so two readers would answer twice and
+order twice. The task is claimed by one process, and a reader that has lost it can
+write nothing any more.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from contextlib import aclosing
+from typing import Final
+
+from leyden.errors import Away, LeydenError, TooMany
+from leyden.sellers.messages import Message, Messages
+from leyden.services.channels.lsps1.rpc import Rpc
+from leyden.services.channels.lsps1.server import Lsps1
+from leyden.services.channels.shop import Shop
+from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.steps import ClaimedTask
+
+log = logging.getLogger(__name__)
+
+_AGAIN_S: Final = 1.0
+_AT_ONCE: Final = 64
+_AT_ONCE_OF_PEER: Final = 8
+
+
+async def listen(shop: Shop, due: ClaimedTask) -> None:
+    """Answer messages for as long as the task is ours."""
+    if shop.messages is None or shop.rules.lsps1 is None:
+        return
+    answering = _Answering(shop, shop.messages, due)
+    told = ""
+    async with asyncio.TaskGroup() as group:
+        while True:
+            try:
+                async with aclosing(shop.messages.listen()) as messages:
+                    async for each in messages:
+                        told = ""
+                        answering.take(each, group)
+            except Away as error:
+                if str(error) != told:
+                    told = str(error)
+                    log.warning("not hearing of LSPS1's clients", extra={"why": told})
+            await asyncio.sleep(_AGAIN_S)
+
+
+class _Answering:
+    """Answers under way: bounded in all, and of each peer."""
+
+    def __init__(self, shop: Shop, messages: Messages, due: ClaimedTask) -> None:
+        assert shop.rules.lsps1 is not None  # noqa: S101  the caller looked
+        self._rpc = Rpc(Lsps1(shop))
+        self._messages = messages
+        self._due = due
+        self._limit = RateLimit(shop.rules.lsps1.messages_per_minute)
+        self._of_peer: Counter[str] = Counter()
+
+    def take(self, message: Message, group: asyncio.TaskGroup) -> None:
+        """Start to answer, or drop what is too much: its sender asks again."""
+        peer = message.peer
+        if self._of_peer.total() >= _AT_ONCE or self._of_peer[peer] >= _AT_ONCE_OF_PEER:
+            return
+        try:
+            self._limit.take(peer, at_s=time.monotonic())
+        except TooMany:
+            return
+        self._of_peer[peer] += 1
+        group.create_task(self._answer(message))
+
+    async def _answer(self, message: Message) -> None:
+        peer = message.peer
+        try:
+            transaction = self._due.transaction
+            answer = await self._rpc.answer(peer, message.data, transaction=transaction)
+            if answer is not None and not await self._messages.send(peer, answer):
+                log.info("a client of LSPS1 left before its answer")
+        except LeydenError as error:
+            log.warning("a client of LSPS1 has no answer", extra={"why": str(error)})
+        finally:
+            self._of_peer[peer] -= 1
+            if not self._of_peer[peer]:
+                del self._of_peer[peer]

@@ -1,0 +1,131 @@
+"""JSON-RPC of LSPS0 (bLIP-50): one JSON object in each message.
+
+What is no request is never answered: two peers that refuse each other's answers would
+go on for ever.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from leyden.domain import lsps1
+from leyden.domain.lsps1 import Fault, Source
+from leyden.errors import Away, LeydenError, SoldOut, Stale
+from leyden.services.channels.lsps1.limits import Orderer
+from leyden.services.channels.lsps1.server import Lsps1, Transaction
+
+log = logging.getLogger(__name__)
+
+# Far above the longest request there is: what is longer costs nothing but its arrival.
+LONGEST: Final = 8 * 1024
+_LONGEST_ID: Final = 128
+# LDK's own ids: 16 random bytes. ZEUS sends UUIDs.
+_LDK_ID: Final = re.compile(r"[0-9a-f]{32}")
+_encode = msgspec.json.Encoder().encode
+
+
+class Rpc:
+    """Answers requests of peers."""
+
+    def __init__(self, lsps1: Lsps1) -> None:
+        self._lsps1 = lsps1
+
+    async def answer(
+        self, peer: str, raw: bytes, *, transaction: Transaction | None = None
+    ) -> bytes | None:
+        """Return the answer to a message; None where none is due."""
+        try:
+            asked = _request(raw)
+        except Fault as fault:
+            return _refusal(None, fault)
+        if asked is None:
+            return None
+        id_ = asked["id"]
+        try:
+            result = await self._result(peer, asked, transaction)
+        except LeydenError as error:
+            return _refusal(id_, fault_of(error))
+        except Exception:
+            log.exception("a request of LSPS1 failed", extra={"peer": peer})
+            return _refusal(id_, Fault(lsps1.INTERNAL, "Internal error", {}))
+        return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
+
+    async def _result(
+        self, peer: str, asked: Mapping[str, Any], transaction: Transaction | None
+    ) -> dict[str, Any]:
+        params = asked.get("params")
+        params = {} if params is None else params
+        if not isinstance(params, dict):
+            raise lsps1.invalid("params", "must be an object")
+        who = Orderer(source=Source.BOLT8, peer=peer)
+        match asked["method"]:
+            case "lsps0.list_protocols":
+                lsps1.check_known(params, ())
+                return {"protocols": [1]}
+            case "lsps1.get_info":
+                lsps1.check_known(params, ())
+                return await self._lsps1.info()
+            case "lsps1.create_order":
+                made = await self._lsps1.create(params, who, transaction=transaction)
+            case "lsps1.get_order":
+                lsps1.check_known(params, ("order_id",))
+                made = await self._lsps1.get(params.get("order_id"), who)
+            case _:
+                raise Fault(lsps1.METHOD, "Method not found", {})
+        return await self._lsps1.show(*made, hides_hold=_is_ldk(asked["id"]))
+
+
+def fault_of(error: LeydenError) -> Fault:
+    """Return what a client is told of an error."""
+    if isinstance(error, Fault):
+        return error
+    if isinstance(error, SoldOut) or not isinstance(error, Away | Stale):
+        return lsps1.rejected(error.message)
+    log.warning("a request of LSPS1 has to wait", extra={"why": str(error)})
+    return Fault(lsps1.INTERNAL, "Internal error", {"message": error.message})
+
+
+def _request(raw: bytes) -> Mapping[str, Any] | None:
+    """Return the request in a message; None where it asks for no answer."""
+    if len(raw) > LONGEST:
+        return None
+    try:
+        asked = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Fault(lsps1.PARSE, "Parse error", {}) from None
+    if isinstance(asked, dict) and "method" not in asked:
+        if "result" in asked or "error" in asked:
+            return None  # an answer, though we have asked for nothing
+    elif isinstance(asked, dict) and "id" not in asked:
+        return None  # a notification
+    if not _is_request(asked):
+        raise Fault(lsps1.INVALID, "Invalid request", {})
+    found: Mapping[str, Any] = asked
+    return found
+
+
+def _is_request(asked: object) -> bool:
+    return (
+        isinstance(asked, dict)
+        and isinstance(asked.get("method"), str)
+        and isinstance(asked.get("id"), str)
+        and len(asked["id"]) <= _LONGEST_ID
+        and asked.get("jsonrpc", "2.0") == "2.0"
+    )
+
+
+def _is_ldk(id_: str | None) -> bool:
+    return id_ is not None and _LDK_ID.fullmatch(id_) is not None
+
+
+def _refusal(id_: str | None, fault: Fault) -> bytes:
+    error: dict[str, Any] = {"code": fault.code, "message": fault.message}
+    if fault.data and not _is_ldk(id_):
+        # LDK reads a text here or nothing, and ignores us after anything else.
+        error["data"] = fault.data
+    elif fault.data:
+        error["message"] = f"{fault.message}: {fault.data.get('message', '')}"
+    return _encode({"jsonrpc": "2.0", "id": id_, "error": error})

@@ -1,0 +1,217 @@
+"""What LSPS1 sells and takes orders for, whichever way they come.
+
+An order is a direct one like any other: it reserves coins, its payment is held until
+the channel is published, and it belongs to an organization of the operator's. That one
+pays for nothing: no credit of it is used, and none comes back to it.
+"""
+
+import asyncio
+import re
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+
+from leyden.domain import destinations, lsps1, pricing
+from leyden.domain.destinations import Destination
+from leyden.domain.lsps1 import Offer, Source, WantedChannel
+from leyden.domain.openings import ZERO_CONF
+from leyden.domain.orders import Order, Status
+from leyden.domain.pricing import Channel, Quote
+from leyden.domain.units import Sats
+from leyden.errors import Malformed, SellerAway, Stale
+from leyden.services.channels import orders, promises
+from leyden.services.channels.destinations import refuse_own
+from leyden.services.channels.lsps1 import answers, limits
+from leyden.services.channels.lsps1.limits import Orderer
+from leyden.services.channels.shop import Lsps1Settings, Shop
+from leyden.storage.lsps1_orders import Lsps1Order
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+Transaction = Callable[[], AbstractAsyncContextManager[Stores]]
+
+# What is sold "should change at most once a day"; a new lnd is noticed sooner.
+_FRESH_S: Final = 60.0
+_TRIES: Final = 5
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
+_OUT_S: Final = 60
+
+
+class _Seen(Struct, frozen=True):
+    """What the seller was when it was looked at last."""
+
+    offer: Offer
+    uri: str
+    at_s: float
+
+
+class Lsps1:
+    """Sells direct channels to anybody who speaks LSPS1."""
+
+    def __init__(self, shop: Shop) -> None:
+        if shop.rules.lsps1 is None:
+            raise ValueError("nothing is sold over LSPS1 here")
+        self._shop = shop
+        self._rules: Lsps1Settings = shop.rules.lsps1
+        self._seen: _Seen | None = None
+        self._organization_id = ""
+        # One after the other, so that no flood makes invoices beyond the limits.
+        self._turn = asyncio.Lock()
+
+    async def info(self) -> dict[str, Any]:
+        """Return what is sold; raise SellerAway while nobody knows."""
+        return (await self._look()).offer.as_json()
+
+    async def uri(self) -> str:
+        """Return where clients connect to."""
+        return (await self._look()).uri
+
+    async def create(
+        self,
+        params: Mapping[str, Any],
+        who: Orderer,
+        *,
+        transaction: Transaction | None = None,
+        beside: Collection[str] = (),
+    ) -> tuple[Order, Lsps1Order]:
+        """Create an order, and the invoice that pays it.
+
+        `transaction` opens those in which a task of ours may write.
+        """
+        offer = (await self._look()).offer
+        wanted = lsps1.parse_order(params, offer, beside=beside)
+        if not destinations.is_key(who.peer):
+            raise lsps1.invalid(
+                "public_key", "must be a node's public key, in 66 hex digits"
+            )
+        try:
+            await refuse_own(self._shop, who.peer, field="public_key")
+        except Malformed:
+            raise lsps1.rejected("this is a node of the platform itself") from None
+        transaction = transaction or self._shop.database.transaction
+        async with self._turn:
+            for _ in range(_TRIES - 1):
+                try:
+                    return await self._create(wanted, who, transaction)
+                except Stale:
+                    continue
+            return await self._create(wanted, who, transaction)
+
+    async def get(self, order_id: object, who: Orderer) -> tuple[Order, Lsps1Order]:
+        """Return an order; raise the same for none, and for another client's.
+
+        Over BOLT8 the peer has to be the one that ordered. Over HTTP the id is the
+        secret: only who was given it knows it.
+        """
+        if not isinstance(order_id, str):
+            raise lsps1.invalid("order_id", "must be the id of an order")
+        if not _ID.fullmatch(order_id):
+            raise lsps1.not_found()
+        reader = self._shop.database.reader
+        kept = await reader.lsps1_orders.find(order_id)
+        if kept is None or kept.source is not who.source:
+            raise lsps1.not_found()
+        order = await reader.orders.get(order_id)
+        to = order.destination
+        if who.source is Source.BOLT8 and (to is None or to.pubkey != who.peer):
+            raise lsps1.not_found()
+        return order, kept
+
+    async def show(
+        self, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
+    ) -> dict[str, Any]:
+        """Return an order as clients see it."""
+        reader = self._shop.database.reader
+        return await answers.show(reader, order, kept, hides_hold=hides_hold)
+
+    async def organization_id(self) -> str:
+        """Return the id of the operator's organization; raise SellerAway if none."""
+        if not self._organization_id:
+            self._organization_id = await find_organization(
+                self._shop.database.reader, self._rules.organization
+            )
+        return self._organization_id
+
+    async def _look(self) -> _Seen:
+        now_s = time.monotonic()
+        if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
+            wallet = await promises.look(self._shop)
+            offer = offer_of(self._shop, zero_conf=ZERO_CONF in wallet.features)
+            self._seen = _Seen(offer, wallet.uri, now_s)
+        return self._seen
+
+    async def _create(
+        self, wanted: WantedChannel, who: Orderer, transaction: Transaction
+    ) -> tuple[Order, Lsps1Order]:
+        shop, rules = self._shop, self._rules
+        now, reader = shop.clock(), shop.database.reader
+        organization_id = await self.organization_id()
+        priced = _priced(shop, wanted, who.peer)
+        await limits.check_orders(
+            reader, shop.rules, who, wanted.lsp_balance, counted=False
+        )
+        promise = await promises.find(shop, "", priced, now=now)
+        await limits.check_coins(reader, rules, promise.coins)
+        order = Order(
+            id=f"{uuid.uuid4()}{orders.SUFFIX}",
+            organization_id=organization_id,
+            status=Status.WAITING_PAYMENT,
+            created=now,
+            expires=now + rules.lives,
+            quote=priced,
+        )
+        kept = Lsps1Order(
+            order_id=order.id,
+            source=who.source,
+            address=who.address,
+            confirmations=wanted.confirmations,
+            within_blocks=wanted.within_blocks,
+            token=wanted.token,
+        )
+        order = await orders.with_request(shop, order)
+        async with transaction() as tx:
+            await tx.orders.add(order)
+            await promises.keep(tx, shop, order, promise, whose="", now=now)
+            await tx.lsps1_orders.add(kept)
+            # The seller's row is locked by now: nobody counts at the same time.
+            await limits.check_orders(
+                tx, shop.rules, who, wanted.lsp_balance, counted=True
+            )
+            await limits.check_coins(tx, rules)
+            return await orders.begin(tx, order), kept
+
+
+def offer_of(shop: Shop, *, zero_conf: bool) -> Offer:
+    """Return what is sold by these settings."""
+    terms, rules = shop.rules.terms, shop.rules
+    largest = min(
+        terms.largest_capacity,
+        terms.seller_largest,
+        rules.seller_most_per_peer,
+        rules.seller_most_per_hour,
+    )
+    return Offer(
+        smallest=terms.smallest_capacity, largest=Sats(largest), zero_conf=zero_conf
+    )
+
+
+async def find_organization(rows: Stores, word: str) -> str:
+    """Return the id of the organization with this id or name; or raise SellerAway."""
+    for each in await rows.accounts.list_():
+        if word in {each.id, each.name}:
+            return each.id
+    raise SellerAway(
+        why=f"lsps1_organization: there is no organization {word!r}",
+        retry_after_s=_OUT_S,
+    )
+
+
+def _priced(shop: Shop, wanted: WantedChannel, peer: str) -> Quote:
+    channel = Channel(
+        capacity=wanted.lsp_balance,
+        lease_duration_blocks=wanted.expiry_blocks,
+        destination=Destination(pubkey=peer, announce=wanted.announce),
+    )
+    return pricing.quote_in_full(channel, shop.rules.terms)

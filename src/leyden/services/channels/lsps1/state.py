@@ -1,0 +1,77 @@
+"""What is sold over LSPS1 at present, and what it lacks."""
+
+from typing import Any, Final
+
+from leyden.domain.openings import LSPS, ZERO_CONF, SellerWallet
+from leyden.domain.units import Sats
+from leyden.errors import SellerAway
+from leyden.services.channels import promises
+from leyden.services.channels.lsps1.server import find_organization, offer_of
+from leyden.services.channels.shop import Lsps1Settings, Shop
+from leyden.values import Struct
+
+OFF: Final = "lsps1: not set, so nothing is sold over LSPS1; see docs/lsps1.md"
+_BITS: Final = "--protocol.custom-init=729 --protocol.custom-nodeann=729"
+
+
+class Lsps1State(Struct, frozen=True, kw_only=True):
+    """The sale over LSPS1."""
+
+    uri: str  # where clients connect to
+    organization_id: str
+    sold: dict[str, Any]  # as clients are told
+    unpaid: int  # orders
+    reserved: Sats  # coins of unpaid orders
+    most_reserved: Sats
+    missing: tuple[str, ...]  # and what to do about it
+
+
+async def look(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
+    """Return the state of the sale; raise SellerAway without the seller."""
+    wallet = await promises.look(shop)
+    reader = shop.database.reader
+    missing = []
+    organization_id = ""
+    try:
+        organization_id = await find_organization(reader, rules.organization)
+    except SellerAway as error:
+        missing.append(f"{error}; see `leyden org list`")
+    missing += _missing_of(wallet)
+    if denied := await _denied(shop, wallet):
+        missing.append(denied)
+    offer = offer_of(shop, zero_conf=ZERO_CONF in wallet.features)
+    return Lsps1State(
+        uri=wallet.uri,
+        organization_id=organization_id,
+        sold=offer.as_json(),
+        unpaid=await reader.lsps1_orders.unpaid(),
+        reserved=await reader.lsps1_orders.reserved(),
+        most_reserved=rules.most_reserved,
+        missing=tuple(missing),
+    )
+
+
+def _missing_of(wallet: SellerWallet) -> list[str]:
+    missing = []
+    if "@" not in wallet.uri:
+        missing.append(
+            "the seller's lnd has no public address, so wallets cannot connect to it: "
+            "set externalip"
+        )
+    if LSPS not in wallet.features:
+        missing.append(
+            "the seller's lnd does not announce LSPS, so wallets do not find it: "
+            f"start it with {_BITS}"
+        )
+    return missing
+
+
+async def _denied(shop: Shop, wallet: SellerWallet) -> str:
+    """Try to send a message to nobody: the permission is looked at first."""
+    if shop.messages is None:
+        return ""
+    try:
+        await shop.messages.send(wallet.pubkey, b"{}")
+    except SellerAway as error:
+        return f"{error}; bake seller_macaroon as docs/lsps1.md says"
+    return ""

@@ -1,0 +1,85 @@
+"""Orders that came over LSPS1: what their client asked for, and what is unpaid."""
+
+from collections.abc import Collection
+
+from leyden.domain.lsps1 import Source
+from leyden.domain.units import Sats
+from leyden.storage.statements import Row, Run, SqlFile
+from leyden.values import Struct
+
+sql = SqlFile("lsps1_orders")
+
+
+class Lsps1Order(Struct, frozen=True, kw_only=True):
+    """What an order of LSPS1 has beside what every direct order has."""
+
+    order_id: str
+    source: Source
+    address: str  # that ordered over HTTP, as it is counted
+    confirmations: int
+    within_blocks: int
+    token: str | None
+
+
+class Lsps1Orders:
+    """The rows of lsps1_order."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, order: Lsps1Order) -> None:
+        """Store what came with a new order."""
+        await self._run(
+            sql.add,
+            order_id=order.order_id,
+            source=str(order.source),
+            address=order.address,
+            confirmations=order.confirmations,
+            within_blocks=order.within_blocks,
+            token=order.token,
+        )
+
+    async def find(self, order_id: str) -> Lsps1Order | None:
+        """Return what came with an order; None where it came otherwise."""
+        rows = await self._run(sql.get, order_id=order_id)
+        return _order_of(rows[0]) if rows else None
+
+    async def of_orders(self, order_ids: Collection[str]) -> dict[str, Lsps1Order]:
+        """Return those of these orders that came over LSPS1, by id."""
+        rows = await self._run(sql.of_orders, order_ids=tuple(order_ids))
+        return {each.order_id: each for each in map(_order_of, rows)}
+
+    async def is_zero_conf(self, order_id: str) -> bool:
+        """Return whether the channel is to be usable before it is confirmed."""
+        found = await self.find(order_id)
+        return found is not None and not found.confirmations
+
+    async def unpaid_of_peer(self, peer: str, source: Source) -> tuple[int, Sats]:
+        """Return number and capacity of unpaid orders for a node from this source."""
+        rows = await self._run(sql.unpaid_of_peer, peer=peer, source=str(source))
+        return int(rows[0][0]), Sats(int(rows[0][1]))
+
+    async def unpaid_of_address(self, address: str) -> int:
+        """Return how many unpaid orders came from an address."""
+        rows = await self._run(sql.unpaid_of_address, address=address)
+        return int(rows[0][0])
+
+    async def unpaid(self) -> int:
+        """Return how many orders wait for their payment."""
+        return int((await self._run(sql.unpaid))[0][0])
+
+    async def reserved(self) -> Sats:
+        """Return the coins that unpaid orders reserve."""
+        return Sats(int((await self._run(sql.reserved))[0][0]))
+
+
+def _order_of(row: Row) -> Lsps1Order:
+    order_id, source, address, confirmations, within_blocks, token = row
+    return Lsps1Order(
+        order_id=order_id,
+        source=Source(source),
+        address=address,
+        confirmations=confirmations,
+        within_blocks=within_blocks,
+        token=token,
+    )

@@ -1,0 +1,151 @@
+"""LSPS1 with everything real: a wallet's node over HTTP, and over BOLT 8."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from leyden.devnet import access, rest, trading, wallet
+from leyden.lnd.connection import Connection
+from leyden.sellers.messages import LSPS
+from tests.acceptance.test_first_channel import _STEP
+from tests.acceptance.town import Town
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+
+async def test_a_wallet_without_an_account_buys_a_channel_over_http(
+    market_town: Town,
+) -> None:
+    told = await market_town.run("dev", "scenario", "lsps1", "--json")
+    lines = told[: told.index("{")].splitlines()
+    assert [line for line in lines if not _STEP.match(line)] == [], "nothing of a log's"
+    story: dict[str, Any] = json.loads(told[told.index("{") :])
+    # It belongs to the organization of the operator's, who sees it there.
+    wish = {"order_id": story["order_id"]}
+    order: dict[str, Any] = await market_town.api("POST", "/flow/status", wish)
+    assert order["status"] == "filled"
+    assert order["channel_point"] == story["channel_point"]
+    assert order["lease_duration_blocks"] == 4_380
+    state = json.loads(await market_town.run("lsps1", "--json"))
+    assert state["missing"] == []
+    assert state["sold"]["min_required_channel_confirmations"] == 0
+    assert "max_channel_expiry_blocks" in await market_town.run("lsps1")
+    assert "the books are right" in await market_town.run("verify")
+
+
+class Peer:
+    """The customer's node as a client: JSON-RPC in messages of its own lnd."""
+
+    def __init__(self, lnd: Connection, lsp: str) -> None:
+        self._lnd, self._lsp = lnd, lsp
+        self._answers: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def listen(self) -> None:
+        told = self._lnd.stream("GET", "/v1/custommessage/subscribe")
+        async for each in told:
+            if int(each["type"]) == LSPS:
+                self._answers.put_nowait(json.loads(base64.b64decode(each["data"])))
+
+    async def send(self, data: bytes) -> None:
+        message = {
+            "peer": base64.b64encode(bytes.fromhex(self._lsp)).decode(),
+            "type": LSPS,
+            "data": base64.b64encode(data).decode(),
+        }
+        await self._lnd.call("POST", "/v1/custommessage", message)
+
+    async def answer(self) -> Any:
+        async with asyncio.timeout(30):
+            return await self._answers.get()
+
+    async def ask(self, method: str, **params: object) -> dict[str, Any]:
+        """Ask, and ask again: what is sent while nobody listens is lost."""
+        asked = {"jsonrpc": "2.0", "method": method, "params": params}
+        for _ in range(10):
+            id_ = str(uuid.uuid4())
+            await self.send(json.dumps({**asked, "id": id_}).encode())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5):
+                    answer = await self._answers.get()
+                    assert answer["id"] == id_
+                    return dict(answer)
+        raise AssertionError("nobody answers")
+
+
+@asynccontextmanager
+async def peer_of(town: Town) -> AsyncIterator[Peer]:
+    """Yield the customer's node, connected to the seller."""
+    network = access.load(town.home)
+    async with (
+        wallet.opened(network.lnds["seller"]) as seller,
+        wallet.opened(network.lnds["customer"]) as customer,
+        rest.opened("lnd", network.lnds["customer"]) as lnd,
+    ):
+        key = await seller.key()
+        await customer.connect(key, at=network.lnds["seller"].peer)
+        peers = (await customer.call("GET", "/v1/peers"))["peers"]
+        (found,) = [each for each in peers if each["pub_key"] == key]
+        assert "729" in found["features"], "it says that it speaks LSPS"
+        peer = Peer(lnd, key)
+        listening = asyncio.create_task(peer.listen())
+        try:
+            yield peer
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+
+ZEUS = {
+    "lsp_balance_sat": "400000",
+    "client_balance_sat": "0",
+    "required_channel_confirmations": 1,
+    "funding_confirms_within_blocks": 6,
+    "channel_expiry_blocks": 4_380,
+    "token": "",
+    "refund_onchain_address": "",
+    "announce_channel": False,
+    "client_info": {"app": "ZEUS", "app_version": "0.12.0", "node": "LND"},
+}
+
+
+async def test_a_peer_buys_a_channel_in_messages(market_town: Town) -> None:
+    async with peer_of(market_town) as peer:
+        found = await peer.ask("lsps0.list_protocols")
+        assert found["result"] == {"protocols": [1]}
+        info = (await peer.ask("lsps1.get_info"))["result"]
+        assert info["min_required_channel_confirmations"] == 0
+        order = (await peer.ask("lsps1.create_order", **ZEUS))["result"]
+        assert order["order_state"] == "CREATED"
+        bolt11 = order["payment"]["bolt11"]
+        paying = asyncio.create_task(trading.pay(market_town.home, bolt11["invoice"]))
+
+        async def completed() -> bool:
+            nonlocal order
+            asked = await peer.ask("lsps1.get_order", order_id=order["order_id"])
+            order = asked["result"]
+            return bool(order["order_state"] == "COMPLETED")
+
+        await market_town.until("the order is completed", completed)
+        await paying
+        assert order["payment"]["bolt11"]["state"] == "PAID"
+        assert order["channel"]["funding_outpoint"]
+        # Garbage is refused, an answer is not answered, and both harm nothing.
+        await peer.send(b"{nope")
+        assert (await peer.answer())["error"]["code"] == -32700
+        await peer.send(b'{"jsonrpc":"2.0","id":"x","result":{}}')
+        await peer.send(b"[" * 60_000)
+        refused = await peer.ask("lsps1.get_order", order_id="another one")
+        assert refused["error"]["code"] == 101
+    await market_town.run("dev", "mine", "6")
+    assert "the books are right" in await market_town.run("verify")

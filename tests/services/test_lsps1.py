@@ -1,0 +1,389 @@
+"""Channels for everybody over LSPS1: one money path, and nothing for nothing."""
+
+import json
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.lsps1 import Fault, Source
+from leyden.domain.openings import LSPS
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
+from leyden.services.channels.lsps1.limits import Orderer
+from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
+from leyden.services.channels.lsps1.server import Lsps1
+from leyden.services.channels.shop import Lsps1Settings
+from leyden.values import replace
+from tests.services.till import HARBOUR, Till, at_once, request_of
+
+PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+OTHER = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
+WANTED: dict[str, Any] = {
+    "lsp_balance_sat": "1000000",
+    "client_balance_sat": "0",
+    "required_channel_confirmations": 1,
+    "funding_confirms_within_blocks": 6,
+    "channel_expiry_blocks": 4_380,
+    "token": "",
+    "announce_channel": False,
+}
+# 2,000, a premium of 109 bps as the auction rounds it, and 240 vbytes at 50 sat.
+PRICE = 2_000 + 10_897 + 12_000
+RULES = Lsps1Settings(organization=HARBOUR, most_reserved=Sats(100_000_000))
+LDK_ID, ZEUS_ID = "f" * 32, str(uuid.UUID(int=7))
+
+
+def over_bolt8(peer: str = PEER) -> Orderer:
+    return Orderer(source=Source.BOLT8, peer=peer)
+
+
+def over_http(peer: str = PEER, address: str = "203.0.113.5") -> Orderer:
+    return Orderer(source=Source.HTTP, peer=peer, address=address)
+
+
+@pytest.fixture
+async def shop(till: Till) -> AsyncIterator[Till]:
+    till.seller.fill([3_000_000] * 40)
+    till.seller.online |= {PEER, OTHER}
+    till.rules = replace(
+        till.rules,
+        lsps1=RULES,
+        seller_most_per_hour=Sats(10**9),
+        seller_most_per_peer=Sats(10**9),
+    )
+    yield till
+    await till.settle_down()
+    await till.prove()
+    for each in await till.database.reader.orders.all_():
+        assert len(till.seller.opened_for(each.id)) <= 1
+
+
+async def ordered(till: Till, who: Orderer | None = None, **fields: Any) -> Order:
+    sold = Lsps1(till.shop)
+    order, _ = await sold.create({**WANTED, **fields}, who or over_bolt8())
+    return order
+
+
+async def asked(till: Till, method: str, *, id_: str = ZEUS_ID, **params: Any) -> Any:
+    """Ask as a peer does, in bytes."""
+    request = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+    answer = await Rpc(Lsps1(till.shop)).answer(PEER, json.dumps(request).encode())
+    assert answer is not None
+    told = json.loads(answer)
+    assert (told["jsonrpc"], told["id"]) == ("2.0", id_)
+    return told
+
+
+async def states(till: Till, order_id: str, id_: str = ZEUS_ID) -> tuple[str, str]:
+    told = await asked(till, "lsps1.get_order", id_=id_, order_id=order_id)
+    found = told["result"]
+    return found["order_state"], found["payment"]["bolt11"]["state"]
+
+
+async def test_an_order_is_paid_opened_and_settled(shop: Till) -> None:
+    told = await asked(shop, "lsps1.create_order", **WANTED)
+    made = told["result"]
+    bolt11 = made["payment"]["bolt11"]
+    assert {name: made[name] for name in WANTED} == WANTED
+    assert (bolt11["fee_total_sat"], bolt11["order_total_sat"]) == (
+        str(PRICE),
+        str(PRICE),
+    )
+    assert list(made["payment"]) == ["bolt11"], "a refund on-chain nobody could keep"
+    assert made["channel"] is None
+    assert len(made["order_id"]) <= 64
+    assert await states(shop, made["order_id"]) == ("CREATED", "EXPECT_PAYMENT")
+    order = await shop.database.reader.orders.get(made["order_id"])
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    assert await states(shop, order.id) == ("CREATED", "HOLD")
+    await shop.settle_down()
+    assert await states(shop, order.id) == ("COMPLETED", "PAID")
+    told = await asked(shop, "lsps1.get_order", order_id=order.id)
+    (opened,) = shop.seller.opened_for(order.id)
+    assert told["result"]["channel"]["funding_outpoint"] == opened.point
+    assert opened.wanted.pubkey == PEER
+    assert not opened.wanted.zero_conf
+    # What the chain did not take is ours: nobody here has credit for it.
+    assert await shop.credit() == 0
+    assert await shop.place(ledger.EARNED) + await shop.place(ledger.SELLER) == PRICE
+
+
+async def test_credit_of_the_operators_organization_pays_for_nobody(
+    shop: Till,
+) -> None:
+    await shop.give_credit(1_000_000)
+    order = await ordered(shop)
+    assert (order.credit_used, order.to_be_paid) == (0, PRICE)
+    assert order.status is Status.WAITING_PAYMENT
+    assert await shop.credit() == 1_000_000
+
+
+async def test_zero_confirmations_open_such_a_channel(shop: Till) -> None:
+    order = await ordered(shop, required_channel_confirmations=0)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()
+    (opened,) = shop.seller.opened_for(order.id)
+    assert opened.wanted.zero_conf
+
+
+async def test_a_seller_without_zero_conf_offers_none(shop: Till) -> None:
+    shop.seller.features = frozenset({LSPS})
+    told = await asked(shop, "lsps1.get_info")
+    assert told["result"]["min_required_channel_confirmations"] == 1
+    with pytest.raises(Fault, match="Option mismatch"):
+        await ordered(shop, required_channel_confirmations=0)
+
+
+async def test_an_order_that_is_not_paid_expires_and_reserves_nothing(
+    shop: Till,
+) -> None:
+    order = await ordered(shop)
+    await shop.pass_time(minutes=21)
+    assert await states(shop, order.id) == ("FAILED", "REFUNDED")
+    assert await shop.database.reader.reserved_coins.all_() == set()
+
+
+async def test_a_node_that_refuses_is_refunded(shop: Till) -> None:
+    shop.seller.refuses = "chan size exceeds maximum"
+    order = await ordered(shop)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()
+    assert await states(shop, order.id) == ("FAILED", "REFUNDED")
+    invoice = shop.payments.invoices[order.payment_hash]
+    assert invoice.state is InvoiceState.CANCELLED
+
+
+# Who sees an order.
+
+
+async def test_over_bolt8_only_the_same_peer_finds_an_order(shop: Till) -> None:
+    order = await ordered(shop)
+    sold = Lsps1(shop.shop)
+    assert (await sold.get(order.id, over_bolt8()))[0].id == order.id
+    for who in (over_bolt8(OTHER), over_http()):
+        with pytest.raises(Fault, match="Not found"):
+            await sold.get(order.id, who)
+
+
+async def test_over_http_the_id_is_the_secret(shop: Till) -> None:
+    order = await ordered(shop, over_http())
+    sold = Lsps1(shop.shop)
+    assert (await sold.get(order.id, over_http(OTHER, "192.0.2.1")))[0].id == order.id
+    with pytest.raises(Fault, match="Not found"):
+        await sold.get(order.id, over_bolt8())
+
+
+async def test_orders_of_customers_are_not_found(shop: Till) -> None:
+    order = await shop.create()
+    for who in (over_http(), over_bolt8()):
+        with pytest.raises(Fault, match="Not found"):
+            await Lsps1(shop.shop).get(order.id, who)
+
+
+# Limits.
+
+
+async def test_a_thousand_orders_for_one_peer_are_five(shop: Till) -> None:
+    sold = Lsps1(shop.shop)
+    made = await at_once(*(sold.create(WANTED, over_bolt8()) for _ in range(1_000)))
+    refused = [each for each in made if isinstance(each, TooMany)]
+    assert (len(refused), len(shop.payments.requests)) == (995, 5)
+    # They block neither other peers nor, over HTTP, who orders for the same node.
+    await ordered(shop, over_bolt8(OTHER))
+    await ordered(shop, over_http())
+
+
+async def test_two_processes_together_keep_the_limit(shop: Till) -> None:
+    one, two = Lsps1(shop.shop), Lsps1(shop.shop)
+    await at_once(*(each.create(WANTED, over_bolt8()) for each in (one, two) * 9))
+    unpaid = shop.database.reader.lsps1_orders.unpaid_of_peer
+    assert (await unpaid(PEER, Source.BOLT8))[0] == 5
+
+
+async def test_an_address_has_a_limit_of_its_own(shop: Till) -> None:
+    shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_address=3))
+    for _ in range(2):
+        await ordered(shop, over_http())
+    await ordered(shop, over_http(OTHER))
+    with pytest.raises(TooMany, match="your address"):
+        await ordered(shop, over_http(OTHER))
+    await ordered(shop, over_http(OTHER, "203.0.113.9"))
+
+
+async def test_coins_of_unpaid_orders_are_capped(shop: Till) -> None:
+    rules = replace(RULES, most_reserved=Sats(6_000_000))
+    shop.rules = replace(shop.rules, lsps1=rules)
+    first = await ordered(shop)
+    await ordered(shop, over_bolt8(OTHER))
+    with pytest.raises(SoldOut):
+        await ordered(shop, over_http())
+    shop.payments.pay(request_of(first))
+    await shop.settle_down()
+    await ordered(shop, over_http())
+
+
+async def test_strangers_leave_half_of_a_nodes_capacity(shop: Till) -> None:
+    shop.rules = replace(shop.rules, seller_most_per_peer=Sats(4_000_000))
+    for _ in range(2):
+        await ordered(shop, over_http())
+    with pytest.raises(TooMany):
+        await ordered(shop, over_http())
+    await ordered(shop, over_bolt8())
+
+
+async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
+    shop: Till,
+) -> None:
+    shop.seller.freezes = True
+    order = await ordered(shop)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()
+    assert await shop.status(order) is Status.SUBMITTED
+    with pytest.raises(Conflict, match="one at a time"):
+        await ordered(shop)
+    shop.seller.thaw(refuses=False)
+    await shop.pass_time(seconds=6)
+    await ordered(shop)
+
+
+async def test_unpaid_orders_are_no_quota_of_the_organizations(shop: Till) -> None:
+    for peer in (PEER, OTHER):
+        for _ in range(4):
+            await ordered(shop, over_bolt8(peer))
+    assert await shop.database.reader.lsps1_orders.unpaid() == 8
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "02",
+        "04" + PEER[2:],
+        "02" + "00" * 31 + "05",  # on no curve
+        "02" + "ff" * 32,
+        f"{PEER}@127.0.0.1:9735",
+        f"{PEER}@169.254.169.254:80",
+        f"{PEER}@[::ffff:10.0.0.1]:9735",
+        PEER + "\n",
+    ],
+)
+async def test_what_is_no_key_gets_no_channel(shop: Till, key: str) -> None:
+    with pytest.raises(Fault, match="Invalid params"):
+        await ordered(shop, over_http(key))
+    assert (shop.payments.requests, shop.seller.dialled) == ({}, [])
+
+
+async def test_the_platforms_own_nodes_get_no_channel(shop: Till) -> None:
+    await ordered(shop)
+    shop.rules = replace(shop.rules, treasury=OTHER)
+    for key in (OTHER, shop.seller.pubkey):
+        with pytest.raises(Fault):
+            await ordered(shop, over_http(key))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"jsonrpc":"2.0","id":"1","result":{"protocols":[1]}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}',
+        b'{"error":1}',
+        b'{"jsonrpc":"2.0","method":"lsps1.get_info"}',
+        b"[" * (LONGEST + 1),
+        b'{"jsonrpc":"2.0","method":"lsps1.get_info","id":"' + b"x" * 60_000,
+    ],
+)
+async def test_what_asks_for_no_answer_gets_none(shop: Till, raw: bytes) -> None:
+    assert await Rpc(Lsps1(shop.shop)).answer(PEER, raw) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"", -32700),
+        (b"\0", -32700),
+        (b"{nope", -32700),
+        (b'{"a":1} {"b":2}', -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * LONGEST, -32700),
+        (b'{"id":"1","method":"\\ud800"}', -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (b'{"id":1,"method":"lsps1.get_info"}', -32600),
+        (b'{"id":null,"method":"lsps1.get_info"}', -32600),
+        (b'{"id":"1","method":7}', -32600),
+        (b'{"jsonrpc":"1.0","id":"1","method":"lsps1.get_info"}', -32600),
+        (b'{"id":"' + b"1" * 129 + b'","method":"lsps1.get_info"}', -32600),
+    ],
+)
+async def test_garbage_is_refused(shop: Till, raw: bytes, code: int) -> None:
+    answer = await Rpc(Lsps1(shop.shop)).answer(PEER, raw)
+    assert answer is not None
+    told = json.loads(answer)
+    assert (told["id"], told["error"]["code"]) == (None, code)
+
+
+async def test_methods_that_nobody_knows_are_refused(shop: Till) -> None:
+    for method in ("lsps2.get_info", "lsps1.create_order ", "__init__"):
+        assert (await asked(shop, method))["error"]["code"] == -32601
+    told = await asked(shop, "lsps1.get_info", version=1)
+    assert told["error"]["data"]["unrecognized"] == ["version"]
+    answer = await Rpc(Lsps1(shop.shop)).answer(
+        PEER, b'{"id":"1","method":"lsps1.get_info","params":[1]}'
+    )
+    assert json.loads(answer or b"")["error"]["code"] == -32602
+
+
+async def test_a_seller_that_is_away_is_an_error_of_ours(shop: Till) -> None:
+    shop.seller.away = True
+    told = await asked(shop, "lsps1.create_order", **WANTED)
+    assert told["error"]["code"] == -32603
+    shop.seller.away = False
+    shop.rules = replace(shop.rules, lsps1=replace(RULES, organization="nobody"))
+    with pytest.raises(SellerAway):
+        await ordered(shop)
+
+
+# What LDK (0.7.0) needs: it ignores an LSP after an answer that it cannot parse.
+
+
+async def test_ldk_is_not_told_that_its_payment_is_held(shop: Till) -> None:
+    order = await ordered(shop)
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    assert await states(shop, order.id, LDK_ID) == ("CREATED", "EXPECT_PAYMENT")
+    assert await states(shop, order.id, ZEUS_ID) == ("CREATED", "HOLD")
+
+
+async def test_ldk_gets_errors_without_data(shop: Till) -> None:
+    wrong = {**WANTED, "channel_expiry_blocks": 99_999}
+    told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **wrong)
+    assert set(told["error"]) == {"code", "message"}
+    assert "max_channel_expiry_blocks" in told["error"]["message"]
+    told = await asked(shop, "lsps1.create_order", **wrong)
+    assert told["error"]["data"]["message"], "which ZEUS reads"
+
+
+@pytest.mark.parametrize("token", [None, ""])
+async def test_a_token_comes_back_as_it_came(shop: Till, token: str | None) -> None:
+    sent = {**WANTED, "token": token}
+    told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **sent)
+    assert told["result"]["token"] == token
+    found = await asked(
+        shop, "lsps1.get_order", id_=LDK_ID, order_id=told["result"]["order_id"]
+    )
+    assert found["result"]["token"] == token
+
+
+async def test_no_token_is_null(shop: Till) -> None:
+    sent = {name: each for name, each in WANTED.items() if name != "token"}
+    told = await asked(shop, "lsps1.create_order", **sent)
+    assert told["result"]["token"] is None

@@ -1,0 +1,161 @@
+"""The one reader of messages: it answers in time, and survives what comes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.loops import shop_queues
+from leyden.sellers.fake_messages import FakeMessages
+from leyden.services.channels.lsps1 import state
+from leyden.services.channels.lsps1.listening import listen
+from leyden.services.channels.promises import HOUR
+from leyden.services.channels.shop import LSPS1, Shop
+from leyden.tasks import Work, Worker
+from leyden.values import replace
+from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
+from tests.services.till import Till
+
+
+def request(method: str, id_: str = "1", **params: Any) -> bytes:
+    asked = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+    return json.dumps(asked).encode()
+
+
+@pytest.fixture
+async def messages(till: Till) -> FakeMessages:
+    till.seller.fill([3_000_000] * 20)
+    till.rules = replace(till.rules, lsps1=RULES)
+    async with till.database.transaction() as tx:
+        await tx.tasks.put(LSPS1, "all", due=till.now)
+    return FakeMessages()
+
+
+@pytest.fixture
+async def reading(till: Till, messages: FakeMessages) -> AsyncIterator[Shop]:
+    """Two processes, of which one reads."""
+    shop = replace(till.shop, messages=messages)
+    running = []
+    for _ in range(2):
+        queues = [each for each in shop_queues(shop) if each.kind == LSPS1]
+        worker = Worker(till.database, queues, clock=shop.clock)
+        running.append(asyncio.create_task(worker.run()))
+    await listening(messages)
+    yield shop
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
+async def listening(messages: FakeMessages) -> None:
+    async with asyncio.timeout(10):
+        while not messages.listeners:
+            await asyncio.sleep(0.005)
+
+
+async def answer(messages: FakeMessages) -> tuple[str, dict[str, Any]]:
+    async with asyncio.timeout(10):
+        sent = await messages.sent.get()
+    return sent.peer, json.loads(sent.data)
+
+
+@pytest.mark.usefixtures("reading")
+async def test_one_of_two_processes_reads_and_answers_once(
+    till: Till, messages: FakeMessages
+) -> None:
+    assert messages.listeners == 1
+    messages.arrive(PEER, request("lsps1.create_order", **WANTED))
+    peer, told = await answer(messages)
+    assert (peer, told["result"]["order_state"]) == (PEER, "CREATED")
+    messages.arrive(OTHER, request("lsps0.list_protocols"))
+    assert (await answer(messages))[0] == OTHER
+    assert messages.sent.empty()
+    assert await till.database.reader.lsps1_orders.unpaid() == 1
+
+
+@pytest.mark.usefixtures("reading")
+async def test_it_reads_on_after_garbage_and_when_the_stream_broke_off(
+    messages: FakeMessages,
+) -> None:
+    for raw in (b"{nope", b"[" * 8_000, b"\xff" * 60_000, b"", b'{"result":1}'):
+        messages.arrive(PEER, raw)
+    refused = [await answer(messages) for _ in range(3)]
+    assert {told["error"]["code"] for _, told in refused} == {-32700}
+    messages.break_off()
+    async with asyncio.timeout(10):
+        while messages.listeners:
+            await asyncio.sleep(0.005)
+    await listening(messages)
+    messages.arrive(PEER, request("lsps1.get_info"))
+    assert "result" in (await answer(messages))[1]
+
+
+@pytest.mark.usefixtures("reading")
+async def test_interleaved_requests_are_answered_by_their_ids(
+    messages: FakeMessages,
+) -> None:
+    for peer in (PEER, OTHER):
+        for number in range(8):
+            method = "lsps1.get_info" if number % 2 else "lsps0.list_protocols"
+            messages.arrive(peer, request(method, str(number)))
+    found = set()
+    for _ in range(16):
+        peer, told = await answer(messages)
+        assert ("protocols" in told["result"]) is (int(told["id"]) % 2 == 0)
+        found.add((peer, told["id"]))
+    assert len(found) == 16
+
+
+@pytest.mark.usefixtures("reading")
+async def test_a_flood_of_one_peer_is_dropped_and_others_are_answered(
+    messages: FakeMessages,
+) -> None:
+    for number in range(1_000):
+        messages.arrive(PEER, request("lsps1.get_info", str(number)))
+    messages.arrive(OTHER, request("lsps1.get_info", "mine"))
+    peers = [(await answer(messages))[0] for _ in range(9)]
+    assert (peers.count(PEER), peers.count(OTHER)) == (8, 1)
+    assert messages.sent.empty()
+
+
+@pytest.mark.usefixtures("reading")
+async def test_a_peer_that_left_harms_nobody(messages: FakeMessages) -> None:
+    messages.arrive(PEER, request("lsps1.get_info"))
+    messages.online.clear()
+    messages.arrive(OTHER, request("lsps1.get_info"))
+    assert (await answer(messages))[0] == OTHER
+
+
+async def test_a_reader_that_has_lost_its_claim_stores_no_order(
+    till: Till, messages: FakeMessages
+) -> None:
+    until = till.now + timedelta(seconds=30)
+    async with till.database.transaction() as tx:
+        (lost,) = await tx.tasks.claim(LSPS1, now=till.now, until=until, most=1)
+    async with till.database.transaction() as tx:
+        await tx.tasks.claim(LSPS1, now=until, until=until + HOUR, most=1)
+    shop = replace(till.shop, messages=messages)
+    reading = asyncio.create_task(listen(shop, Work(till.database, lost)))
+    try:
+        await listening(messages)
+        messages.arrive(PEER, request("lsps1.create_order", **WANTED))
+        assert (await answer(messages))[1]["error"]["code"] == -32603
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    assert await till.database.reader.lsps1_orders.unpaid() == 0
+
+
+async def test_what_is_missing_is_told(till: Till, messages: FakeMessages) -> None:
+    shop = replace(till.shop, messages=messages)
+    found = await state.look(shop, RULES)
+    assert (found.missing, found.unpaid, found.reserved) == ((), 0, 0)
+    till.seller.features = frozenset()
+    found = await state.look(shop, replace(RULES, organization="nobody"))
+    organization, announced = found.missing
+    assert "there is no organization 'nobody'" in organization
+    assert "--protocol.custom-nodeann=729" in announced
+    assert found.sold["min_required_channel_confirmations"] == 1
