@@ -5,6 +5,7 @@ import base64
 import contextlib
 import json
 import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -35,8 +36,7 @@ async def guest(
     town: Town, open_folder: Path, programs: Programs
 ) -> AsyncIterator[Guest]:
     assert programs.restic.exists()
-    folder = open_folder / "guest"
-    folder.mkdir(mode=0o755)
+    folder = Path(tempfile.mkdtemp(prefix="guest-", dir=open_folder))
     folder.chmod(0o755)
     guest = Guest(town, folder, "old")
     await guest.run("migrate")
