@@ -242,6 +242,14 @@ GUARDS = (
         "tests/api/nodes/test_proofs.py",
     ),
     Guard(
+        "an owner is reminded of a drill once in ninety days",
+        "services/nodes/drill_watch.py",
+        "                    await tx.node_drills.remind(node.id, now=now)\n",
+        "",
+        "tests/services/test_housekeeping.py",
+        "reminded",
+    ),
+    Guard(
         "a chain that ended before a copy was made is not applied to it",
         f"{_IN}/running.py",
         "                if found.seen > since:\n",

@@ -148,17 +148,16 @@ async def test_where_pages_were_missed_a_new_chain_begins_with_a_new_backup(
     before = state.read(kept.given)
     assert before is not None
     assert not state.needs_base(kept.given)
-    async with opened(kept.given) as platform:
-        async with following(kept) as told:
-            await until(lambda: bool(told) and told[-1].chain != before.chain)
-            assert state.needs_base(kept.given)
-            await say(platform, "three")
-            await asyncio.sleep(0)
-            assert told[-1].until == before.until  # of what can be restored
-            assert await restored(kept) == ["one"]
-            await running.run(platform, kept.programs)
-            await sent(platform, told)
-            assert not state.needs_base(kept.given)
+    async with opened(kept.given) as platform, following(kept) as told:
+        await until(lambda: bool(told) and told[-1].chain != before.chain)
+        assert state.needs_base(kept.given)
+        await say(platform, "three")
+        await asyncio.sleep(0)
+        assert told[-1].until == before.until  # of what can be restored
+        assert await restored(kept) == ["one"]
+        await running.run(platform, kept.programs)
+        await sent(platform, told)
+        assert not state.needs_base(kept.given)
     assert await restored(kept, "newer") == ["one", "two", "three"]
 
 

@@ -13,7 +13,8 @@ import asyncio
 import os
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -23,10 +24,10 @@ from leyden.app import home, restored
 from leyden.app.restored import Restored
 from leyden.backups import store as stores
 from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import Access, Store
+from leyden.backups.store import CHANNELS, TAG, Access, Store, of_kind
 from leyden.domain.times import to_iso, utc_now
 from leyden.errors import SetupError
-from leyden.files import write_private
+from leyden.files import sync, sync_all, write_private
 from leyden.services.operators import sealing_keys
 from leyden.services.operators.backups import (
     channel_copies,
@@ -51,6 +52,7 @@ from leyden.storage.urls import is_sqlite, sqlite_path
 _BESIDE: Final = ".restoring"
 _NOTHING: Final = frozenset({"lost+found", _BESIDE})
 _FILES: Final = "restored"
+_SYNC_EVERY_S: Final = 0.1
 
 
 async def restore(
@@ -70,7 +72,10 @@ async def restore(
     beside.mkdir(mode=0o700, parents=True)
     try:
         place = Store(restic=programs.restic, access=_access(given, key, store))
-        fetched = await fetch(place, wanted, beside / "fetched")
+        stored = await place.all_snapshots()
+        chosen = place.choose(of_kind(stored, TAG), wanted)
+        async with _written_back(beside / "fetched"):
+            fetched = await fetch(place, chosen, beside / "fetched")
         _refuse_other(fetched, key, given)
         bundle, ring = await open_keys(fetched, programs, key.identity)
         new = beside / "home"
@@ -90,6 +95,7 @@ async def restore(
         found = await _prepare(fetched, url, ring, until=until)
         await channel_copies.add_newest(
             place,
+            of_kind(stored, CHANNELS),
             url,
             beside / "channels",
             since=until,
@@ -97,6 +103,7 @@ async def restore(
         )
         restored.save(new, found)
         shutil.rmtree(beside / "fetched")
+        await asyncio.to_thread(sync_all, new)
         _move(new, given)
     except BaseException:
         if not is_sqlite(given.database):
@@ -105,6 +112,27 @@ async def restore(
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return found
+
+
+@asynccontextmanager
+async def _written_back(folder: Path) -> AsyncIterator[None]:
+    """Have what the block writes reach the disk meanwhile, and not only at the end.
+
+    Decrypting takes a processor and syncing a disk: one after the other, a restore
+    took half as long again.
+    """
+
+    async def sync_it() -> None:
+        while True:
+            await asyncio.to_thread(sync_all, folder)
+            await asyncio.sleep(_SYNC_EVERY_S)
+
+    syncing = asyncio.create_task(sync_it())
+    try:
+        yield
+    finally:
+        syncing.cancel()
+        await asyncio.gather(syncing, return_exceptions=True)
 
 
 def refuse_occupied(given: Settings) -> None:
@@ -253,3 +281,4 @@ def _move(new: Path, given: Settings) -> None:
             each.rename(given.home_path / each.name)
     else:
         os.rename(new, given.home_path)  # noqa: PTH104  over an empty folder, or none
+        sync(given.home_path.parent)
