@@ -93,6 +93,20 @@ GUARDS = (
         _RESTORE,
     ),
     Guard(
+        "half a home on a disk does not run",
+        "app/takeover.py",
+        "    if restored.is_half(given.home_path):\n",
+        "    if not given.home_path:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "one restore into a home at a time",
+        "app/restoring.py",
+        "        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "",
+        _RESTORE,
+    ),
+    Guard(
         "keys and copy are of one moment",
         f"{_IN}/running.py",
         "        if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:\n",

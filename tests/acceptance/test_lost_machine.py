@@ -153,7 +153,10 @@ class Owner:
     async def runs(self, *words: str) -> str:
         """Run a `leyden wallet` command."""
         command = await asyncio.create_subprocess_exec(
-            *(LEYDEN, "wallet", *words, "--password-file", "password", "--json"),
+            LEYDEN,
+            "wallet",
+            *words,
+            *("--password-file", "password", "--json"),
             cwd=self._folder,
             env=self._environment,
             stdin=asyncio.subprocess.DEVNULL,
