@@ -93,6 +93,20 @@ GUARDS = (
         _RESTORE,
     ),
     Guard(
+        "half a home on a disk does not run",
+        "app/takeover.py",
+        "    if restored.is_half(given.home_path):\n",
+        "    if not given.home_path:\n",
+        _RESTORE,
+    ),
+    Guard(
+        "one restore into a home at a time",
+        "app/restoring.py",
+        "        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "",
+        _RESTORE,
+    ),
+    Guard(
         "keys and copy are of one moment",
         f"{_IN}/running.py",
         "        if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:\n",
@@ -184,6 +198,14 @@ GUARDS = (
         "tests/storage/test_wal.py",
     ),
     Guard(
+        "a database that was written to since is not taken for what was left",
+        "storage/wal.py",
+        "        if place.salt != index.salt and settled == self._identity():\n",
+        "        if place.salt != index.salt and settled:\n",
+        _CHANGES,
+        "goes_on_after_a_stop",
+    ),
+    Guard(
         "no checkpoint takes away what was not read",
         "storage/wal.py",
         "        _begin(self._next)\n        index = self._look()\n",
@@ -232,6 +254,14 @@ GUARDS = (
         "now - drill.at > EVERY",
         "now < drill.at",
         "tests/api/nodes/test_proofs.py",
+    ),
+    Guard(
+        "an owner is reminded of a drill once in ninety days",
+        "services/nodes/drill_watch.py",
+        "                    await tx.node_drills.remind(node.id, now=now)\n",
+        "",
+        "tests/services/test_housekeeping.py",
+        "reminded",
     ),
     Guard(
         "a chain that ended before a copy was made is not applied to it",

@@ -91,6 +91,22 @@ def remove_abandoned_drafts(folder: int | Path) -> None:
                 os.unlink(path, dir_fd=opened)
 
 
+def sync(path: Path) -> None:
+    """Make a file or a folder survive a power cut."""
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _sync(opened)
+    finally:
+        os.close(opened)
+
+
+def sync_all(folder: Path) -> None:
+    """Make all that is in a folder, if it is there, survive a power cut."""
+    for path in (*folder.rglob("*"), folder):
+        with suppress(FileNotFoundError):
+            sync(path)
+
+
 def _sync(folder: int) -> None:
     try:
         os.fsync(folder)

@@ -65,6 +65,11 @@ class Guest(Town):
                 assert self.platform.returncode is None, self.told()
                 await asyncio.sleep(0.1)
 
+    async def stop(self) -> None:
+        """End the platform in peace; nodes live on."""
+        self.platform.terminate()
+        await self.platform.wait()
+
     async def furnish(self) -> None:
         """Make an organization with a key."""
         team = json.loads(await self.run("org", "create", "Pier", "--json"))
@@ -79,6 +84,7 @@ class Guest(Town):
                 "rest_port": int(self.environment["LEYDEN_GATEWAY_REST_PORT"]),
             },
             "treasury": self.host.facts["treasury"],
+            "ca_path": str(self.home / "authority/root.pem"),
         }
 
     async def api(self, method: str, path: str, body: object = None) -> Any:

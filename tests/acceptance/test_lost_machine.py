@@ -1,22 +1,22 @@
 """A machine burns: its installation is restored from the store, and all goes on."""
 
 import asyncio
-import base64
 import contextlib
 import json
 import shutil
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from leyden.services.operators.backups.places import Programs
 from tests.acceptance.guest import Guest
-from tests.acceptance.test_node_story import in_business
-from tests.acceptance.town import PASSWORD, Owned, Refused, Town
+from tests.acceptance.orders import Orders
+from tests.acceptance.test_node_story import has_channel, in_business
+from tests.acceptance.town import LEYDEN, Owned, Refused, Town
 from tests.backups.conftest import programs
 
 pytestmark = [
@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.timeout(500),
     pytest.mark.asyncio(loop_scope="session"),
 ]
-CAPACITY = 500_000
 
 __all__ = ["programs"]  # a fixture, which skips where restic is not built
 
@@ -35,8 +34,7 @@ async def guest(
     town: Town, open_folder: Path, programs: Programs
 ) -> AsyncIterator[Guest]:
     assert programs.restic.exists()
-    folder = open_folder / "guest"
-    folder.mkdir(mode=0o755)
+    folder = Path(tempfile.mkdtemp(prefix="guest-", dir=open_folder))
     folder.chmod(0o755)
     guest = Guest(town, folder, "old")
     await guest.run("migrate")
@@ -50,60 +48,19 @@ async def guest(
         await guest.platform.wait()
 
 
-async def status(guest: Guest, order: dict[str, Any]) -> str:
-    told = await guest.api("POST", "/flow/status", {"order_id": order["order_id"]})
-    return str(told["status"])
-
-
-async def becomes(guest: Guest, order: dict[str, Any], wanted: str) -> None:
-    async def there() -> bool:
-        return await status(guest, order) == wanted
-
-    await guest.until(f"the order is {wanted}", there, seconds=100)
-
-
-async def order(guest: Guest) -> dict[str, Any]:
-    wish = {"capacity": CAPACITY}
-    found: dict[str, Any] = await guest.api("POST", "/flow/create", wish)
-    return found
-
-
-async def pay(node: Owned, order: dict[str, Any]) -> None:
-    """Pay over Lightning, and do not wait for the answer: it comes with the ticket."""
-    bill = {"payment_request": order["lightning_invoice"]}
-    paid = await node.call("POST", "/v1/channels/transactions", bill)
-    assert paid["payment_error"] == ""
-
-
-async def restore_wallet(node: Owned, channels: str) -> None:
-    """Make the wallet again of its seed, and let its channels come home."""
-    made = await node.call(
-        "POST",
-        "/v1/initwallet",
-        {
-            "wallet_password": PASSWORD,
-            "cipher_seed_mnemonic": node.seed,
-            "stateless_init": True,
-            "recovery_window": 50,
-            "channel_backups": {"multi_chan_backup": {"multi_chan_backup": channels}},
-        },
-    )
-    node.macaroon = base64.b64decode(made["admin_macaroon"]).hex()
-
-
 @pytest.mark.parametrize("lost", ["nothing", "some seconds", "all since the backup"])
 async def test_whoever_loses_the_machine_is_back_from_the_store(
     town: Town, guest: Guest, lost: str
 ) -> None:
     node = await guest.create("harbour light")
-    await guest.says(node, "waiting_init")
-    await node.init()
+    owner = Owner(guest, guest.home.parent)
+    await owner.creates_the_wallet(node)
     await guest.says(node, "running")
     await in_business(guest, node)
+    await drills(owner, node)
     key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
-    bought, paid_since, unpaid = [await order(guest) for _ in range(3)]
-    await pay(node, bought)
-    await becomes(guest, bought, "created")
+    orders = Orders(guest, node)
+    await orders.make_all()
     before = (await guest.of(node, "GET", "/backup"))["channel_backup"]
 
     recovery = str(guest.home.parent / "recovery.key")
@@ -111,14 +68,18 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     first = json.loads(await guest.run("backup", "run", "--json"))["backup"]
     assert "this backup restores" in await guest.run("backup", "drill")
     await is_examined(guest)
-    await pay(node, paid_since)  # and the backup knows nothing of it
-    await becomes(guest, paid_since, "created")
-    late = await order(guest)
+    # And the backup knows nothing of it:
+    await orders.pay("paid later")
+    await orders.pay_on_chain("paid on chain later")
+    orders.match("matched later")
+    await orders.are({"paid later": "created", "matched later": "filled"})
+    await orders.create("late")
     if lost == "nothing":
         await all_is_sent(guest)
 
     guest.burn()
     await guest.platform.wait()
+    auction = orders.market_file.read_bytes()  # elsewhere, it goes on
     shutil.rmtree(guest.home)
 
     guest.home = guest.home.parent / "new"
@@ -126,23 +87,32 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     which = ("--backup", first) if lost == "all since the backup" else ()
     shown = await guest.run("backup", "restore", "--key", recovery, *which)
     assert "This home stays stopped" in shown
+    orders.market_file.write_bytes(auction)
     assert "--old-machine-is-destroyed" in await guest.refused("serve")
     assert not guest.has_lnds
     await guest.run("backup", "restore", "--old-machine-is-destroyed")
     await guest.up()
 
-    await becomes(guest, paid_since, "created")
-    assert await status(guest, bought) == "created"
-    assert await status(guest, unpaid) == "waiting_payment"
-    await is_known(guest, late, lost)
+    await orders.are(
+        {
+            "waiting": "waiting_payment",
+            "lightning": "created",
+            "chain": "created",
+            "submitted": "submitted",
+            **{name: name for name in ("expired", "filled", "failed", "cancelled")},
+            "paid later": "created",
+            "paid on chain later": "created",
+            "matched later": "filled",
+        }
+    )
+    await is_known(orders, lost)
     assert "the books are right" in await guest.run("verify")
 
     again = await guest.found(node.id)
-    again.seed = node.seed
     await guest.says(again, "waiting_init")
     channels = (await guest.of(again, "GET", "/backup"))["channel_backup"]
     assert channels == before
-    await restore_wallet(again, channels)
+    await owner.restores_the_wallet(again)
     await guest.says(again, "running")
     assert (await again.call("GET", "/v1/getinfo"))["identity_pubkey"] == key
     await comes_home(town, guest, again)
@@ -150,13 +120,70 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     assert "this backup restores" in await drilled_again(guest, recovery)
 
 
-async def is_known(guest: Guest, late: dict[str, Any], lost: str) -> None:
+class Owner:
+    """Whoever owns the node: with a shell, a key of the API, and a password."""
+
+    def __init__(self, guest: Guest, folder: Path) -> None:
+        self._folder = folder
+        self._environment = {
+            **{name: guest.environment[name] for name in ("PATH", "HOME")},
+            "LEYDEN_URL": guest.facts["base_url"],
+            "LEYDEN_KEY": guest.facts["api_key"],
+            "LEYDEN_CA": str(folder / "root.pem"),
+            "LEYDEN_GATEWAY": "{host}:{rest_port}".format(**guest.facts["gateway"]),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_STATE_HOME": str(folder / "state"),
+        }
+        shutil.copy(guest.facts["ca_path"], folder / "root.pem")
+        (folder / "password").write_text("harbour light\n")
+
+    async def creates_the_wallet(self, node: Owned) -> None:
+        await self._wallet_of(node, "init", node.id, "--unattended")
+
+    async def restores_the_wallet(self, node: Owned) -> None:
+        where = ("--from", node.id, "--window", "50")
+        await self._wallet_of(node, "restore", node.id, *where)
+
+    async def _wallet_of(self, node: Owned, *words: str) -> None:
+        path = self._folder / "admin.macaroon"
+        path.unlink(missing_ok=True)
+        await self.runs(*words, "--out", str(path))
+        node.macaroon = path.read_bytes().hex()
+
+    async def runs(self, *words: str) -> str:
+        """Run a `leyden wallet` command."""
+        command = await asyncio.create_subprocess_exec(
+            LEYDEN,
+            "wallet",
+            *words,
+            *("--password-file", "password", "--json"),
+            cwd=self._folder,
+            env=self._environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        told, said = await command.communicate()
+        assert command.returncode == 0, (words, told, said)
+        return told.decode()
+
+
+async def drills(owner: Owner, node: Owned) -> None:
+    """Have an lnd of the seed alone verify the channel's backup; it stays open."""
+    channels = (await node.call("GET", "/v1/channels"))["channels"]
+    found = json.loads(await owner.runs("drill", node.id))
+    assert found["channels"] == [each["channel_point"] for each in channels]
+    assert len(found["channels"]) == 1
+    assert await has_channel(node)
+
+
+async def is_known(orders: Orders, lost: str) -> None:
     """Look for an order that was created right before the machine was lost."""
     if lost == "nothing":
-        assert await status(guest, late) == "waiting_payment"
+        assert await orders.status("late") == "waiting_payment"
     elif lost == "all since the backup":
         with pytest.raises(Refused):
-            await status(guest, late)
+            await orders.status("late")
 
 
 async def all_is_sent(guest: Guest) -> None:

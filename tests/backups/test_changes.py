@@ -14,6 +14,7 @@ from aiohttp import web
 from prometheus_client import REGISTRY
 
 from leyden.app import restoring
+from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.backups import recovery
 from leyden.backups.changes import Chain
@@ -48,6 +49,12 @@ async def followed(kept: Kept, *words: str) -> None:
         for word in words:
             await say(platform, word)
             await sent(platform, told)
+
+
+async def missed(kept: Kept, word: str) -> None:
+    """Commit a word that nobody sends; the last who closes empties the WAL."""
+    async with opened(kept.given) as platform:
+        await say(platform, word)
 
 
 async def restored(kept: Kept, home: str = "new") -> list[str]:
@@ -120,9 +127,11 @@ async def test_what_was_on_its_way_at_a_kill_is_sent_again(kept: Kept) -> None:
             await sent(platform, told)
         before = state.read(kept.given)
         assert before is not None
-        async with following(kept) as told:
-            await say(platform, "two")
-            await sent(platform, told)
+        with contextlib.suppress(ZeroDivisionError):
+            async with following(kept) as told:
+                await say(platform, "two")
+                await sent(platform, told)
+                raise ZeroDivisionError
         state.save(kept.given, before, lasting=True)  # as if it was not written yet
         await say(platform, "three")
         async with following(kept) as told:
@@ -134,22 +143,21 @@ async def test_what_was_on_its_way_at_a_kill_is_sent_again(kept: Kept) -> None:
 async def test_where_pages_were_missed_a_new_chain_begins_with_a_new_backup(
     kept: Kept,
 ) -> None:
-    await followed(kept, "one")  # the last who closes the database empties its WAL
+    await followed(kept, "one")
+    await missed(kept, "two")
     before = state.read(kept.given)
     assert before is not None
     assert not state.needs_base(kept.given)
-    async with opened(kept.given) as platform:
-        await say(platform, "two")
-        async with following(kept) as told:
-            await until(lambda: bool(told) and told[-1].chain != before.chain)
-            assert state.needs_base(kept.given)
-            await say(platform, "three")
-            await asyncio.sleep(0)
-            assert told[-1].until == before.until  # of what can be restored
-            assert await restored(kept) == ["one"]
-            await running.run(platform, kept.programs)
-            await sent(platform, told)
-            assert not state.needs_base(kept.given)
+    async with opened(kept.given) as platform, following(kept) as told:
+        await until(lambda: bool(told) and told[-1].chain != before.chain)
+        assert state.needs_base(kept.given)
+        await say(platform, "three")
+        await asyncio.sleep(0)
+        assert told[-1].until == before.until  # of what can be restored
+        assert await restored(kept) == ["one"]
+        await running.run(platform, kept.programs)
+        await sent(platform, told)
+        assert not state.needs_base(kept.given)
     assert await restored(kept, "newer") == ["one", "two", "three"]
 
 
@@ -326,13 +334,14 @@ async def test_what_is_too_much_for_a_slow_store_ends_the_chain(kept: Kept) -> N
 async def test_what_no_restore_needs_any_more_is_deleted(kept: Kept) -> None:
     await followed(kept, "one", "two")
     old = {path.parent.name for path in changes(kept)}
+    await missed(kept, "a word")
     async with opened(kept.given) as platform, with_a_base(kept, platform) as told:
         await say(platform, "three")
         await sent(platform, told)
         assert not old & {path.parent.name for path in changes(kept)}
         await say(platform, "four")
         await sent(platform, told)
-    assert await restored(kept) == ["one", "two", "three", "four"]
+    assert await restored(kept) == ["one", "two", "a word", "three", "four"]
 
 
 async def test_the_process_is_started_again_and_its_lag_is_shown(
@@ -364,8 +373,37 @@ async def test_the_process_is_started_again_and_its_lag_is_shown(
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        assert runs() == []
-    assert await restored(kept) == ["one", "two"]
+        await say(platform, "the last")
+    assert runs() == []  # the last is sent, and nothing runs on
+    chain = state.read(kept.given)
+    assert chain is not None
+    migrate(kept.given)
+    async with opened(kept.given) as platform, following(kept) as told:
+        await say(platform, "after a start")
+        await sent(platform, told)
+        assert told[-1].chain == chain.chain
+        assert not state.needs_base(kept.given)
+    assert await restored(kept) == ["one", "two", "the last", "after a start"]
+
+
+async def test_a_chain_goes_on_after_a_stop_only_if_nobody_wrote_since(
+    kept: Kept,
+) -> None:
+    async with opened(kept.given) as platform:
+        follower = Follower(kept.given, kept.programs, every_s=0.01)
+        task = asyncio.create_task(follower.follow())
+        await until(lambda: state.needs_base(kept.given))
+        await running.run(platform, kept.programs)
+        await say(platform, "one")
+    follower.stop()
+    await task
+    before = state.read(kept.given)
+    assert before is not None
+    assert before.settled
+    await missed(kept, "two")
+    async with following(kept) as told:
+        await until(lambda: bool(told) and told[-1].chain != before.chain)
+    assert await restored(kept) == ["one"]
 
 
 def shown() -> float:

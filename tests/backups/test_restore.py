@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.backups.conftest import NODE, Kept
 from tests.services.till import HARBOUR, PRICE
 
 pytestmark = pytest.mark.real
+ITSELF = "from leyden.cli.main import main; main()"
 
 
 async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
@@ -186,6 +188,53 @@ async def test_killed_at_any_moment_of_a_restore_nothing_is_half_restored(
     await kept.restore()
     assert (kept.folder / "new" / restored.FILE).exists()
     assert not beside.exists()
+
+
+@pytest.mark.parametrize("step", ["fetched-*", "home/leyden.db", "home/restored.json"])
+async def test_a_restore_that_is_killed_leaves_nothing_and_is_repeated(
+    kept: Kept, step: str
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", ITSELF, "backup", "restore", "--key", kept.key_file],
+        env={**os.environ, "LEYDEN_HOME": str(kept.folder / "new")},
+        stdout=subprocess.DEVNULL,
+    )
+    beside = kept.folder / "new.restoring"
+    while not any(beside.glob(step)):
+        assert process.poll() is None
+        await asyncio.sleep(0)
+    process.kill()
+    process.wait()
+    assert not (kept.folder / "new").exists()
+    await kept.restore()
+    assert (kept.folder / "new" / restored.FILE).exists()
+    assert not beside.exists()
+
+
+async def test_of_two_restores_into_a_home_one_is_refused(kept: Kept) -> None:
+    first = asyncio.create_task(kept.restore())
+    while not (kept.folder / "new.restoring").exists():
+        await asyncio.sleep(0)
+    with pytest.raises(SetupError, match="another restore into this home"):
+        await kept.restore()
+    await first
+    assert (kept.folder / "new" / restored.FILE).exists()
+
+
+async def test_a_disk_onto_which_half_of_a_home_was_moved_does_not_run(
+    kept: Kept,
+) -> None:
+    await kept.restore()
+    home = kept.folder / "new"
+    left = home / restored.BESIDE / restored.NEW
+    left.mkdir(parents=True)
+    (home / "authority").rename(left / "authority")  # as a kill -9 leaves it
+    with pytest.raises(SetupError, match="delete everything on it"):
+        await takeover.confirm(kept.settings("new"), actor="test")
+    with pytest.raises(SetupError, match="delete everything on it"):
+        await kept.restore()
+    with pytest.raises(SetupError, match="stays stopped"):
+        restored.refuse_unconfirmed(kept.settings("new"))
 
 
 def test_a_recovery_key_that_lacks_something_is_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
 from leyden.services.nodes.node_cache import NodeCache
 from leyden.storage.database import Database
+from leyden.storage.node_drills import NodeDrill
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
@@ -312,6 +313,37 @@ async def test_a_node_that_writes_no_backup_of_channels_is_told_of_once(
     await yard.ask(node, Action.STOP)
     await yard.work()
     assert await an_hour_later() == [missing, stale]
+
+
+async def test_an_owner_is_reminded_of_a_drill_once_in_ninety_days(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    database = yard.fleet.database
+    async with database.transaction() as tx:
+        before = await tx.nodes.lock(node.id)
+        await tx.nodes.save(before, replace(before, has_wallet=True))
+
+    async def after(days: int, house: Housekeeping = house) -> list[str]:
+        yard.now += timedelta(days=days, minutes=1)
+        await look(yard, house)
+        found = await told_of(database, node.organization_id)
+        return [
+            str(data["drilled"]) for kind, data in found if kind == "backup.drill_due"
+        ]
+
+    assert await after(89) == []
+    assert await after(1) == [""]
+    assert await after(1) == [""]
+    assert await after(1, Housekeeping(yard.fleet)) == [""]  # nor after a restart
+    drill = NodeDrill(at=yard.now, message="", signature="")
+    async with database.transaction() as tx:
+        await tx.node_drills.keep(node.id, drill)
+    then = to_iso(drill.at)
+    assert await after(89) == [""]
+    assert await after(1) == ["", then]
+    assert await after(80) == ["", then]
+    assert await after(11) == ["", then, then]
 
 
 async def test_a_restored_node_is_told_of_as_such(yard: Yard) -> None:

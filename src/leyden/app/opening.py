@@ -1,7 +1,7 @@
 """An installation, opened for a command or before it runs."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from leyden.domain.times import utc_now
 from leyden.services.operators import sealing_keys
@@ -20,10 +20,15 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
     keyring = load_keyring(path)
     sealing_keys.check(settings.database, keyring)
     sealer = Sealer(keyring, reload=lambda: load_keyring(path))
-    database = await open_database(settings.database)
-    try:
-        yield Platform(
-            settings=settings, database=database, sealer=sealer, clock=utc_now
-        )
-    finally:
-        await database.close()
+    async with AsyncExitStack() as afterwards:
+        database = await open_database(settings.database)
+        try:
+            yield Platform(
+                settings=settings,
+                database=database,
+                sealer=sealer,
+                clock=utc_now,
+                afterwards=afterwards,
+            )
+        finally:
+            await database.close()

@@ -15,6 +15,8 @@ from leyden.settings import Settings
 from leyden.values import Struct, field
 
 FILE: Final = "restored.json"
+BESIDE: Final = ".restoring"  # where a restore works, in a home that is a disk
+NEW: Final = "home"  # there: what is not moved into the home yet
 
 
 class Restored(Struct, frozen=True, kw_only=True):
@@ -44,6 +46,12 @@ def save(home: Path, restored: Restored) -> None:
     """Write what was restored."""
     content = msgspec.json.format(msgspec.json.encode(restored), indent=2)
     write_private(home / FILE, content)
+
+
+def is_half(home: Path) -> bool:
+    """Return whether a restore was killed while it moved files into the home."""
+    new = home / BESIDE / NEW
+    return (home / FILE).exists() and new.is_dir() and any(new.iterdir())
 
 
 def refuse_unconfirmed(given: Settings) -> None:

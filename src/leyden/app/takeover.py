@@ -30,6 +30,11 @@ async def confirm(given: Settings, *, actor: str) -> Restored:
             f"{given.home_path} is not a restored home that waits: restore one with "
             "`leyden backup restore --key FILE`"
         )
+    if restored.is_half(given.home_path):
+        raise SetupError(
+            f"{given.home_path}: a restore was killed while it moved files to this "
+            "disk; delete everything on it, and restore again"
+        )
     if running := sum(lnds(layout.root(given.home_path)).values()):
         raise SetupError(
             f"{running} lnds of {given.home_path} run on this machine: end them with "

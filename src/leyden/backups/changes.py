@@ -117,18 +117,34 @@ def unpack(content: bytes) -> tuple[Pages, bytes]:
     return head, zlib.decompress(content[_HEAD.size + size :])
 
 
-def apply(path: Path, objects: list[bytes]) -> float:
-    """Write pages into a closed database, a commit's all; return of what moment."""
-    made = 0.0
-    with path.open("r+b") as file:
-        for content in objects:
-            head, pages = unpack(content)
-            for at, number in enumerate(head.numbers):
-                file.seek((number - 1) * head.page_size)
-                file.write(pages[at * head.page_size : (at + 1) * head.page_size])
-            if head.whole:
-                file.truncate(head.length * head.page_size)
-                made = head.made
-        file.flush()
-        os.fsync(file.fileno())
-    return made
+class Target:
+    """A closed database that changes are applied to, all of a commit or nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("r+b")
+        self._commit: list[tuple[Pages, bytes]] = []
+        self.made = 0.0  # of what moment the database is
+
+    def apply(self, content: bytes) -> None:
+        """Write the pages of an object, once all of their commit are there."""
+        head, pages = unpack(content)
+        self._commit.append((head, pages))
+        if head.whole:
+            for each, of_it in self._commit:
+                self._write(each, of_it)
+            self._file.truncate(head.length * head.page_size)
+            self._commit, self.made = [], head.made
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, head: Pages, pages: bytes) -> None:
+        size, view = head.page_size, memoryview(pages)
+        begin = 0
+        for at, number in enumerate(head.numbers, start=1):
+            if at == len(head.numbers) or head.numbers[at] != number + 1:
+                first = head.numbers[begin] - 1
+                self._file.seek(first * size)
+                self._file.write(view[begin * size : at * size])
+                begin = at

@@ -143,6 +143,13 @@ TYPES: Final[Mapping[str, EventType]] = {
             example={**_NODE, "kept": "2026-03-01T12:00:00.000Z"},
             scopes=frozenset({Scope.NODE}),
         ),
+        EventType(
+            name="backup.drill_due",
+            about="Nobody has proved for 90 days that the node's backups open: run "
+            "`leyden wallet drill`. `drilled` is when somebody last did.",
+            example={**_NODE, "drilled": "2026-03-01T12:00:00.000Z"},
+            scopes=frozenset({Scope.NODE}),
+        ),
         _of_orders("created", "An order was placed.", status="waiting_payment"),
         _of_orders("paid", "All of the price is there.", status="creating"),
         _of_orders("ticket_ready", "The order has its ticket.", status="created"),

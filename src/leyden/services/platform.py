@@ -1,5 +1,7 @@
 """Everything that a request or task may need; the app builds it."""
 
+from contextlib import AsyncExitStack
+
 from leyden.domain.times import Clock
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
@@ -27,6 +29,8 @@ class Platform(Struct, frozen=True, kw_only=True):
     issuance: Issuance | None = None  # where we alone vouch for our names
     tails: Tails | None = None  # where nobody waits for events
     samples: Samples = field(default_factory=Samples)
+    # What ends once the database is closed.
+    afterwards: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
     def records(self) -> Records:

@@ -18,7 +18,7 @@ class NodeDrill(Struct, frozen=True, kw_only=True):
 
 
 class NodeDrills:
-    """The rows of node_drill."""
+    """The rows of node_drill and node_drill_reminder."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -41,6 +41,16 @@ class NodeDrills:
         at, message, signature = rows[0]
         return NodeDrill(at=from_us(at), message=message, signature=signature)
 
+    async def remind(self, node_id: str, *, now: datetime) -> None:
+        """Store that the owner was reminded."""
+        await self._run(sql.remind, node_id=node_id, at=to_us(now))
+
+    async def reminded(self, node_id: str) -> datetime | None:
+        """Return when the owner was last reminded; None if never."""
+        rows = await self._run(sql.reminded, node_id=node_id)
+        return from_us(rows[0][0]) if rows else None
+
     async def forget(self, node_id: str) -> None:
-        """Delete the drill of a node whose backups are deleted."""
+        """Delete what is known of a node whose backups are deleted."""
         await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.forget_reminder, node_id=node_id)

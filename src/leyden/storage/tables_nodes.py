@@ -166,6 +166,14 @@ drills = Table(
     Column("signature", Text, nullable=False),
 )
 
+# When an owner was last reminded of that.
+drill_reminders = Table(
+    "node_drill_reminder",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+)
+
 seeds = Table(
     "node_seed",
     metadata,

@@ -31,6 +31,7 @@ _LARGE_PAGE: Final = 65_536
 _SHM_TRIES: Final = 1_000
 _AT_ONCE: Final = 1 << 24  # bytes that are read while writers wait, at most
 _BUSY_S: Final = 0.25
+_TICK_S: Final = 0.02  # of the clock of file systems, and more
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -73,9 +74,15 @@ class Wal:
         index = self._look()
         self.place = self._place(index)
 
-    def resume(self, place: Place) -> bool:
-        """Go on from a place that was read up to; return False if pages were missed."""
+    def resume(self, place: Place, settled: str = "") -> bool:
+        """Go on from a place that was read up to; return False if pages were missed.
+
+        With what `settle` returned there the WAL may have begun anew since.
+        """
         index = self._look()
+        if place.salt != index.salt and settled == self._identity():
+            self.place = Place()  # whatever the WAL has is newer
+            return True
         if place.salt != index.salt or place.frame > index.frames:
             return False
         if self._sum_of(index, place.frame) != place.sum:
@@ -117,15 +124,40 @@ class Wal:
 
         Returns early, and changes nothing, where others are writing for long.
         """
+        with self._moved() as (change, is_all):
+            if is_all:
+                # Who begins to read here needs the WAL no more.
+                self.read(most=0)
+        return change
+
+    def settle(self) -> tuple[Change | None, str]:
+        """Move all into the database; return what was committed until then.
+
+        Also return what the database is known by as long as nothing is moved into it:
+        "" where others are writing for long.
+        """
+        with self._moved() as (change, is_all):
+            if not is_all:
+                return change, ""
+            time.sleep(_TICK_S)  # whoever writes to the file now does so later
+            return change, self._identity()
+
+    @contextlib.contextmanager
+    def _moved(self) -> Iterator[tuple[Change | None, bool]]:
+        """Read and move all, for a block in which nobody writes; yield if it is all."""
         self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
         with self._alone() as alone:
             change = self.read(most=_AT_ONCE) if alone else None
             index = self._look()
-            if alone and self.place == self._place(index):
-                self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                # All is moved now: who begins to read here needs the WAL no more.
-                self.read(most=0)
-        return change
+            if not alone or self.place != self._place(index):
+                yield change, False
+                return
+            told = self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            yield change, told[1] == told[2]
+
+    def _identity(self) -> str:
+        found = self._path.stat()
+        return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:

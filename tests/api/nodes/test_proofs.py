@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from leyden.domain.times import to_iso
-from leyden.services.nodes import proofs
 from leyden.storage.backup_results import BackupResult
 from leyden.storage.database import Database
 from leyden.values import replace
@@ -61,21 +60,17 @@ async def test_whether_a_channel_backup_has_left_is_shown_and_asked(
 ) -> None:
     here = node["node_id"]
     assert (await shown(alice, path))["channels_created"] is None
-    assert await proofs.lag(db.reader, here, yard.now) is None
     async with db.transaction() as tx:
         await tx.backups.add_channels(here, b"a channel", b"digest", now=yard.now)
     assert (await shown(alice, path))["channels_left"] is None  # there is no store
     await copied(db, yard, ok=False)
     assert (await shown(alice, path))["channels_left"] is False
-    later = yard.now + timedelta(minutes=3)
-    assert await proofs.lag(db.reader, here, later) == timedelta(minutes=3)
     await copied(db, yard)
     found = await shown(alice, path)
     assert (found["channels_left"], found["channels_created"]) == (
         True,
         to_iso(yard.now),
     )
-    assert await proofs.lag(db.reader, here, later) is None
 
 
 @pytest.mark.parametrize(

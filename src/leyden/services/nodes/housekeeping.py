@@ -19,6 +19,7 @@ from leyden.services.nodes import (
     webhooks,
 )
 from leyden.services.nodes.backup_watch import BackupWatch
+from leyden.services.nodes.drill_watch import DrillWatch
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.home_news import MACAROONS_REMOVED
 from leyden.services.nodes.log_places import LogPlaces
@@ -47,6 +48,7 @@ class Housekeeping:
         self._unstored: set[str] = set()  # nodes with a channel backup that has to be
         self._places = LogPlaces()
         self._backups = BackupWatch(fleet)
+        self._drills = DrillWatch(fleet)
 
     async def look(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
@@ -56,6 +58,7 @@ class Housekeeping:
         for node_id in self._swept.keys() - there:
             del self._swept[node_id]
             self._backups.forget(node_id)
+            self._drills.forget(node_id)
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
@@ -78,6 +81,7 @@ class Housekeeping:
         if found.log is not None:
             await self._announce_log_events(node, found.log)
         await self._backups.look(node)
+        await self._drills.look(node)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (

@@ -118,6 +118,18 @@ async def tell_backup(
         tx.events.add(event, at=now)
 
 
+def tell_drill(
+    tx: Stores, node: Node, *, drilled: datetime | None, now: datetime
+) -> None:
+    """Log that the node's backups have to be proved again; the node is locked."""
+    when = "" if drilled is None else to_iso(drilled)
+    data = {"node_id": node.id, "name": node.name, "drilled": when}
+    event = Event(
+        organization_id=node.organization_id, type="backup.drill_due", data=data
+    )
+    tx.events.add(event, at=now)
+
+
 def certificate_once(node_id: str, until: datetime) -> str:
     """Return under what the end of a certificate is told only once."""
     return f"{node_id} certificate {to_iso(until)}"

@@ -52,18 +52,6 @@ async def show(
     )
 
 
-async def lag(reader: Stores, node_id: str, now: datetime) -> timedelta | None:
-    """Return for how long a node's newest channel backup has been here alone.
-
-    None if it has left the machine, if there is none, or no store for it.
-    """
-    try:
-        taken = (await reader.backups.latest_channels(node_id)).taken
-    except NotFound:
-        return None
-    return None if await _has_left(reader, taken) is not False else now - taken
-
-
 async def keep_drill(
     fleet: Fleet,
     organization_id: str,

@@ -16,3 +16,18 @@ WHERE node_id = :node_id;
 -- name: forget
 DELETE FROM node_drill
 WHERE node_id = :node_id;
+
+-- name: remind
+INSERT INTO node_drill_reminder (node_id, at)
+VALUES (:node_id, :at)
+ON CONFLICT (node_id) DO UPDATE
+SET at = excluded.at;
+
+-- name: reminded
+SELECT at
+FROM node_drill_reminder
+WHERE node_id = :node_id;
+
+-- name: forget_reminder
+DELETE FROM node_drill_reminder
+WHERE node_id = :node_id;

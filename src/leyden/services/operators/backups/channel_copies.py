@@ -10,13 +10,14 @@ import hashlib
 import os
 import socket
 import tempfile
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.backups.store import CHANNELS, Store
+from leyden.backups.store import CHANNELS, Snapshot, Store
 from leyden.services.operators.backups import places
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
@@ -76,10 +77,15 @@ class ChannelCopies:
 
 
 async def add_newest(
-    store: Store, url: str, folder: Path, *, since: datetime, installation: str
+    store: Store,
+    snapshots: Sequence[Snapshot],
+    url: str,
+    folder: Path,
+    *,
+    since: datetime,
+    installation: str,
 ) -> int:
     """Add channel backups that left since a backup to what was restored of it."""
-    snapshots = await store.snapshots(kind=CHANNELS)
     if not snapshots or (newest := snapshots[-1]).made <= since:
         return 0
     await store.fetch(newest, folder)

@@ -39,7 +39,7 @@ async def check(
         await refuse_lost(platform, {each.id for each in await store.snapshots()})
         with places.working(given) as work:
             places.check_room(given, work)
-            fetched = await fetch(store, "latest", work)
+            fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
             told = fetched.manifest
             if told.installation != installation_id(platform.sealer):

@@ -65,7 +65,7 @@ async def drill(
         store = places.store(given, programs, password=key.password if key else "")
         with places.working(given) as work:
             places.check_room(given, work)
-            fetched = await fetch(store, "latest", work)
+            fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
             ring = await _keyring(platform, programs, fetched, key)
             problems = []

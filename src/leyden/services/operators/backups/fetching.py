@@ -38,17 +38,17 @@ class Fetched(Struct, frozen=True, kw_only=True):
         return self.folder / keys.NAME
 
 
-async def fetch(store: Store, wanted: str, folder: Path) -> Fetched:
-    """Fetch a backup into a folder; raise SetupError if anything of it is damaged."""
-    snapshot = await store.find(wanted)
+async def fetch(store: Store, snapshot: Snapshot, folder: Path) -> Fetched:
+    """Fetch a backup into a folder; raise SetupError if anything of it is damaged.
+
+    A database whose digest is the one of the copy is as whole as the copy was.
+    """
     await store.fetch(snapshot, folder)
     told = await asyncio.to_thread(manifest.read, folder)
     found = Fetched(snapshot=snapshot, folder=folder, manifest=told)
     if told.database not in {copies.SQLITE, copies.POSTGRES}:
         raise SetupError(f'the backup\'s database is "{told.database}", not known here')
     wrong = await asyncio.to_thread(lambda: list(manifest.differences(folder, told)))
-    if not wrong and found.is_sqlite and (harm := copies.damage(found.database)):
-        wrong = [f"{told.database}: {harm}"]
     if wrong:
         raise SetupError(
             f"backup {snapshot.id[:8]} is damaged: {'; '.join(wrong)}; restore another "

@@ -1,6 +1,7 @@
 """Changes from the store, checked, and applied to a backup's database."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,14 +30,10 @@ async def apply(
     """
     if (base := state.base_of(snapshot.tags)) is None:
         return None
-    commit: list[bytes] = []
-    until = 0.0
-    async for content in _contents(objects(store.access), chain, base):
-        commit.append(content)
-        if changes.unpack(content)[0].whole:
-            until = await asyncio.to_thread(changes.apply, database, commit)
-            commit = []
-    if not until:
+    with contextlib.closing(changes.Target(database)) as target:
+        async for content in _contents(objects(store.access), chain, base):
+            await asyncio.to_thread(target.apply, content)
+    if not (until := target.made):
         return None
     if harm := await asyncio.to_thread(copies.damage, database):
         raise SetupError(f"the database is damaged by what came after: {harm}")

@@ -7,8 +7,11 @@
 3. What waits for a slow store is kept in memory. Where it becomes too much, the chain
    ends, and a new one begins once the store answers again.
 
-Killed at any moment the chain goes on where the WAL still has what follows; otherwise
-a new one begins, and with it a new backup.
+4. At the end, after the platform, move all into the database, and note what it is known
+   by.
+
+The chain goes on where the database is as it was left, or the WAL still has what
+follows, as after a kill. Otherwise a new one begins, and with it a new backup.
 """
 
 import asyncio
@@ -65,8 +68,9 @@ async def run(given: Settings, programs: Programs) -> None:
 
     follower = Follower(given, programs, told=told)
     loop = asyncio.get_running_loop()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, follower.stop)
+    loop.add_signal_handler(signal.SIGINT, follower.stop)
+    # It is sent to the platform, too, which still writes, and then ends our input.
+    loop.add_signal_handler(signal.SIGTERM, lambda: None)
     await loop.connect_read_pipe(lambda: _Ending(follower), sys.stdin)
     await follower.follow()
     os._exit(0)  # a thread that waits for a store that hangs would keep us
@@ -154,9 +158,10 @@ class Follower:
         if self._secrets() != self._state.secrets:
             return None
         wal = await self._in_thread(self._open)
-        if not wal.resume(self._state.place):
+        if not wal.resume(self._state.place, self._state.settled):
             await self._in_thread(wal.close)
             return None
+        self._state = replace(self._state, settled="")
         return wal
 
     async def _begun(self) -> tuple[Wal, Chain]:
@@ -174,6 +179,7 @@ class Follower:
             number=0,
             seen=0.0,
             place=wal.place,
+            settled="",
             secrets=secrets,
             trouble="",
         )
@@ -190,11 +196,8 @@ class Follower:
                 if not await self._read(wal, chain):
                     return
                 await self._pause(self._every_s)
-            await self._read(wal, chain)
-            if self._waiting:
-                self._sent.clear()
-                async with asyncio.timeout(_LAST_WORDS_S):
-                    await self._sent.wait()
+            if await self._read(wal, chain):
+                await self._end(wal, chain)
         except TimeoutError:
             self._tell(trouble="the last changes did not reach the store")
         finally:
@@ -225,6 +228,24 @@ class Follower:
         else:
             self._tell(until=at)
         return True
+
+    async def _end(self, wal: Wal, chain: Chain) -> None:
+        """Send the last, and note what the database is known by with all of it."""
+        at = self._clock()
+        change, settled = await self._in_thread(wal.settle)
+        if self._secrets() != self._state.secrets:
+            return
+        if change is not None:
+            await self._in_thread(lambda: self._seal(chain, change, wal.place, at))
+            self._arrived.set()
+        self._read_at = at
+        if self._waiting:
+            self._sent.clear()
+            async with asyncio.timeout(_LAST_WORDS_S):
+                await self._sent.wait()
+        if settled:
+            self._state = replace(self._state, place=wal.place, settled=settled)
+            state.save(self._given, self._state, lasting=True)
 
     def _seal(self, chain: Chain, change: Change, place: Place, at: float) -> None:
         parts = list(

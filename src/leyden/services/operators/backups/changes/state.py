@@ -45,6 +45,7 @@ class Following(Struct, frozen=True, kw_only=True):
     chain: str
     number: int = 0  # the last object that was read back from the store
     place: Place = Place()
+    settled: str = ""  # what the database is known by, if it is as the chain ends
     secrets: str = ""  # a digest of the sealing keys that the chain began with
     began: float = 0.0  # when the process that follows did
     seen: float = 0.0  # what was committed until then is in the store

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+from asyncio.subprocess import Process
 from typing import Final, cast
 
 import msgspec
@@ -36,6 +37,8 @@ class Changes:
 
     def __init__(self, platform: Platform) -> None:
         self._given = platform.settings
+        self._afterwards = platform.afterwards
+        self._process: Process | None = None
         self._until = 0.0
 
     async def follow(self, _: ClaimedTask) -> None:
@@ -61,8 +64,14 @@ class Changes:
             pause = min(2 * pause, _AGAIN_S[1])
 
     async def _run(self) -> int | None:
-        """Run it to its end; cancelled, let it send what it has."""
-        process = await asyncio.create_subprocess_exec(
+        """Run it to its end; cancelled, it stays until the database is closed.
+
+        What the platform commits last is sent, too, and the chain goes on from there.
+        """
+        if self._process is None:
+            self._afterwards.push_async_callback(self._end)
+        await self._end()
+        self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", _OURSELVES, "backup", "follow"),
             env={**os.environ, "LEYDEN_HOME": str(self._given.home_path)},
             # It ends with this pipe: with us, however we do.
@@ -72,28 +81,29 @@ class Changes:
             start_new_session=True,
         )
         trouble = ""
-        try:
-            async for line in cast("asyncio.StreamReader", process.stdout):
-                with contextlib.suppress(msgspec.MsgspecError):
-                    told = msgspec.json.decode(line, type=Following)
-                    self._until = told.until
-                    if told.trouble not in {"", trouble}:
-                        log.warning(
-                            "changes do not reach the store",
-                            extra={"why": told.trouble},
-                        )
-                    trouble = told.trouble
-            return await process.wait()
-        finally:
-            if process.returncode is None:
-                cast("asyncio.StreamWriter", process.stdin).close()
-                await _ended(process)
+        async for line in cast("asyncio.StreamReader", process.stdout):
+            with contextlib.suppress(msgspec.MsgspecError):
+                told = msgspec.json.decode(line, type=Following)
+                self._until = told.until
+                if told.trouble not in {"", trouble}:
+                    log.warning(
+                        "changes do not reach the store",
+                        extra={"why": told.trouble},
+                    )
+                trouble = told.trouble
+        return await process.wait()
+
+    async def _end(self) -> None:
+        """Let the process send what it has, and end."""
+        if self._process is not None and self._process.returncode is None:
+            cast("asyncio.StreamWriter", self._process.stdin).close()
+            await _ended(self._process)
 
     def _lag(self) -> float:
         return max(0.0, time.time() - self._until) if self._until else 0.0
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: Process) -> None:
     try:
         async with asyncio.timeout(_ENDS_WITHIN_S):
             await process.wait()
