@@ -44,9 +44,17 @@ GUARDS = (
     Guard(
         "requests of an organization begin in turns with others",
         "api/app.py",
-        "await self._turns.take(principal.organization_id)",
+        "await turns.take(principal.organization_id)",
         "pass",
         "tests/api/test_turns.py",
+    ),
+    Guard(
+        "readers of an event log go on in turns with others",
+        "services/events/log.py",
+        "        start = part.cursor\n        await turns.take(organization_id)",
+        "        start = part.cursor",
+        "tests/api/test_events.py",
+        "sqlite and long_way",
     ),
     Guard(
         "what a request writes is written for its organization",

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from leyden.api.operations import Operation, Request
-from leyden.api.turns import Turns
+from leyden.services.shared.turns import Turns
 from leyden.storage.owners import OWNER
 from leyden.values import Struct
 from tests.api.conftest import Caller

@@ -23,7 +23,6 @@ from leyden.api.operations import (
 from leyden.api.reading import ClientLeft, Receive, Scope, Send, Wants
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
-from leyden.api.turns import Turns
 from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
@@ -40,6 +39,7 @@ from leyden.errors import (
 )
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
+from leyden.services.shared import turns
 from leyden.services.shared.limits import Failures, Refusals, Requests
 from leyden.storage.owners import OWNER
 from leyden.values import Struct
@@ -73,7 +73,6 @@ class Api:
         self._uses = Uses(platform.database)
         self._requests = Requests(platform.settings.requests_per_minute)
         self._refusals = Refusals()
-        self._turns = Turns()
         self._failures = Failures(platform.settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +114,7 @@ class Api:
         principal = await self._authenticate(scope, wants.key, now=now)
         operation, parameters = self._route(scope, principal)
         OWNER.set(principal.organization_id)
-        await self._turns.take(principal.organization_id)
+        await turns.take(principal.organization_id)
         if not operation.of_rows_alone or scope["query_string"]:
             call = _Call(edition, principal, operation, parameters, wants, now)
             return await self._done(call, scope, receive)

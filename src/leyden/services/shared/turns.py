@@ -1,4 +1,4 @@
-"""Turns of organizations on the event loop: of each, one request begins in a pass.
+"""Turns of organizations on the event loop: of each, one goes on in a pass of the loop.
 
 Most requests are answered in one go. Were all of an organization's fifty connections
 answered in a row, somebody else's request would wait for fifty answers.
@@ -6,17 +6,19 @@ answered in a row, somebody else's request would wait for fifty answers.
 
 import asyncio
 from collections import deque
+from typing import Final
+from weakref import WeakKeyDictionary
 
 
 class Turns:
-    """Whose request begins next."""
+    """Whose request goes on next, on one event loop."""
 
     def __init__(self) -> None:
         self._begun: set[str] = set()  # in this pass of the loop
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, organization_id: str) -> None:
-        """Wait until no other request of the organization begins in this pass."""
+        """Wait until nothing else of the organization goes on in this pass."""
         if organization_id not in self._begun:
             self._begin(organization_id)
             return
@@ -41,3 +43,11 @@ class Turns:
                     break
             if not queue:
                 del self._waiting[organization_id]
+
+
+_ALL: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]] = WeakKeyDictionary()
+
+
+async def take(organization_id: str) -> None:
+    """Wait for the organization's turn on this event loop."""
+    await _ALL.setdefault(asyncio.get_running_loop(), Turns()).take(organization_id)
