@@ -30,6 +30,7 @@ import uvloop
 from bench.attacks import ATTACKS, EVERYTHING, Customer
 from bench.hostile_home import Home, open_folder, silent
 from bench.measure import Figures, Report, turns
+from bench.processors import Processors
 from bench.receivers import Receivers, receivers
 from bench.town import PATIENCE_S, SETTINGS
 from bench.victim import GOALS, Victim
@@ -135,7 +136,9 @@ async def measured(
     answers: dict[str, int] = {}
     for name in turns([QUIET, ATTACKED, AGAIN], rounds=rounds):
         doing = attack if name == ATTACKED else ""
+        busy = Processors()
         late, told = await turn(victim, customer, doing, seconds)
+        report.note(f"{name}: {busy}")
         for what, p99 in late.items():
             figures.add(f"{what} {name}", p99)
         for status, number in told.items():

@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 
 _RESAMPLES = 2_000
-_TICKS = os.sysconf("SC_CLK_TCK")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def turns(names: Sequence[str], *, rounds: int) -> Iterator[str]:
@@ -158,7 +158,7 @@ def cpu_seconds(*pids: int) -> float:
         # The name may hold blanks and brackets: the fields begin after the last one.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         used += int(fields[11]) + int(fields[12])
-    return used / _TICKS
+    return used / TICKS
 
 
 def resident_kib(pid: int) -> int:

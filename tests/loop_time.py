@@ -80,13 +80,15 @@ def most_s() -> float:
     return max(MOST_S, _SHA512_IN_MOST * sorted(taken)[2])
 
 
-async def cost(what: str, request: Callable[[], Awaitable[int]]) -> Cost:
+async def cost(
+    what: str, request: Callable[[], Awaitable[int]], *, again: int = _TRIES - 1
+) -> Cost:
     """Make a request several times; give what it took when it took least.
 
     The first time fills caches and imports what is imported once in a process.
     """
     costs = []
-    for _ in range(_TRIES):
+    for _ in range(1 + again):
         on_loop, everywhere = time.thread_time(), time.process_time()
         with Longest() as longest:
             status = await asyncio.create_task(_called(request))

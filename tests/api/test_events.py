@@ -18,6 +18,7 @@ from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
 from tests.api.conftest import Answer, Caller, caller
 from tests.conftest import NOW
+from tests.loop_time import Longest, most_s
 
 SCOPED = {"node": "node.running", "flow": "order.paid"}
 
@@ -146,6 +147,23 @@ async def test_a_wrong_query_is_refused(alice: Caller, query: str, why: str) -> 
     answer = await alice.get(f"/events?{query}")
     assert answer.status == 400
     assert why in answer.json()["message"]
+
+
+async def test_a_long_way_is_gone_in_turns_with_others(
+    platform: Platform, alice: Caller, start: str
+) -> None:
+    await tell(platform.database, alice, "node.running", number=5_000)
+    path = f"/events?after={start}&type=order.paid"
+    with Longest() as longest:
+        searching = asyncio.create_task(alice.get(path))
+        passes = 0
+        while not searching.done():
+            await asyncio.sleep(0)
+            passes += 1
+    found = (await searching).json()
+    assert (found["events"], found["has_more"]) == ([], False)
+    assert passes >= 8  # of ten windows of 500 events
+    assert longest.seconds < most_s()
 
 
 async def test_foreign_future_and_expired_cursors_are_refused(

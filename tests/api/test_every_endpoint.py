@@ -387,6 +387,18 @@ class TestLimits:
         assert all("organization makes too many requests" in each for each in refused)
         assert (await charlie.get("/nowhere")).status == 404
 
+    async def test_who_asks_on_is_refused_late(
+        self, alice: Caller, charlie: Caller, lamps: str
+    ) -> None:
+        while (await alice.get(lamps)).status == 200:
+            pass
+        for _ in range(60):
+            assert (await alice.get(lamps)).status == 429
+        late = asyncio.create_task(alice.get(lamps))
+        assert (await charlie.get("/nowhere")).status == 404
+        assert not late.done()
+        assert (await late).status == 429
+
     async def test_an_address_that_guesses_keys_has_to_wait(
         self, nobody: Caller
     ) -> None:

@@ -56,3 +56,16 @@ async def test_while_the_database_is_away_it_lives_and_is_not_ready(
     answer = await caller.get("/health/ready")
     assert answer.status == 503
     assert "away" in answer.json()["message"]
+
+
+async def test_an_address_gets_the_document_so_often(platform: Platform) -> None:
+    caller, other = _caller(platform), _caller(platform)
+    other.api, other.address = caller.api, "192.0.2.7"
+    for _ in range(60):
+        assert (await caller.get("/openapi.json")).status == 200
+    refused = await caller.get("/openapi.json")
+    assert refused.status == 429
+    assert refused.headers["retry-after"] == "1"
+    assert set(refused.json()) == {"message"}
+    assert (await other.get("/openapi.json")).status == 200
+    assert (await caller.get("/health/live")).status == 200

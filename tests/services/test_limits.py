@@ -1,9 +1,12 @@
 """How often one may ask, whatever the clock does meanwhile."""
 
+import asyncio
+
 import pytest
 
 from leyden.errors import TooMany
-from leyden.services.shared.limits import RateLimit, Requests
+from leyden.services.shared import limits
+from leyden.services.shared.limits import RateLimit, Refusals, Requests
 
 
 def test_a_clock_that_is_set_back_takes_nobodys_tokens() -> None:
@@ -38,3 +41,41 @@ def test_all_keys_of_an_organization_together_get_what_five_get() -> None:
         requests.take("another key", "harbour", at_s=0.0)
     requests.take("a key", "lighthouse", at_s=0.0)
     requests.take("another key", "harbour", at_s=1.0)
+
+
+def test_others_push_nobody_out_who_asks_on() -> None:
+    limit = RateLimit(1)
+    limit.take("harbour", at_s=0.0)
+    for number in range(2 * limits.MOST_BUCKETS):
+        limit.take(f"storm {number}", at_s=0.0)
+        if number % 10_000 == 0:
+            with pytest.raises(TooMany):
+                limit.take("harbour", at_s=0.0)
+    with pytest.raises(TooMany):
+        limit.take("harbour", at_s=0.0)
+    limit.take("storm 0", at_s=0.0)  # is forgotten: not used for the longest time
+
+
+async def test_who_asks_on_is_refused_late() -> None:
+    refusals = Refusals(after_s=60)
+    for number in range(60):
+        await refusals.wait("harbour", at_s=number / 1_000)
+    late = [asyncio.create_task(refusals.wait("harbour", at_s=0.1)) for _ in range(100)]
+    await asyncio.sleep(0)
+    # Nobody else is late, and no more connections of theirs are held than so many.
+    await refusals.wait("lighthouse", at_s=0.1)
+    await refusals.wait("harbour", at_s=0.1)
+    assert not any(task.done() for task in late)
+    for task in late:
+        task.cancel()
+    await asyncio.gather(*late, return_exceptions=True)
+    again = asyncio.create_task(refusals.wait("harbour", at_s=0.2))
+    await asyncio.sleep(0)
+    assert not again.done()
+    again.cancel()
+
+
+async def test_who_waits_as_told_is_refused_at_once() -> None:
+    refusals = Refusals(after_s=60)
+    for second in range(200):
+        await refusals.wait("harbour", at_s=float(second))

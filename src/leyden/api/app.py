@@ -34,11 +34,14 @@ from leyden.errors import (
     MethodNotAllowed,
     NotFound,
     Stale,
+    TooMany,
     Unauthorized,
 )
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
-from leyden.services.shared.limits import Failures, Requests
+from leyden.services.shared import turns
+from leyden.services.shared.limits import Failures, Refusals, Requests
+from leyden.storage.owners import OWNER
 from leyden.values import Struct
 
 # Someone else moved it first: looking again settles all but the busiest rows.
@@ -69,6 +72,7 @@ class Api:
         self._known = KnownRequests(platform.database)
         self._uses = Uses(platform.database)
         self._requests = Requests(platform.settings.requests_per_minute)
+        self._refusals = Refusals()
         self._failures = Failures(platform.settings.failures_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,11 +108,13 @@ class Api:
         asked = self._known.asked(scope, wants.key)
         if asked and (known := self._known.find(asked, now=now)):
             scope["operation"] = known.operation
-            self._count(known.principal, now=now)
+            await self._count(known.principal, now=now)
             return 200, known.body, _JSON
         edition = self._platform.database.edition()
         principal = await self._authenticate(scope, wants.key, now=now)
         operation, parameters = self._route(scope, principal)
+        OWNER.set(principal.organization_id)
+        await turns.take(principal.organization_id)
         if not operation.of_rows_alone or scope["query_string"]:
             call = _Call(edition, principal, operation, parameters, wants, now)
             return await self._done(call, scope, receive)
@@ -199,12 +205,16 @@ class Api:
             address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
             self._failures.take(address, hint(key or ""), at_s=time.monotonic())
             raise
-        self._count(principal, now=now)
+        await self._count(principal, now=now)
         return principal
 
-    def _count(self, principal: Principal, *, now: datetime) -> None:
+    async def _count(self, principal: Principal, *, now: datetime) -> None:
         at_s = time.monotonic()
-        self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
+        try:
+            self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
+        except TooMany:
+            await self._refusals.wait(principal.organization_id, at_s=at_s)
+            raise
         self._uses.note(principal.key_id, now=now, at_s=at_s)
 
     def _route(

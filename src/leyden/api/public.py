@@ -1,5 +1,6 @@
 """Endpoints without an API key: health and OpenAPI."""
 
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 
@@ -13,11 +14,16 @@ from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.openapi import document as openapi
 from leyden.api.reading import Receive, Scope, Send
 from leyden.api.whole import answer
-from leyden.errors import Away
+from leyden.domain.addresses import rate_limit_key
+from leyden.errors import Away, TooMany
 from leyden.services.platform import Platform
+from leyden.services.shared.limits import RateLimit
 
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"
+_DOCUMENT = "/openapi.json"
+# Without a key, and a thousand times as long as what is asked of health.
+_DOCUMENTS_PER_MINUTE = 60
 _SECURITY = [
     (b"content-security-policy", b"default-src 'none'"),
     (b"x-content-type-options", b"nosniff"),
@@ -49,8 +55,9 @@ class Public:
         self._pages: dict[str, Callable[[], Awaitable[Answer]]] = {
             "/health/live": self._live,
             "/health/ready": self._ready,
-            "/openapi.json": self._openapi,
+            _DOCUMENT: self._openapi,
         }
+        self._documents = RateLimit(_DOCUMENTS_PER_MINUTE)
 
     @cached_property
     def document(self) -> bytes:
@@ -75,9 +82,22 @@ class Public:
         if page is None or scope["method"] not in {"GET", "HEAD"}:
             await self._api(scope, receive, send)
             return
-        status, content_type, body = await page()
-        headers = [(b"content-type", content_type), *_SECURITY]
+        headers = [*_SECURITY]
+        try:
+            if scope["path"] == _DOCUMENT:
+                self._count(scope)
+            status, content_type, body = await page()
+        except TooMany as error:
+            status, content_type = error.status, _JSON
+            body = msgspec.json.encode({"message": error.message})
+            headers.append((b"retry-after", b"%d" % (error.retry_after_s or 1)))
+        headers.append((b"content-type", content_type))
         await answer(scope, send, status, headers, body)
+
+    def _count(self, scope: Scope) -> None:
+        """Raise TooMany for an address that asks for the document too often."""
+        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+        self._documents.take(address, at_s=time.monotonic())
 
     async def _live(self) -> Answer:
         return 200, _JSON, b'{"status":"live"}'

@@ -106,8 +106,9 @@ class LocalRuntime:
         1. The claim's holder is the node's lnd, and all is done. If the claim is
            free, a node that has a wallet is started with that wallet or not at all,
            and never with an old copy of it.
-        2. Write the folder: path and content follow from the node alone, so there
-           is nothing to save, and writing it again repairs it. Count the start.
+        2. Write the folder, beside the event loop: path and content follow from the
+           node alone, so there is nothing to save, and writing it again repairs it.
+           Count the start.
         3. Start lnd; from the fork on lnd has the claim, whatever happens to us.
         4. Listen to it.
         """
@@ -120,8 +121,7 @@ class LocalRuntime:
             lnd = await self._program(node)
             if self._egress is not None:
                 await self._egress.admit()  # raises where no node may start now
-            self._make_home(node, launch_spec, host)
-            counter.count(self.layout.starts(node), launch_spec.last_start)
+            await asyncio.to_thread(self._make_home, node, launch_spec, host)
             running = await self._spawn(node, lnd)
         self._follow(node, running, new=new)
         yield Checkpoint(
@@ -243,6 +243,7 @@ class LocalRuntime:
         return True
 
     def _make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
+        """Write the folder, and count the start."""
         folder = self.layout.folder(node)
         folder.mkdir(exist_ok=True)
         folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
@@ -270,6 +271,7 @@ class LocalRuntime:
             tls=launch_spec.tls,
             owner=self._placement.owner(node),
         )
+        counter.count(self.layout.starts(node), launch_spec.last_start)
 
     async def _spawn(self, node: Node, lnd: Path) -> Identity:
         lnd_home, output = self.layout.home(node), self.layout.output(node)

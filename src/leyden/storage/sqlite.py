@@ -5,10 +5,10 @@ and a point read (8 µs) is cheaper than a hop to a thread (60 µs). Only
 BEGIN, which may wait for another process, COMMIT, which waits for the disk,
 and statements that write many rows run in a thread.
 
-Writers take turns. Writers that wait at the same time share one fsync: each
-has its own savepoint, all are committed together, and each continues only
-after that commit ("group commit": tens of thousands of durable steps a
-second instead of hundreds).
+Writers take turns (write_queue.py). Writers that wait at the same time share
+one fsync: each has its own savepoint, all are committed together, and each
+continues only after that commit ("group commit": tens of thousands of durable
+steps a second instead of hundreds).
 """
 
 import asyncio
@@ -28,11 +28,10 @@ from leyden.storage.sqlite_statements import WritingStatements, translated
 from leyden.storage.sqlite_turns import WriteTurns
 from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
-from leyden.values import Struct, field
+from leyden.storage.write_queue import Turn, WriteQueue
 
 # Long enough for an operator's command beside the server, short enough for a caller.
 _BUSY_TIMEOUT_S = 4.0
-_LARGEST_GROUP = 256
 # What is on disk is told of once the thread that put it there has Python's lock again;
 # beside a busy event loop Python would let it wait for 5 ms at each commit.
 _HANDS_OVER_S = 0.0005
@@ -85,14 +84,6 @@ def durability_risks(connection: sqlite3.Connection) -> list[str]:
     return found
 
 
-class _Turn(Struct, eq=False):
-    """A writer's place in the queue."""
-
-    granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
-    finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
-    durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
-
-
 class _Transaction:
     """A block run in turn; a class, as a generator costs twice as much."""
 
@@ -100,19 +91,19 @@ class _Transaction:
         self,
         connection: sqlite3.Connection,
         run: WritingStatements,
-        turns: "asyncio.Queue[_Turn | None]",
+        queue: WriteQueue,
         wake: Callable[[set[str]], None],
     ) -> None:
         self._execute = connection.execute
         self._run = run
-        self._turns = turns
+        self._queue = queue
         self._wake = wake
 
     async def __aenter__(self) -> Stores:
         if _inside.get():
             raise RuntimeError("a transaction inside a transaction would wait for ever")
-        self._turn = turn = _Turn()
-        self._turns.put_nowait(turn)
+        self._turn = turn = Turn()
+        self._queue.put(turn)
         try:
             await turn.granted
             self._execute("SAVEPOINT step")
@@ -185,7 +176,7 @@ class SqliteDatabase:
         self._writing = connect_to_write(path)
         self._write_turns = WriteTurns(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite")
-        self._turns: asyncio.Queue[_Turn | None] = asyncio.Queue()
+        self._queue = WriteQueue()
         self._writer = asyncio.create_task(self._write(), name="sqlite writer")
         self._listeners: list[Wake] = []
 
@@ -196,7 +187,7 @@ class SqliteDatabase:
     def transaction(self) -> "_Transaction":
         """Wait for a turn, run the block, and return once it is on disk."""
         run = WritingStatements(self._writing)
-        return _Transaction(self._writing, run, self._turns, self._wake)
+        return _Transaction(self._writing, run, self._queue, self._wake)
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:
@@ -204,27 +195,19 @@ class SqliteDatabase:
 
     async def _write(self) -> None:
         """Grant turns one at a time; commit those that waited together at once."""
-        while turn := await self._turns.get():
+        while await self._queue.wait():
             try:
                 async with self._write_turns.taken():
                     await self._in_thread("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
-                if not turn.granted.done():
-                    turn.granted.set_exception(translated(error))
+                for turn in self._queue.take(1):
+                    if not turn.granted.done():
+                        turn.granted.set_exception(translated(error))
                 continue
-            turns = self._waiting(turn)
+            turns = self._queue.take()
             await self._commit([each for each in turns if await self._take(each)])
 
-    def _waiting(self, first: _Turn) -> list[_Turn]:
-        turns = [first]
-        while len(turns) < _LARGEST_GROUP and not self._turns.empty():
-            if (turn := self._turns.get_nowait()) is None:
-                self._turns.put_nowait(None)  # closing: after this group
-                break
-            turns.append(turn)
-        return turns
-
-    async def _take(self, turn: _Turn) -> bool:
+    async def _take(self, turn: Turn) -> bool:
         if turn.granted.cancelled():
             return False
         if not self._writing.in_transaction:
@@ -234,7 +217,7 @@ class SqliteDatabase:
         turn.granted.set_result(None)
         return await turn.finished
 
-    async def _commit(self, landed: list[_Turn]) -> None:
+    async def _commit(self, landed: list[Turn]) -> None:
         try:
             with COMMIT.time():
                 await self._in_thread("COMMIT")
@@ -261,7 +244,7 @@ class SqliteDatabase:
 
     async def close(self) -> None:
         """Commit pending work, checkpoint the WAL, and close the file."""
-        self._turns.put_nowait(None)
+        self._queue.close()
         await self._writer
         self._thread.shutdown()
         self._reads.close()

@@ -1,6 +1,5 @@
 """Reading an organization's event log by cursor, and pruning it."""
 
-import asyncio
 from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
@@ -13,6 +12,7 @@ from leyden.domain.events import KeptEvent
 from leyden.domain.times import Clock, to_iso
 from leyden.errors import Expired, Malformed
 from leyden.schemas.events import LoggedEvent, facts
+from leyden.services.shared import turns
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.events import Page, event_of
@@ -89,7 +89,7 @@ async def read(
         if part.events or not part.has_more:
             return part
         start = part.cursor
-        await asyncio.sleep(0)
+        await turns.take(organization_id)
     return Part(events=[], cursor=start or cursors.START, has_more=True)
 
 
@@ -122,7 +122,7 @@ async def read_back(
         before = Cursor(start, before.tag)
         if start <= first:
             return Part(events=found, cursor=before, has_more=False)
-        await asyncio.sleep(0)
+        await turns.take(organization_id)
     return Part(events=found, cursor=before, has_more=True)
 
 

@@ -5,17 +5,24 @@ must hold across replicas (coupon guesses) is stored in the database by the
 code that enforces it.
 """
 
+import asyncio
+from collections import Counter
 from math import ceil
 from typing import Final
 
 from leyden.errors import TooMany
 
-_MOST_BUCKETS = 50_000
+MOST_BUCKETS: Final = 50_000
 # An organization may have twenty keys, and a hundred people at the dashboard: together
 # they get what so many may do.
 TOGETHER: Final = 5
 # Many people may be behind one address, each with a program that has a wrong key.
 _PER_ADDRESS = 10
+# A client that obeys Retry-After is refused once a second at most.
+_REFUSED_AT_ONCE: Final = 60  # a minute
+_REFUSED_AFTER_S: Final = 1.0
+# A refusal that waits holds a connection, which nobody else can have meanwhile.
+_MOST_WAITING: Final = 100
 
 
 class RateLimit:
@@ -35,6 +42,7 @@ class RateLimit:
         cost = max(1.0, min(number, self._most))
         tokens = self._left(who, at_s)
         if tokens < cost:
+            self._keep(who, tokens, at_s)
             raise TooMany(retry_after_s=self._wait_s(tokens - cost + 1))
         self._keep(who, tokens - cost, at_s)
 
@@ -50,8 +58,9 @@ class RateLimit:
         return min(self._most, tokens + passed_s * self._per_second)
 
     def _keep(self, who: str, tokens: float, at_s: float) -> None:
-        if len(self._buckets) >= _MOST_BUCKETS and who not in self._buckets:
-            # The oldest entry is the likeliest to be full again.
+        self._buckets.pop(who, None)  # so that the one used last comes last
+        if len(self._buckets) >= MOST_BUCKETS:
+            # Unused for the longest time, it is the likeliest to be full again.
             del self._buckets[next(iter(self._buckets))]
         self._buckets[who] = tokens, at_s
 
@@ -77,6 +86,33 @@ class Requests:
                 f"{error.retry_after_s} s and try again",
                 retry_after_s=error.retry_after_s,
             ) from None
+
+
+class Refusals:
+    """Refusals of who asks on at once: these are late, so that there are few of them.
+
+    A refusal costs nearly as much as an answer. An organization has one a second
+    without delay; past that a connection is refused once a second.
+    """
+
+    def __init__(self, *, after_s: float = _REFUSED_AFTER_S) -> None:
+        self._at_once = RateLimit(_REFUSED_AT_ONCE)
+        self._waiting: Counter[str] = Counter()
+        self._after_s = after_s
+
+    async def wait(self, organization_id: str, *, at_s: float) -> None:
+        """Wait until a refusal may be sent."""
+        try:
+            self._at_once.take(organization_id, at_s=at_s)
+        except TooMany:
+            if self._waiting[organization_id] >= _MOST_WAITING:
+                return
+            self._waiting[organization_id] += 1
+            try:
+                await asyncio.sleep(self._after_s)
+            finally:
+                self._waiting[organization_id] -= 1
+                self._waiting += Counter()  # which forgets who has none
 
 
 class Failures:

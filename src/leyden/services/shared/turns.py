@@ -1,0 +1,53 @@
+"""Turns of organizations on the event loop: of each, one goes on in a pass of the loop.
+
+Most requests are answered in one go. Were all of an organization's fifty connections
+answered in a row, somebody else's request would wait for fifty answers.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final
+from weakref import WeakKeyDictionary
+
+
+class Turns:
+    """Whose request goes on next, on one event loop."""
+
+    def __init__(self) -> None:
+        self._begun: set[str] = set()  # in this pass of the loop
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    async def take(self, organization_id: str) -> None:
+        """Wait until nothing else of the organization goes on in this pass."""
+        if organization_id not in self._begun:
+            self._begin(organization_id)
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(organization_id, deque()).append(turn)
+        await turn
+
+    def _begin(self, organization_id: str) -> None:
+        if not self._begun:
+            asyncio.get_running_loop().call_soon(self._next_pass)
+        self._begun.add(organization_id)
+
+    def _next_pass(self) -> None:
+        self._begun.clear()
+        for organization_id in list(self._waiting):
+            queue = self._waiting[organization_id]
+            while queue:
+                turn = queue.popleft()
+                if not turn.done():  # its caller is still there
+                    self._begin(organization_id)
+                    turn.set_result(None)
+                    break
+            if not queue:
+                del self._waiting[organization_id]
+
+
+_ALL: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]] = WeakKeyDictionary()
+
+
+async def take(organization_id: str) -> None:
+    """Wait for the organization's turn on this event loop."""
+    await _ALL.setdefault(asyncio.get_running_loop(), Turns()).take(organization_id)

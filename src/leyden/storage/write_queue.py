@@ -1,0 +1,65 @@
+"""Writers that wait for the one file, in turns of the organizations they write for.
+
+Of one organization few are in a group that is committed at once: whoever comes
+meanwhile waits for those, and not for fifty. The platform's own writers are not
+counted: they are as many as a group may have.
+"""
+
+import asyncio
+from collections import Counter, deque
+
+from leyden.storage.owners import OWNER, PLATFORM
+from leyden.values import Struct, field
+
+_LARGEST_GROUP = 256
+_MOST_OF_ONE = 8
+
+
+class Turn(Struct, eq=False):
+    """A writer's place in the queue."""
+
+    granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
+    durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
+
+
+class WriteQueue:
+    """Who writes next."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Turn]] = {}  # whose turn is next comes first
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def put(self, turn: Turn) -> None:
+        """Queue a writer, for whoever makes the request."""
+        self._waiting.setdefault(OWNER.get(), deque()).append(turn)
+        self._changed.set()
+
+    async def wait(self) -> bool:
+        """Wait for a writer; return False once closed, when nobody waits any more."""
+        while not self._waiting and not self._closed:
+            self._changed.clear()
+            await self._changed.wait()
+        return bool(self._waiting)
+
+    def take(self, most: int = _LARGEST_GROUP) -> list[Turn]:
+        """Return the next group, in turns."""
+        group: list[Turn] = []
+        taken: Counter[str] = Counter()
+        while len(group) < most:
+            open_to = (o for o in self._waiting if taken[o] < _MOST_OF_ONE)
+            owner = next(open_to, None)
+            if owner is None:
+                break
+            queue = self._waiting.pop(owner)
+            group.append(queue.popleft())
+            if queue:
+                self._waiting[owner] = queue  # behind the others
+            taken[owner] += owner != PLATFORM
+        return group
+
+    def close(self) -> None:
+        """Let nobody wait any more for others to come."""
+        self._closed = True
+        self._changed.set()

@@ -1,0 +1,94 @@
+"""The worst that a customer can put into each field of each operation.
+
+What is known to be costly has its table in tests/api/nodes/test_worst_cases.py; here is
+every field there is, also of operations that nobody has thought about.
+"""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from leyden.api.app import Api
+from leyden.api.endpoints import OPERATIONS
+from leyden.api.examples import examples
+from leyden.api.operations import Operation
+from leyden.certificates.authority import open_or_create
+from leyden.domain.times import utc_now
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from tests.api.conftest import Caller
+from tests.api.test_openapi import ORDER, furnish, platform_of
+from tests.loop_time import HEADLINE, cost, most_s
+from tests.services.yard import Yard
+
+# At most 8 KiB each, so that they are read on the event loop.
+_MARKS = "a" + "\u0316\u0300" * 1_300
+_VALUES: dict[str, Any] = {
+    "letters": "a" * 8_000,
+    "marks": _MARKS,
+    "labels": "https://" + "a." * 3_900,
+    "escapes": "%41" * 2_600,
+    "digits": "9" * 4_000,
+    "a number": 10**300,
+    "a list": ["a"] * 2_000,
+    "objects": [{}] * 2_500,
+    "deep": [[[[[[[[[[]]]]]]]]]] * 300,
+}
+_QUERIES = [name for name, value in _VALUES.items() if isinstance(value, str)]
+_WITH_FIELDS = [each for each in OPERATIONS if each.body or each.query]
+
+
+@pytest.fixture
+async def customer(
+    sqlite_db: Database, sealer: Sealer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Caller, dict[str, str]]]:
+    """Somebody with a node, an order and a subscription; and their ids."""
+    folder = tmp_path_factory.mktemp("authority")
+    yard = Yard(sqlite_db, sealer, open_or_create(folder, now=utc_now()))
+    async with platform_of(sqlite_db, sealer, yard) as platform:
+        key, organization_id, node_id, _ = await furnish(platform, yard)
+        caller = Caller(Api(platform, OPERATIONS), key, organization_id)
+        wish = {"url": "https://hooks.harbour.test/events", "types": ["order.*"]}
+        made = (await caller.post("/subscriptions", wish)).json()
+        yield (
+            caller,
+            {
+                "organization_id": organization_id,
+                "node_id": node_id,
+                "order_id": ORDER,
+                "subscription_id": made["subscription_id"],
+            },
+        )
+    await yard.watching.close()
+
+
+@pytest.mark.parametrize("operation", _WITH_FIELDS, ids=lambda each: each.name)
+async def test_whatever_a_field_holds_it_is_answered_in_no_time(
+    customer: tuple[Caller, dict[str, str]], operation: Operation
+) -> None:
+    caller, ids = customer
+    example = examples()[operation.name]
+    path = operation.path.format_map({**example.path, **ids})
+    most = most_s()
+    given = example.body if isinstance(example.body, dict) else {}
+
+    async def ask(field: str, value: Any) -> int:
+        if operation.body is None:
+            query = f"?{field}={quote(value)[:8_000]}"
+            return (await caller.get(f"{path}{query}")).status
+        raw = msgspec.json.encode({**given, field: value})
+        return (await caller.call(operation.method, path, raw)).status
+
+    taken: Any = operation.body or operation.query
+    for field in msgspec.structs.fields(taken):
+        for what in _QUERIES if operation.body is None else _VALUES:
+            request = partial(ask, field.name, _VALUES[what])
+            found = await cost(f"{field.name}: {what}", request, again=1)
+            if found.longest_s >= most:  # garbage is collected in somebody's request
+                found = await cost(found.what, request)
+            assert found.status < 500, found
+            assert found.longest_s < most, f"{HEADLINE}\n{found}"
