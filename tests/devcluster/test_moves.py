@@ -41,7 +41,7 @@ PASSWORD = base64.b64encode(b"harbour light").decode()
 
 @pytest.fixture
 def both(shore: Shore, given: Settings) -> Settings:
-    namespace = shore.others[5]
+    namespace = shore.others[0]
     given = as_admin(with_companion(given, shore.cluster), shore, namespace)
     return replace(given, runtime="both")
 
