@@ -41,6 +41,9 @@ func run(arguments []string) error {
 		try(os.Stdout, arguments[1:])
 		return nil
 	}
+	if len(arguments) > 0 && arguments[0] == "copy" {
+		return copyHome(arguments[1:])
+	}
 	flags := flag.NewFlagSet("companion", flag.ContinueOnError)
 	node := flags.String("node", "", "the id of the node")
 	home := flags.String("home", "", "lnd's home")

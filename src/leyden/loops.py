@@ -34,11 +34,12 @@ from leyden.services.deliveries import dispatchers
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log as event_log
-from leyden.services.nodes import issuance, reconciler
+from leyden.services.nodes import issuance, reconciler, relocations
 from leyden.services.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
     NODE,
+    RELOCATION,
     ROUTES,
     WATCH,
     Fleet,
@@ -164,6 +165,12 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             at_home=True,
             watched=watching.shards,
         ),
+        Queue(
+            kind=RELOCATION,
+            run=partial(relocations.step, fleet),
+            at_once=4,
+            at_home=True,
+        ),
         Queue(kind=ROUTES, run=Routes(fleet).update, at_once=1, at_home=True),
         Queue(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
     ]
@@ -195,7 +202,7 @@ def issuance_queues(given: Issuance) -> list[Queue]:
 
 
 # What only a process of the home does, and loses when the nodes move to another one.
-OF_THE_HOME = (NODE, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
+OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
 
 
 async def put_standing(

@@ -17,8 +17,13 @@ from tests.crash.conftest import Said, places, some_or_all
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(600)]
 
 
-def run_victim(folder: Path, *, kill_at: tuple[str, int] | None = None) -> Said:
-    command = [sys.executable, "-m", "tests.crash.node_victim", str(folder)]
+def run_victim(
+    folder: Path,
+    *,
+    kill_at: tuple[str, int] | None = None,
+    module: str = node_victim.__name__,
+) -> Said:
+    command = [sys.executable, "-m", module, str(folder)]
     if kill_at is not None:
         calls, number = kill_at
         inject = f"inject={calls}:signal=SIGKILL:when={number}"
@@ -43,7 +48,7 @@ def run_victim(folder: Path, *, kill_at: tuple[str, int] | None = None) -> Said:
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
-    for claim in tmp_path.glob("*/nodes/*/claim"):
+    for claim in tmp_path.glob("*/*/*/claim"):
         if (lnd := processes.holder(claim)) is not None:
             processes.signal(lnd, signal.SIGKILL)
 

@@ -21,9 +21,16 @@ from leyden.domain.nodes import Action, Network, Node, Type
 from leyden.domain.observations import State
 from leyden.gateway.fake import FakeGateway
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
-from leyden.services.nodes import commands, creation, reconciler
+from leyden.services.nodes import commands, creation, reconciler, relocations
 from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import NODE, ROUTES, WATCH, Fleet, FleetSettings
+from leyden.services.nodes.fleet import (
+    NODE,
+    RELOCATION,
+    ROUTES,
+    WATCH,
+    Fleet,
+    FleetSettings,
+)
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
@@ -77,7 +84,7 @@ class Yard:
         self.fleet = replace(self.fleet, starts=StartLimit(4))
         self.watching = Watching(self.fleet)
         self.routes = Routes(self.fleet)
-        self.runtime.watch(self.watching.enqueue)
+        self.fleet.runtime.watch(self.watching.enqueue)
 
     def offer_peer_ports(self, ports: str, host: str = "198.51.100.1") -> None:
         """Let the operator choose the ports of peer addresses, and start anew."""
@@ -170,6 +177,7 @@ class Yard:
         done = 0
         steps: dict[str, Callable[[Work], Awaitable[None]]] = {
             NODE: partial(reconciler.step, self.fleet),
+            RELOCATION: partial(relocations.step, self.fleet),
             ROUTES: self.routes.update,
         }
         while True:

@@ -1,6 +1,7 @@
-"""Moving local nodes to this home with `leyden home adopt`.
+"""Moving nodes to this home, or to a cluster alone, with `leyden home adopt`.
 
-1. Refuse while any process runs on the home that owns the nodes.
+1. Refuse while any process runs on the home that owns the nodes, and while nodes are
+   elsewhere that are not served from here.
 2. Record this home. Claims on node tasks held by others end.
 3. If requested, start nodes whose wallets are missing here without one.
 """
@@ -8,10 +9,15 @@
 import asyncio
 from collections.abc import Sequence
 
-from leyden.app import identity
+from leyden.app import clusters, identity
 from leyden.app.identity import Here
-from leyden.app.ownership import Silence, as_home, refuse_another_authority
-from leyden.domain.nodes import DesiredState, Node
+from leyden.app.ownership import (
+    Silence,
+    as_home,
+    refuse_another_authority,
+    refuse_unserved,
+)
+from leyden.domain.nodes import DesiredState, Node, RuntimeName
 from leyden.domain.observations import Observation, observe
 from leyden.errors import SetupError
 from leyden.loops import OF_THE_HOME
@@ -36,7 +42,7 @@ class HomeComparison(Struct, frozen=True, kw_only=True):
 
 async def standing(platform: Platform) -> HomeComparison:
     """Compare this home with the home recorded in the database."""
-    here = _home(platform)
+    here = await _home(platform)
     nodes = await platform.database.reader.nodes.all_()
     return HomeComparison(
         known=await platform.database.reader.homes.find(),
@@ -55,7 +61,8 @@ async def adopt(
     actor: str,
 ) -> HomeComparison:
     """Assign the nodes to this home; return how it stands to them then."""
-    here = _home(platform)
+    here = await _home(platform)
+    await _refuse_moving(platform)
     ours = as_home(here, platform.settings)
     silence = Silence()
     while True:
@@ -105,14 +112,30 @@ async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
         await change(tx, before, after, now=now)
 
 
-def _home(platform: Platform) -> Here:
+async def _home(platform: Platform) -> Here:
     given = platform.settings
-    if given.runtime != "local":
+    if given.runtime != "kubernetes":
+        return identity.read(given.home_path)
+    known = await platform.database.reader.homes.find()
+    async with clusters.joined(given) as cluster:
+        if cluster is None or known is None or not known.cluster:
+            raise SetupError(
+                "runtime: no node of this database was ever in a cluster; there is "
+                'nothing to adopt. To move nodes there, set runtime = "both"'
+            )
+        await cluster.mark(known.cluster)  # or raise: it is another installation's
+        return replace(cluster.here, place=known.place)
+
+
+async def _refuse_moving(platform: Platform) -> None:
+    """Raise SetupError where a move is not done, or a node not where we serve it."""
+    if found := await platform.database.reader.relocations.unfinished():
         raise SetupError(
-            f'runtime: with "{given.runtime}" nodes are not in a home on this machine; '
-            "there is nothing to adopt"
+            f"{len(found)} nodes are being moved, the first of them "
+            f'{found[0].node_id}: start the platform with runtime = "both" until that '
+            "is done"
         )
-    return identity.read(given.home_path)
+    await refuse_unserved(platform)
 
 
 async def _start_empty(platform: Platform, here: Here) -> None:
@@ -135,6 +158,8 @@ async def _forget_wallet(tx: Stores, found: Node, platform: Platform) -> None:
 
 
 def _has_lost_its_wallet(here: Here, node: Node) -> bool:
+    if node.runtime is not RuntimeName.LOCAL or node.moves_to is not None:
+        return False  # its data is not to be here, or lies sealed
     root = layout.root(here.folder)
     if node.has_process and not layout.is_here(root, node):
         return True

@@ -26,7 +26,7 @@ async def examine(given: Settings) -> AsyncIterator[Result]:
     """Check the cluster, and try from a pod what nodes reach."""
     what = "the cluster can run nodes, and we may do what that takes"
     try:
-        if given.runtime != "kubernetes":
+        if given.runtime == "local":
             raise SetupError('runtime: nodes run here; set runtime = "kubernetes"')
         clusters.check(given)
         async with pods.connected(given) as api:

@@ -21,6 +21,7 @@ from leyden.domain.versions import OFFERED, Catalogue, Version, parse_version
 from leyden.errors import Malformed, SetupError
 from leyden.runtimes.base import Homes, Runtime, Usage
 from leyden.runtimes.layout import Ground
+from leyden.runtimes.sides import Side
 from leyden.settings import Settings
 
 _BY_DIGEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:_-]*@sha256:[0-9a-f]{64}")
@@ -38,8 +39,8 @@ class Cluster(Protocol):
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Callable[[str], Awaitable[Usage]],
-    ) -> tuple[Runtime, Homes]:
-        """Return what runs nodes there, and what reads what they leave.
+    ) -> tuple[Runtime, Homes, Side]:
+        """Return what runs nodes there, what reads what they leave, what moves them.
 
         `reported` returns what a node's companion has last reported.
         """
@@ -53,7 +54,7 @@ class Cluster(Protocol):
 @asynccontextmanager
 async def joined(given: Settings) -> AsyncIterator[Cluster | None]:
     """Yield the cluster that the settings name, checked; None where nodes are here."""
-    if given.runtime != "kubernetes" or not has_nodes(given):
+    if given.runtime == "local" or not has_nodes(given):
         yield None
         return
     check(given)
@@ -72,7 +73,12 @@ def check(given: Settings) -> None:
         )
     for name in ("kubernetes_namespace", "kubernetes_storage_class"):
         if not getattr(given, name):
-            raise SetupError(f"{name}: must be set, since runtime is kubernetes")
+            raise SetupError(f"{name}: must be set, since runtime is {given.runtime}")
+    if given.runtime == "both" and not given.companion_image:
+        raise SetupError(
+            "companion_image: must be set, since runtime is both: its program copies "
+            "nodes into the cluster"
+        )
     check_companion(given)
     if OFFERED.default not in images(given):
         raise SetupError(

@@ -32,7 +32,7 @@ _WITHOUT: Final = (
 
 def required_because(given: Settings) -> str:
     """Return why the policy is required, or "" if it is not."""
-    if given.nodes_fence == "off" or given.runtime != "local":
+    if given.nodes_fence == "off" or given.runtime == "kubernetes":
         return ""
     if given.mainnet_backend:
         return "nodes on mainnet hold real money (mainnet_backend is set)"

@@ -17,7 +17,11 @@ from leyden.app.programs import Binary
 from leyden.certificates.authority import Authority
 from leyden.certificates.roots import Roots
 from leyden.domain.node_settings import Calls
+from leyden.domain.nodes import RuntimeName
 from leyden.errors import Away, Stale
+from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.several import SeveralHomes, SeveralRuntimes
+from leyden.runtimes.sides import Side
 from leyden.services.nodes import certificate_expiry, home_reports
 from leyden.services.nodes.fleet import Fleet, FleetSettings, Ports
 from leyden.services.nodes.housekeeping import notify_of_updates
@@ -48,20 +52,29 @@ def fleet_of(
     if not grounds:
         return None
     authority = Authority(given.home_path / "authority")
-    if cluster is None:
+    at_once = _STARTS_IN_A_CLUSTER
+    found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
+    if cluster is not None:
+        reported = partial(home_reports.usage, platform.database.reader)
+        found[RuntimeName.KUBERNETES] = cluster.runtime(
+            given, grounds, authority, reported
+        )
+    if cluster is None or given.runtime == "both":
         # And one more: the last place is for whoever has no other.
         at_once = _STARTS_PER_PROCESSOR * (os.cpu_count() or 1) + 1
-        runtime, homes = local_nodes.runtime(given, grounds, binary, authority)
-    else:
-        at_once = _STARTS_IN_A_CLUSTER
-        reader = platform.database.reader
-        reported = partial(home_reports.usage, reader)
-        runtime, homes = cluster.runtime(given, grounds, authority, reported)
+        found[RuntimeName.LOCAL] = local_nodes.runtime(
+            given, grounds, binary, authority
+        )
+    [*_, (runtime, homes, _)] = found.values()
+    if len(found) > 1:
+        runtime = SeveralRuntimes({name: each[0] for name, each in found.items()})
+        homes = SeveralHomes({name: each[1] for name, each in found.items()})
     return Fleet(
         database=platform.database,
         sealer=platform.sealer,
         runtime=runtime,
         homes=homes,
+        sides={name: each[2] for name, each in found.items()},
         gateway=gateways.gateway(given),
         authority=authority,
         clock=platform.clock,
@@ -89,6 +102,7 @@ def fleet_of(
             ),
             data_kept=timedelta(seconds=given.node_data_kept_s),
             quotas=limits(given),
+            runtime=next(iter(found)),  # the cluster, where there is one
             issued=bool(given.acme_directory),
         ),
         roots=Roots(given.acme_authorities),

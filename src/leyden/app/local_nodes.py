@@ -19,6 +19,8 @@ from leyden.runtimes.base import Homes, Runtime
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
+from leyden.runtimes.local_side import LocalSide
+from leyden.runtimes.sides import Side
 from leyden.settings import Settings
 
 
@@ -27,8 +29,8 @@ def runtime(
     grounds: Mapping[Network, Ground],
     binary: Binary,
     authority: Authority,
-) -> tuple[Runtime, Homes]:
-    """Return what runs nodes on this machine, and what reads their folders."""
+) -> tuple[Runtime, Homes, Side]:
+    """Return what runs nodes on this machine, reads their folders, and moves them."""
     root = layout.root(given.home_path)
     placement = local_egress.enforce(given, placement_of(given, root), grounds)
     if placement.first_uid is not None:
@@ -44,7 +46,7 @@ def runtime(
         cgroups=cgroups_of(given),
         egress=local_egress.LocalEgress(given, places),
     )
-    return local, LocalHomes(places)
+    return local, LocalHomes(places), LocalSide(places, grace_s=given.node_stop_grace_s)
 
 
 def grounds(given: Settings) -> Mapping[Network, Ground]:

@@ -26,7 +26,7 @@ from leyden.app import identity
 from leyden.app.background import background
 from leyden.app.identity import Here
 from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Node, RuntimeName
 from leyden.errors import Away, SetupError, Stale
 from leyden.runtimes import layout
 from leyden.services.platform import Platform
@@ -90,12 +90,14 @@ async def owned(
     if not has_nodes(platform.settings):
         yield Ownership(hold=Hold(holder=holder))
         return
-    if elsewhere is None:
+    if elsewhere is None or platform.settings.runtime == "both":
         here = identity.read(platform.settings.home_path)
         await _check_home(platform, here)
     else:
         here = await _check_home(platform, elsewhere.here)
-        await elsewhere.mark(here.place)
+    await refuse_unserved(platform)
+    if elsewhere is not None:
+        await elsewhere.mark(await _name_of_cluster(platform))
     hold = Hold(holder=holder, identity=here.identity, place=here.place)
     ownership = Ownership(hold=hold)
     if platform.database.is_alone:
@@ -132,6 +134,7 @@ def missing(here: Here, nodes: Sequence[Node]) -> list[Node]:
         node
         for node in nodes
         if (node.has_process or node.has_wallet)
+        and (node.runtime is RuntimeName.LOCAL and node.moves_to is None)
         and (here.cluster or not layout.is_here(layout.root(here.folder), node))
     ]
 
@@ -157,6 +160,26 @@ async def _check_home(platform: Platform, here: Here) -> Here:
         ours = as_home(here, platform.settings)
     refuse(known or ours, ours, here)
     return here
+
+
+async def refuse_unserved(platform: Platform) -> None:
+    """Raise SetupError for nodes of a runtime that the settings do not name."""
+    runtime = platform.settings.runtime
+    if runtime == "both":
+        return
+    if found := await platform.database.reader.nodes.find_elsewhere(runtime):
+        raise SetupError(
+            f'runtime: must be "both" until every node is in {runtime}; node {found} '
+            f"is not: leyden fleet move {found} --to {runtime}"
+        )
+
+
+async def _name_of_cluster(platform: Platform) -> str:
+    """Return what the namespace of nodes is marked with, made at the first start."""
+    async with platform.database.transaction() as tx:
+        await tx.homes.name_cluster(secrets.token_hex(16))
+    known = await platform.database.reader.homes.find()
+    return "" if known is None else known.cluster
 
 
 def shown(here: Here) -> str:

@@ -17,8 +17,8 @@ def ports(given: Settings) -> PeerPorts:
         found = peer_ports.parse(given.peer_ports)
     except Malformed as error:
         raise SetupError(f"peer_ports: {error.message}") from None
-    if found and given.runtime != "local":
-        raise SetupError('peer_ports: needs runtime = "local"')
+    if found and given.runtime == "kubernetes":
+        raise SetupError('peer_ports: needs runtime = "local" or "both"')
     for name in ("gateway_rest_port", "gateway_grpc_port", "api_port", "acme_port"):
         if (port := getattr(given, name)) in found:
             raise SetupError(f"peer_ports: {port} is {name}")

@@ -19,10 +19,13 @@ from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import Api, connect
 from leyden.runtimes.kubernetes.companions import Companion
 from leyden.runtimes.kubernetes.homes import KubernetesHomes, Reported
+from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.runtimes.kubernetes.side import KubernetesSide
 from leyden.runtimes.kubernetes.template import Size, Template
 from leyden.runtimes.kubernetes.tokens import Tokens
 from leyden.runtimes.layout import Ground
+from leyden.runtimes.sides import Side
 from leyden.settings import Settings
 
 
@@ -67,8 +70,8 @@ class Joined:
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Reported,
-    ) -> tuple[Runtime, Homes]:
-        """Return what runs nodes there, and what reads what they leave."""
+    ) -> tuple[Runtime, Homes, Side]:
+        """Return what runs nodes there, what reads what they leave, what moves them."""
         template = Template(
             grounds=grounds,
             images=images(given),
@@ -78,13 +81,16 @@ class Joined:
             companion=_companion(given),
             rest_port=given.node_rest_port,
             grpc_port=given.node_grpc_port,
+            peer_port=given.node_peer_port,
             grace_s=given.node_stop_grace_s,
             cors_origins=gateways.origins(given),
             logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
         )
         trusts = local_nodes.trusting(authority)
         runtime = KubernetesRuntime(self._api, template, trusts=trusts)
-        return runtime, KubernetesHomes(self._api, reported)
+        objects = Objects(self._api, template)
+        side = KubernetesSide(runtime, objects, template, trusts=trusts)
+        return runtime, KubernetesHomes(self._api, reported), side
 
     async def mark(self, installation_id: str) -> None:
         """Mark the namespace as this installation's, and write where it is."""

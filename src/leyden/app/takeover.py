@@ -56,7 +56,7 @@ async def _adopt(platform: Platform, actor: str) -> None:
             action="restored home confirmed",
             subject=str(platform.settings.home_path),
         )
-    if platform.settings.runtime == "local":
+    if platform.settings.runtime != "kubernetes":
         await adoption.adopt(
             platform, new_authority=False, start_empty=True, actor=actor
         )

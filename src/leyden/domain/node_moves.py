@@ -162,6 +162,8 @@ def give_up(node: Node) -> Node:
 
 def plan(node: Node, now: datetime) -> Step:
     """Return the next step; the same step until it has been done."""
+    if node.moves_to is not None:
+        return Step.STOP if node.has_process else Step.NOTHING
     if node.has_process:
         stays = node.wanted is DesiredState.RUNNING and not node.is_outdated
         return Step.NOTHING if stays else Step.STOP

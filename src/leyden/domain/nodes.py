@@ -75,6 +75,13 @@ class Network(StrEnum):
     TESTNET = auto()
 
 
+class RuntimeName(StrEnum):
+    """The runtimes that may have a node."""
+
+    LOCAL = auto()
+    KUBERNETES = auto()
+
+
 class Type(StrEnum):
     """The resource classes."""
 
@@ -127,6 +134,8 @@ class Node(Struct, frozen=True, kw_only=True):
     has_wallet: bool = False  # its lnd was seen with one, so there has to be one
     peer_port: int = 0  # the public one, at which peers reach it; 0 is none
     peer_port_released: datetime | None = None  # since when it does not use that port
+    runtime: RuntimeName = RuntimeName.LOCAL  # which has the node's data
+    moves_to: RuntimeName | None = None  # while set, nobody starts the node
 
     @property
     def has_process(self) -> bool:

@@ -50,8 +50,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The loopback port of /metrics; 0 is none."""
 
     # Nodes and the way to them
-    runtime: Literal["local", "kubernetes"] = "local"
-    """Where nodes run: local is this machine; kubernetes is in development."""
+    runtime: Literal["local", "kubernetes", "both"] = "local"
+    """Where nodes run: local is this machine; the others are in development."""
     kubeconfig: str = ""
     """In development: the file that leads to a cluster; empty is the one we run in."""
     kubernetes_namespace: str = ""

@@ -25,6 +25,7 @@ class Home(Struct, frozen=True, kw_only=True):
     authority: str
     place: str
     host: str
+    cluster: str = ""  # what its namespace in a cluster is marked with
 
 
 class Process(Struct, frozen=True, kw_only=True):
@@ -63,6 +64,10 @@ class Homes:
             place=home.place,
             host=home.host,
         )
+
+    async def name_cluster(self, installation: str) -> None:
+        """Store what the namespace is marked with; no-op once there is a mark."""
+        await self._run(sql.name_cluster, cluster=installation)
 
     async def take(self, home: Home, *, kinds: Sequence[str]) -> None:
         """Set the home; end all claims on nodes' tasks, and forget processes."""
@@ -131,5 +136,7 @@ class Homes:
 
 
 def _home(row: Sequence[str]) -> Home:
-    identity, authority, place, host = row
-    return Home(identity=identity, authority=authority, place=place, host=host)
+    identity, authority, place, host, cluster = row
+    return Home(
+        identity=identity, authority=authority, place=place, host=host, cluster=cluster
+    )

@@ -16,6 +16,7 @@ from leyden.domain.nodes import (
     Node,
     PurchasedType,
     PurchaseStatus,
+    RuntimeName,
     Stamp,
     Status,
     Type,
@@ -278,6 +279,11 @@ class Nodes:
                 await asyncio.sleep(0)
         return found
 
+    async def find_elsewhere(self, runtime: str) -> str:
+        """Return a node that another runtime has, or is to have; "" for none."""
+        rows = await self._run(sql.find_elsewhere, runtime=runtime)
+        return str(rows[0][0]) if rows else ""
+
     async def editions(self) -> dict[str, int]:
         """Return the edition of each node that is not deleted, by id."""
         return dict(await self._run(sql.editions))
@@ -330,6 +336,8 @@ def row_of(node: Node) -> Mapping[str, Value]:
         "has_wallet": int(node.has_wallet),
         "peer_port": node.peer_port or None,
         "peer_port_released": _us(node.peer_port_released),
+        "runtime": node.runtime,
+        "moves_to": node.moves_to or "",
     }
 
 
@@ -363,6 +371,8 @@ def node_of(row: Row) -> Node:
         has_wallet,
         peer_port,
         peer_port_released,
+        runtime,
+        moves_to,
     ) = row
     return Node(
         id=id_,
@@ -391,6 +401,8 @@ def node_of(row: Row) -> Node:
         has_wallet=bool(has_wallet),
         peer_port=peer_port or 0,
         peer_port_released=_time(peer_port_released),
+        runtime=RuntimeName(runtime),
+        moves_to=RuntimeName(moves_to) if moves_to else None,
     )
 
 

@@ -36,6 +36,7 @@ from leyden.storage.people import People
 from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
+from leyden.storage.relocations import Relocations
 from leyden.storage.replaced_backups import ReplacedBackups
 from leyden.storage.reserved_coins import ReservedCoins
 from leyden.storage.second_factors import SecondFactors
@@ -116,6 +117,7 @@ class Stores:
     quotas = _store(Quotas)
     quotes = _store(Quotes)
     receivers = _store(Receivers)
+    relocations = _store(Relocations)
     replaced_backups = _store(ReplacedBackups)
     reserved_coins = _store(ReservedCoins)
     second_factors = _store(SecondFactors)

@@ -12,6 +12,8 @@ homes = Table(
     Column("authority", Text, nullable=False),  # SHA-256 of its root, in hex
     Column("place", Text, nullable=False),  # which copy of that file, on which machine
     Column("host", Text, nullable=False),  # the machine's name, for people
+    # What the namespace of nodes in a cluster is marked with; "": there is none.
+    Column("cluster", Text, nullable=False, server_default=""),
     CheckConstraint("id = 1", name="only_one"),
 )
 

@@ -24,6 +24,7 @@ from leyden.domain.nodes import (
     Status,
     Type,
 )
+from leyden.domain.relocations import Step as RelocationStep
 from leyden.storage.tables import SEALED, metadata, one_of
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
@@ -59,6 +60,8 @@ nodes = Table(
     Column("has_wallet", Integer, nullable=False, server_default="0"),
     Column("peer_port", Integer),  # kept after the end, until another node takes it
     Column("peer_port_released", BigInteger),
+    Column("runtime", Text, nullable=False, server_default="local"),  # has its data
+    Column("moves_to", Text, nullable=False, server_default=""),  # "": it stays
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),
@@ -154,6 +157,22 @@ starts = Table(
     Column("node_id", ForeignKey("node.id"), primary_key=True),
     Column("number", Integer, nullable=False),
     Column("copy", Text, nullable=False),  # which folder it was in; "" is any copy
+)
+
+# The last move of each between runtimes: how far it is, or how it ended.
+relocations = Table(
+    "relocation",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("origin", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("copy", Text, nullable=False),  # which of the tries was verified
+    Column("size", BigInteger, nullable=False),  # bytes that were copied
+    Column("failures", Integer, nullable=False),  # of this step, in a row
+    Column("why", Text, nullable=False),  # the last of them
+    Column("at", BigInteger, nullable=False),  # when the step was begun
+    one_of("step", RelocationStep),
 )
 
 # When an owner last proved that the backups of a node open.

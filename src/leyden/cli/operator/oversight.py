@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from leyden.cli.groups import Group
+from leyden.cli.operator.moving import move
 from leyden.cli.operator.running import on_running, on_shop
 from leyden.cli.output import (
     as_json,
@@ -76,14 +78,17 @@ def overview(*, as_json: bool) -> None:
     sys.exit(int(bool(seen.alarms)))
 
 
-@click.command()
+@click.group(cls=Group, invoke_without_command=True)
+@click.pass_context
 @as_json
-def fleet(*, as_json: bool) -> None:
+def fleet(ctx: click.Context, *, as_json: bool) -> None:
     """Print nodes by status and lnd version, and those needing attention.
 
     \b
     leyden fleet
     """
+    if ctx.invoked_subcommand is not None:
+        return
 
     async def look(platform: Platform) -> dict[str, Any]:
         counts = platform.database.reader.counts
@@ -106,6 +111,9 @@ def fleet(*, as_json: bool) -> None:
     print_rows(
         found["ailing"], empty="none", spare=("organization_id", "version", "due")
     )
+
+
+fleet.add_command(move)
 
 
 @click.command()

@@ -9,6 +9,7 @@ from typing import Final
 from leyden.values import Struct, field
 
 NODE_LABEL: Final = "leyden/node"
+COPIER_LABEL: Final = "leyden/copier"  # a pod that copies a node's volume
 HELD: Final = "leyden/held"  # a finalizer: see pods.py
 
 

@@ -15,7 +15,7 @@ from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
 from leyden.runtimes.kubernetes import companions, pods
 from leyden.runtimes.kubernetes.companions import CONTAINER_SECURITY, Companion
-from leyden.runtimes.kubernetes.kinds import HELD, NODE_LABEL
+from leyden.runtimes.kubernetes.kinds import COPIER_LABEL, HELD, NODE_LABEL
 from leyden.runtimes.placement import MIB, Share
 
 Manifest = dict[str, Any]
@@ -27,6 +27,12 @@ _HOME: Final = "/home/lnd"
 # lnd looks for its files here when nobody names another folder. With another one it
 # takes no notice of where its certificate is, and makes itself one (seen).
 _LND_HOME: Final = f"{_HOME}/.lnd"
+_MOUNTS: Final = [
+    {"name": "home", "mountPath": _LND_HOME},
+    {"name": "config", "mountPath": str(CONFIG_FOLDER), "readOnly": True},
+]
+TOKEN: Final = "copier-token"  # noqa: S105  the name of a file
+_COPIER_MEMORY: Final = 128 * MIB
 _USER: Final = 1000
 _MANAGER: Final = "leyden"
 _LEAST_REQUEST: Final = 128 * MIB
@@ -47,9 +53,8 @@ def labels(node_id: str) -> Mapping[str, str]:
     }
 
 
-def service(node: Node, *, rest_port: int, grpc_port: int) -> Manifest:
+def service(node: Node, *, ports: Mapping[str, int]) -> Manifest:
     """Return a node's service: an address that stays, and serves before readiness."""
-    ports = {"rest": rest_port, "grpc": grpc_port}
     spec: Manifest = {
         "type": "ClusterIP",
         "selector": {NODE_LABEL: node.id},
@@ -137,13 +142,7 @@ def pod(
             "fsGroupChangePolicy": "OnRootMismatch",
         },
         "containers": [_lnd(image, share, rest_port, grpc_port)],
-        "volumes": [
-            {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
-            {
-                "name": "config",
-                "secret": {"secretName": name(node), "defaultMode": 0o440},
-            },
-        ],
+        "volumes": _volumes(node),
     }
     if companion is not None:
         spec = made["spec"]
@@ -154,6 +153,54 @@ def pod(
     if priority_class:
         made["spec"]["priorityClassName"] = priority_class
     return made
+
+
+def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
+    """Return the pod that serves a node's volume, in the place of the node's own."""
+    made = _object("Pod", node)
+    made["metadata"]["labels"] = {**labels(node.id), COPIER_LABEL: "true"}
+    made["spec"] = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {
+            **pod_security(),
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+        },
+        "containers": [
+            {
+                "name": pods.LND,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "args": [
+                    "copy",
+                    f"-home={_LND_HOME}",
+                    f"-listen=:{rest_port}",
+                    f"-certificate={CONFIG_FOLDER / home.CERTIFICATE}",
+                    f"-key={CONFIG_FOLDER / home.PRIVATE_KEY}",
+                    f"-token={CONFIG_FOLDER / TOKEN}",
+                ],
+                "ports": [{"name": "rest", "containerPort": rest_port}],
+                "resources": {"limits": {"memory": str(_COPIER_MEMORY)}},
+                "securityContext": CONTAINER_SECURITY,
+                "volumeMounts": _MOUNTS,
+            }
+        ],
+        "volumes": _volumes(node),
+    }
+    return made
+
+
+def _volumes(node: Node) -> list[Manifest]:
+    return [
+        {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
+        {
+            "name": "config",
+            "secret": {"secretName": name(node), "defaultMode": 0o440},
+        },
+    ]
 
 
 def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
@@ -178,10 +225,7 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
             "limits": {"memory": str(share.memory)},
         },
         "securityContext": CONTAINER_SECURITY,
-        "volumeMounts": [
-            {"name": "home", "mountPath": _LND_HOME},
-            {"name": "config", "mountPath": str(CONFIG_FOLDER), "readOnly": True},
-        ],
+        "volumeMounts": _MOUNTS,
     }
 
 

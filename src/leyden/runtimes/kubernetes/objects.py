@@ -4,18 +4,20 @@ What a cluster refuses becomes a sentence: for the operator with the cluster's o
 words, for the node's owner without.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Final
 
 from leyden.domain.nodes import Node
-from leyden.errors import CannotStart, ClusterRefused
+from leyden.errors import CannotStart, ClusterRefused, NodeAway
 from leyden.lnd import endings
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.kubernetes import manifests, pods
 from leyden.runtimes.kubernetes.api import STRATEGIC, Api
 from leyden.runtimes.kubernetes.kinds import (
+    COPIER_LABEL,
     HELD,
     NODE_LABEL,
     Claim,
@@ -43,7 +45,19 @@ class Objects:
         found = await self._api.find(self._api.path("pods", manifests.name(node)), Pod)
         if found is not None:
             _refuse_others(node, "pod", found.metadata.labels.get(NODE_LABEL))
+            if _copies(found):
+                raise NodeAway(f"node {node.id}: its volume is being copied")
         return found
+
+    async def copier(self, node: Node) -> Pod | None:
+        """Return the pod in the place of the node's that copies its volume."""
+        found = await self._api.find(self._api.path("pods", manifests.name(node)), Pod)
+        return found if found is not None and _copies(found) else None
+
+    async def delete_copier(self, pod: Pod) -> None:
+        """Ask for the end of a pod that copies."""
+        path = self._api.path("pods", pod.metadata.name)
+        await self._api.delete(path, uid=pod.uid, grace_s=1)
 
     async def has_claim(self, node: Node) -> bool:
         """Return whether the node has a claim, be it on its way out."""
@@ -72,13 +86,19 @@ class Objects:
         _refuse_others(node, "service", found.metadata.labels.get(NODE_LABEL))
         return found.spec.cluster_ip
 
-    async def prepare(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """Create the node's claim, and bring its secret up to date.
+    async def prepare(
+        self,
+        node: Node,
+        launch_spec: LaunchSpec,
+        *,
+        more: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Create the node's claim, and bring its secret up to date, with `more` in it.
 
         CannotStart where the node has a wallet and its claim is not there: whoever
         starts it without makes it another one.
         """
-        secret = self._template.secret(node, launch_spec)
+        secret = self._template.secret(node, launch_spec, more)
         claim = await self._claim(node)
         if claim is None and node.has_wallet:
             raise CannotStart(
@@ -189,6 +209,10 @@ def refusals_of(node: Node) -> Iterator[None]:
         raise CannotStart(
             f"node {node.id}: {error.message}", reason=_FULL if full else _NOT_CREATED
         ) from error
+
+
+def _copies(pod: Pod) -> bool:
+    return COPIER_LABEL in pod.metadata.labels
 
 
 def _refuse_others(node: Node, kind: str, label: str | None) -> None:

@@ -39,6 +39,7 @@ class Template(Struct, frozen=True, kw_only=True):
     companion: Companion | None = None
     rest_port: int = 18_080
     grpc_port: int = 18_009
+    peer_port: int = 18_735
     grace_s: int = 600
     cors_origins: tuple[str, ...] = ()
     logs: Logs = field(default_factory=Logs)
@@ -50,9 +51,12 @@ class Template(Struct, frozen=True, kw_only=True):
 
     def service(self, node: Node) -> Manifest:
         """Return a node's service."""
-        return manifests.service(
-            node, rest_port=self.rest_port, grpc_port=self.grpc_port
-        )
+        ports = {
+            "rest": self.rest_port,
+            "grpc": self.grpc_port,
+            "peer": self.peer_port,
+        }
+        return manifests.service(node, ports=ports)
 
     def claim(self, node: Node) -> Manifest:
         """Return a node's claim."""
@@ -62,9 +66,11 @@ class Template(Struct, frozen=True, kw_only=True):
             size_gib=self.sizes[node.type].disk_gib,
         )
 
-    def secret(self, node: Node, launch_spec: LaunchSpec) -> Manifest:
+    def secret(
+        self, node: Node, launch_spec: LaunchSpec, more: Mapping[str, bytes]
+    ) -> Manifest:
         """Return a node's secret; raise for settings that lnd would misread."""
-        ground = self.grounds[node.network]
+        ground, peers = self.grounds[node.network], launch_spec.peer_address
         options = Options(
             version=node.version,
             chain=ground.chain,
@@ -72,6 +78,8 @@ class Template(Struct, frozen=True, kw_only=True):
             rest_listen=(f"0.0.0.0:{self.rest_port}",),
             rpc_listen=(f"0.0.0.0:{self.grpc_port}",),
             domain=node.api_endpoint,
+            peer_listen=(f"0.0.0.0:{self.peer_port}",) if peers else (),
+            announced=(peers,) if peers else (),
             cors_origins=self.cors_origins,
             logs=self.logs,
             on_console=True,
@@ -81,7 +89,7 @@ class Template(Struct, frozen=True, kw_only=True):
             ),
         )
         files = home.render(launch_spec.settings, options, CONFIG_FOLDER)
-        return manifests.secret(node, files, launch_spec.tls)
+        return manifests.secret(node, {**files, **more}, launch_spec.tls)
 
     def pod(self, node: Node, *, shown: bytes) -> Manifest:
         """Return a node's pod; `shown` is a certificate that others have issued."""
@@ -100,6 +108,17 @@ class Template(Struct, frozen=True, kw_only=True):
             priority_class=self.priority_class,
             companion=self.companion,
             chain=self.grounds[node.network].chain,
+        )
+
+    def copier(self, node: Node) -> Manifest:
+        """Return the pod that copies a node's volume."""
+        if self.companion is None:
+            raise CannotStart(
+                f"node {node.id}: companion_image names no image to copy with",
+                reason="The node cannot be moved now.",
+            )
+        return manifests.copier(
+            node, image=self.companion.image, rest_port=self.rest_port
         )
 
     def _image(self, node: Node) -> str:

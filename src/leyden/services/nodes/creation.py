@@ -76,6 +76,7 @@ async def create(
             slot=await _free_slot(tx, key, rules.slots),
             created=now,
             due=now,
+            runtime=rules.runtime,
         )
         if not await tx.nodes.add(node):
             return await _made_before(tx, node)

@@ -1,12 +1,13 @@
 """The fleet: everything needed to run nodes; app/fleet.py builds it."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from leyden.certificates.authority import Authority
 from leyden.certificates.roots import Roots
 from leyden.domain.node_moves import KEPT
 from leyden.domain.node_settings import PUBLIC, Calls
-from leyden.domain.nodes import Network
+from leyden.domain.nodes import Network, RuntimeName
 from leyden.domain.peer_ports import PeerPorts, host_port
 from leyden.domain.quotas import Limits
 from leyden.domain.times import Clock
@@ -14,6 +15,7 @@ from leyden.domain.versions import OFFERED, Catalogue
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.gateway.base import Gateway
 from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.sides import Side
 from leyden.services.nodes.node_cache import NodeCache
 from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.shared.quotas import limits
@@ -51,6 +53,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     look_every: timedelta = timedelta(seconds=10)
     peer_ports: PeerPorts = PeerPorts()
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
+    runtime: RuntimeName = RuntimeName.LOCAL  # of new nodes
     issued: bool = False  # whether an authority of others vouches for nodes
 
     def peer_address(self, port: int) -> str:
@@ -68,6 +71,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     gateway: Gateway
     authority: Authority
     clock: Clock
+    sides: Mapping[RuntimeName, Side] = field(default_factory=dict)
     starts: StartLimit
     rules: FleetSettings = field(default_factory=FleetSettings)
     roots: Roots = field(default_factory=Roots)
@@ -77,6 +81,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.
 NODE = "node"
+RELOCATION = "relocation"
 WATCH = "watch"  # the key is a shard's number
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"

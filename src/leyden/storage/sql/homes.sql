@@ -1,11 +1,11 @@
 -- The home that local nodes belong to, and the processes that run on it.
 
 -- name: find
-SELECT identity, authority, place, host
+SELECT identity, authority, place, host, cluster
 FROM home;
 
 -- name: lock
-SELECT identity, authority, place, host
+SELECT identity, authority, place, host, cluster
 FROM home
 /* FOR UPDATE */;
 
@@ -14,6 +14,11 @@ FROM home
 INSERT INTO home (id, identity, authority, place, host)
 VALUES (1, :identity, :authority, :place, :host)
 ON CONFLICT DO NOTHING;
+
+-- name: name_cluster
+UPDATE home
+SET cluster = :cluster
+WHERE cluster = '';
 
 -- name: take
 UPDATE home

@@ -6,13 +6,13 @@ INSERT INTO node (
     id, organization_id, name, network, type, version, api_endpoint, slot, created,
     status, wanted, revision, process, launched, host, launched_at, crashes, due,
     purchased_type, purchase_status, expires, edition, settings,
-    has_wallet, peer_port, peer_port_released
+    has_wallet, peer_port, peer_port_released, runtime, moves_to
 )
 VALUES (
     :id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot,
     :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at,
     :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings,
-    :has_wallet, :peer_port, :peer_port_released
+    :has_wallet, :peer_port, :peer_port_released, :runtime, :moves_to
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -218,6 +218,15 @@ WHERE slot IS NOT NULL
     AND slot % :shards = :shard
 ORDER BY id;
 
+-- name: find_elsewhere
+-- One that another runtime has, or is to have.
+SELECT id
+FROM node
+WHERE slot IS NOT NULL
+    AND (runtime <> :runtime OR moves_to NOT IN ('', :runtime))
+ORDER BY id
+LIMIT 1;
+
 -- name: editions
 SELECT id, edition
 FROM node
@@ -245,6 +254,8 @@ SET name = :name,
     has_wallet = :has_wallet,
     peer_port = :peer_port,
     peer_port_released = :peer_port_released,
+    runtime = :runtime,
+    moves_to = :moves_to,
     edition = edition + 1
 WHERE id = :id
     AND edition = :was

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// notCopied is what a volume has beside lnd's files.
+const notCopied = "lost+found"
+
+// content is what a copy is compared by: see runtimes/copies.py.
+type content struct {
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+}
+
+// copier serves the files of an lnd that does not run, to whoever has the token.
+type copier struct {
+	home  string
+	token string
+}
+
+// copyHome serves until it is killed.
+func copyHome(arguments []string) error {
+	flags := flag.NewFlagSet("copy", flag.ContinueOnError)
+	home := flags.String("home", "", "lnd's home")
+	listen := flags.String("listen", "", "where to serve")
+	certificate := flags.String("certificate", "", "the node's certificate")
+	key := flags.String("key", "", "its key")
+	token := flags.String("token", "", "the file with the token of the one caller")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	words, err := os.ReadFile(*token)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return errors.New("the token is empty")
+	}
+	server := &http.Server{
+		Addr:              *listen,
+		Handler:           &copier{home: *home, token: string(words)},
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	return server.ListenAndServeTLS(*certificate, *key)
+}
+
+func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	given := r.Header.Get("Authorization")
+	if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+c.token)) != 1 {
+		http.Error(w, "not allowed", http.StatusUnauthorized)
+		return
+	}
+	var err error
+	switch r.Method + " " + r.URL.Path {
+	case "GET /":
+	case "GET /content":
+		var found content
+		if found, err = contentOf(c.home); err == nil {
+			err = json.NewEncoder(w).Encode(found)
+		}
+	case "GET /archive":
+		// What is cut short is seen by the reader: nothing ends the archive then.
+		if err = pack(w, c.home); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	case "PUT /archive":
+		if err = empty(c.home); err == nil {
+			err = unpack(c.home, r.Body)
+		}
+	default:
+		http.Error(w, "not found", http.StatusNotFound)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// filesIn lists all regular files by their names in a folder, in the order of bytes.
+func filesIn(folder string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(folder, func(where string, entry fs.DirEntry, err error) error {
+		name, relative := filepath.Rel(folder, where)
+		if relative != nil {
+			return relative
+		}
+		if name == notCopied {
+			return fs.SkipDir
+		}
+		if err != nil {
+			return err
+		}
+		if entry.Type().IsRegular() {
+			found = append(found, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	sort.Strings(found)
+	return found, err
+}
+
+func contentOf(folder string) (content, error) {
+	var made content
+	names, err := filesIn(folder)
+	if err != nil {
+		return made, err
+	}
+	whole := sha256.New()
+	for _, name := range names {
+		file, err := os.Open(filepath.Join(folder, name))
+		if err != nil {
+			return made, err
+		}
+		one := sha256.New()
+		size, err := io.Copy(one, file)
+		file.Close()
+		if err != nil {
+			return made, err
+		}
+		fmt.Fprintf(whole, "%x %d %s\n", one.Sum(nil), size, name)
+		made.Size += size
+	}
+	made.Digest = hex.EncodeToString(whole.Sum(nil))
+	return made, nil
+}
+
+func pack(to io.Writer, folder string) error {
+	names, err := filesIn(folder)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(to)
+	for _, name := range names {
+		if err := packFile(archive, folder, name); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+func packFile(archive *tar.Writer, folder, name string) error {
+	file, err := os.Open(filepath.Join(folder, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	there, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	header := &tar.Header{
+		Name:    name,
+		Mode:    int64(there.Mode().Perm()),
+		Size:    there.Size(),
+		ModTime: there.ModTime().Truncate(time.Second),
+	}
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, file)
+	return err
+}
+
+// empty deletes what an earlier try has left.
+func empty(folder string) error {
+	there, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, each := range there {
+		if each.Name() == notCopied {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(folder, each.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack writes an archive into an empty folder, durably.
+func unpack(folder string, from io.Reader) error {
+	archive := tar.NewReader(from)
+	folders := map[string]bool{folder: true}
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name := path.Clean(header.Name)
+		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+			return fmt.Errorf("the copy has a file with the name %q", header.Name)
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		where := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(where), 0o700); err != nil {
+			return err
+		}
+		for parent := filepath.Dir(where); len(parent) >= len(folder); parent = filepath.Dir(parent) {
+			folders[parent] = true
+		}
+		if err := write(where, header, archive); err != nil {
+			return err
+		}
+	}
+	for each := range folders {
+		if err := syncFolder(each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(where string, header *tar.Header, from io.Reader) error {
+	mode := fs.FileMode(header.Mode)&0o700 | 0o600
+	file, err := os.OpenFile(where, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := io.Copy(file, from); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+func syncFolder(name string) error {
+	folder, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}

@@ -1,0 +1,71 @@
+"""Moving a node between this machine and a cluster, as an operator asks for it."""
+
+import shutil
+from pathlib import Path
+
+from leyden.app import clusters
+from leyden.domain.nodes import Node, RuntimeName, Type
+from leyden.domain.relocations import Relocation
+from leyden.errors import NotAllowed, NotFound, SetupError
+from leyden.runtimes import copies, layout
+from leyden.services.nodes import relocations
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+
+_GIB = 1 << 30
+# lnd goes on writing where it arrives.
+_SPARE = 1.25
+
+
+async def begin(
+    platform: Platform, node_id: str, to: RuntimeName, *, actor: str
+) -> Relocation:
+    """Begin to move a node; raise where it cannot arrive."""
+    given = platform.settings
+    if given.runtime != "both":
+        raise SetupError(
+            'runtime: must be "both" for a move, in the settings of the platform that '
+            f'runs as well; it is "{given.runtime}"'
+        )
+    clusters.check(given)
+    node = await platform.database.reader.nodes.find(node_id)
+    if node is None:
+        raise NotFound(f"there is no node {node_id}")
+    if to is RuntimeName.KUBERNETES and node.version not in clusters.images(given):
+        raise NotAllowed(
+            f"kubernetes_images: names no image of lnd {node.version}, which node "
+            f"{node_id} runs"
+        )
+    await _check_room(platform, node, to)
+    return await relocations.request(
+        platform.database, platform.clock, node_id, to, actor=actor
+    )
+
+
+async def _check_room(platform: Platform, node: Node, to: RuntimeName) -> None:
+    given = platform.settings
+    if to is RuntimeName.KUBERNETES:
+        needed = _size(layout.folder(layout.root(given.home_path), node))
+        room, where = _volume_gib(given, node.type) * _GIB, "its volume"
+    else:
+        report = await platform.database.reader.node_reports.find(node.id)
+        needed = report.disk if report is not None else 0
+        where = str(given.home_path)
+        room = shutil.disk_usage(where).free
+    if needed * _SPARE > room:
+        raise NotAllowed(
+            f"node {node.id} has {needed / _GIB:.1f} GiB, and {where} has room for "
+            f"{room / _GIB:.1f}: it needs a quarter more than it has"
+        )
+
+
+def _volume_gib(given: Settings, type_: Type) -> int:
+    sizes = {
+        Type.STANDARD: given.standard_disk_gib,
+        Type.PROFESSIONAL: given.professional_disk_gib,
+    }
+    return sizes[type_]
+
+
+def _size(folder: Path) -> int:
+    return copies.size(folder) if folder.is_dir() else 0

@@ -1,0 +1,76 @@
+"""`leyden fleet move`: nodes between this machine and a cluster."""
+
+import asyncio
+import sys
+
+import click
+
+from leyden.app import moving
+from leyden.cli.operator.running import on_running
+from leyden.cli.output import operator
+from leyden.domain.nodes import RuntimeName
+from leyden.domain.relocations import Relocation, Step
+from leyden.services.platform import Platform
+
+_LOOK_EVERY_S = 0.2
+_NOW = {
+    Step.STOPPING: "stopping its lnd in {origin}",
+    Step.COPYING: "copying it to {target}",
+    Step.SWITCHING: "handing it over to {target}",
+    Step.RETURNING: "returning it to {origin}",
+    Step.CLEANING: "deleting what is left",
+    Step.DONE: "done",
+}
+
+
+@click.command()
+@click.argument("node_id")
+@click.option(
+    "--to",
+    required=True,
+    type=click.Choice([each.value for each in RuntimeName]),
+    help="Where it is to run from now on.",
+)
+@click.option("--detach", is_flag=True, help="Don't wait for the end.")
+def move(node_id: str, to: str, *, detach: bool) -> None:
+    """Move a node to a cluster, or from it to this machine.
+
+    Its lnd is stopped, its files are copied and compared, and it is started
+    again under the same name, with the same certificate, wallet and peer
+    address; to its owner it is a restart. The platform does it: this
+    command may be interrupted. A copy that fails five times is given up,
+    and the node is started where it was; exit 1.
+
+    \b
+    leyden fleet move n4kq2v7xw3 --to kubernetes
+    """
+    target = RuntimeName(to)
+
+    async def run(platform: Platform) -> Relocation:
+        begun = await moving.begin(platform, node_id, target, actor=operator())
+        return begun if detach else await _followed(platform, begun)
+
+    found = on_running(run)
+    if found.failed:
+        print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
+        sys.exit(1)
+    if found.step is Step.DONE:
+        print(f"node {node_id} is in {found.target}, {found.size:,} bytes copied")
+    else:
+        print(f"node {node_id} is being moved to {found.target}")
+
+
+async def _followed(platform: Platform, begun: Relocation) -> Relocation:
+    """Print each step, and what hinders it, until the move has ended."""
+    said = ""
+    while True:
+        found = await platform.database.reader.relocations.find(begun.node_id) or begun
+        words = _NOW[found.step].format(origin=found.origin, target=found.target)
+        if found.failures:
+            words += f", try {found.failures + 1}: {found.why}"
+        if words != said and found.step is not Step.DONE:
+            print(words, file=sys.stderr)
+            said = words
+        if found.step is Step.DONE:
+            return found
+        await asyncio.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,188 @@
+"""A node's files as an archive, and their digest: equal on both sides of a copy.
+
+Only folders and regular files: lnd leaves nothing else, and its user may. What is
+written before each start, and `lost+found`, are not part of it.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import io
+import os
+import queue
+import shutil
+import tarfile
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from leyden.errors import SetupError
+from leyden.lnd import home, keys
+from leyden.values import Struct
+
+_CHUNK: Final = 1 << 18
+_IN_HAND: Final = 16  # chunks
+_NOT_COPIED: Final = frozenset(
+    {home.CONF, home.CERTIFICATE, home.PRIVATE_KEY, "lost+found", *keys.FILES}
+)
+
+
+class Content(Struct, frozen=True):
+    """What a copy is compared by."""
+
+    digest: str
+    size: int  # bytes, of all files
+
+
+def content(folder: Path) -> Content:
+    """Return the digest of a folder: of each file's digest, size and path."""
+    whole, total = hashlib.sha256(), 0
+    for name, path in _files(folder):
+        with _opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        whole.update(f"{digest} {size} {name}\n".encode(errors="surrogateescape"))
+        total += size
+    return Content(digest=whole.hexdigest(), size=total)
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(path.stat().st_size for _, path in _files(folder))
+
+
+async def packed(folder: Path) -> AsyncGenerator[bytes, None]:
+    """Yield a folder as a tar archive."""
+    for name, path in await asyncio.to_thread(lambda: list(_files(folder))):
+        with _opened(path) as file:
+            there = os.fstat(file.fileno())
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = there.st_size, there.st_mode & 0o777
+            info.mtime = int(there.st_mtime)
+            yield info.tobuf(tarfile.PAX_FORMAT)
+            left = info.size
+            while left:
+                part = await asyncio.to_thread(file.read, min(_CHUNK, left))
+                if not part:
+                    raise SetupError(f"{path} became shorter while it was copied")
+                left -= len(part)
+                yield part
+            yield bytes(-info.size % tarfile.BLOCKSIZE)
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+async def unpack(folder: Path, archive: AsyncIterator[bytes]) -> None:
+    """Write an archive into a new folder, durably; raise where it is cut short."""
+    feed = _Feed()
+    writing = asyncio.create_task(asyncio.to_thread(_unpack, folder, feed))
+    try:
+        async for part in archive:
+            while not feed.offer(part):
+                if writing.done():
+                    break
+                await asyncio.sleep(0.005)
+        feed.end(whole=True)
+    finally:
+        feed.end(whole=False)
+        await asyncio.wait([writing])
+    try:
+        writing.result()
+    except tarfile.TarError as error:
+        raise SetupError(f"the copy is no archive: {error}") from None
+
+
+class _Feed(io.RawIOBase):
+    """What arrives, for a thread to read."""
+
+    def __init__(self) -> None:
+        self._parts: queue.Queue[bytes | None] = queue.Queue()
+        self._left = b""
+        self._whole = False
+
+    def offer(self, part: bytes) -> bool:
+        """Take a part; False while there is too much in hand."""
+        if self._parts.qsize() >= _IN_HAND:
+            return False
+        if part:
+            self._parts.put(part)
+        return True
+
+    def end(self, *, whole: bool) -> None:
+        """Say that nothing more comes."""
+        self._whole = self._whole or whole
+        self._parts.put(None)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return as much as was asked for, or what is left."""
+        while len(self._left) < size:
+            part = self._parts.get()
+            if part is None:
+                if not self._whole:
+                    raise OSError("the copy was cut short")
+                self._parts.put(None)
+                break
+            self._left += part
+        given, self._left = self._left[:size], self._left[size:]
+        return given
+
+
+def _unpack(folder: Path, feed: Any) -> None:
+    folder.mkdir(mode=0o700)
+    folders = {folder}
+    with tarfile.open(mode="r|", fileobj=feed, bufsize=tarfile.BLOCKSIZE * 64) as tar:
+        for member in tar:
+            path = _inside(folder, member.name)
+            if member.isdir():
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            elif member.isreg():
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _write(path, tar.extractfile(member), member.mode)
+            folders |= {path.parent}
+    for each in folders:
+        sync(each)
+
+
+def _write(path: Path, content: Any, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, mode & 0o700 | 0o600), "wb") as file:
+        shutil.copyfileobj(content, file, _CHUNK)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(folder: Path) -> None:
+    """Make what was done to a folder's names durable."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _inside(folder: Path, name: str) -> Path:
+    parts = PurePosixPath(name).parts
+    if not parts or PurePosixPath(name).is_absolute() or ".." in parts:
+        raise SetupError(f"the copy has a file with the name {name!r}")
+    return folder.joinpath(*parts)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield each regular file with its name in the folder, in the order of bytes."""
+    found = []
+    for where, folders, listed in os.walk(folder):
+        names = listed
+        if Path(where) == folder:
+            folders[:] = [each for each in folders if each not in _NOT_COPIED]
+            names = [each for each in names if each not in _NOT_COPIED]
+        for each in names:
+            path = Path(where, each)
+            if path.is_file() and not path.is_symlink():
+                found.append((path.relative_to(folder).as_posix(), path))
+    yield from sorted(found, key=lambda each: os.fsencode(each[0]))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[io.BufferedReader]:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        yield file

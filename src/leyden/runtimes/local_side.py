@@ -1,0 +1,129 @@
+"""Moving a node's folder from this machine, or to it.
+
+ROOT/<node id>                 lnd is started in it, and nowhere else
+ROOT/<node id>.sealed          the same folder, on its way to elsewhere
+ROOT/<node id>.copy-<copy>     a copy that arrives, until it is whole
+
+A name is all that tells them apart: a folder that was renamed cannot be started, not
+even by a process that slept since it was told to.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Final
+
+from leyden import processes
+from leyden.domain.nodes import Node
+from leyden.domain.starts import NEVER, Start
+from leyden.errors import NodeAway, SetupError
+from leyden.processes import claims
+from leyden.runtimes import copies, counter
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.copies import Content
+from leyden.runtimes.layout import Layout
+
+_LND: Final = "lnd"
+
+
+class LocalSide:
+    """The folders of nodes on this machine."""
+
+    def __init__(self, layout: Layout, *, grace_s: float) -> None:
+        self._layout = layout
+        self._grace_s = grace_s
+
+    async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
+        """End the node's lnd, and rename its folder while nobody else may start it."""
+        del launch_spec
+        folder, sealed = self._layout.folder(node), self._sealed(node)
+        if sealed.is_dir():
+            return
+        if not folder.is_dir():
+            if node.has_wallet:
+                raise SetupError(f"node {node.id}: {folder} is not there")
+            (sealed / _LND).mkdir(mode=0o700, parents=True)  # it was never started
+            return
+        while True:
+            try:
+                held = await claims.take(self._layout.claim(node))
+            except SetupError as error:
+                raise NodeAway(f"node {node.id}: {error.message}") from None
+            if isinstance(held, int):
+                break
+            await processes.stop(held, grace_s=self._grace_s)
+        try:
+            folder.rename(sealed)
+            copies.sync(self._layout.root)
+        finally:
+            os.close(held)
+
+    async def content(self, node: Node) -> Content:
+        """Return the digest of the sealed folder."""
+        return await asyncio.to_thread(copies.content, self._sealed(node) / _LND)
+
+    def read(self, node: Node) -> AsyncGenerator[bytes, None]:
+        """Yield lnd's files in the sealed folder."""
+        return copies.packed(self._sealed(node) / _LND)
+
+    async def write(
+        self,
+        node: Node,
+        launch_spec: LaunchSpec,
+        copy: str,
+        archive: AsyncIterator[bytes],
+    ) -> Content:
+        """Store a copy in a folder of its own; those of earlier tries are deleted."""
+        del launch_spec
+        await asyncio.to_thread(self._forget_copies, node)
+        arriving = self._arriving(node, copy)
+        arriving.mkdir(mode=0o711)
+        await copies.unpack(arriving / _LND, archive)
+        return await asyncio.to_thread(copies.content, arriving / _LND)
+
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        """Rename the copy to where lnd is started from; the counter goes before."""
+        folder, arriving = self._layout.folder(node), self._arriving(node, copy)
+        if arriving.is_dir():
+            if folder.exists():
+                raise SetupError(
+                    f"node {node.id}: {folder} is there, and is not the copy that "
+                    "arrived; move it away"
+                )
+            number = Start(number=last_start.number, copy="")
+            if counter.read(arriving / "starts") == NEVER:
+                counter.count(arriving / "starts", number)
+            arriving.chmod(0o711)
+            arriving.rename(folder)
+            copies.sync(self._layout.root)
+        return counter.read(self._layout.starts(node))
+
+    async def unseal(self, node: Node) -> None:
+        """Rename the sealed folder back."""
+        sealed, folder = self._sealed(node), self._layout.folder(node)
+        if not sealed.is_dir():
+            return
+        if folder.exists():
+            raise SetupError(
+                f"node {node.id}: {folder} and {sealed} are there; move the first away"
+            )
+        sealed.rename(folder)
+        copies.sync(self._layout.root)
+
+    async def clean(self, node: Node) -> None:
+        """Delete the sealed folder and copies; never the one lnd is started in."""
+        await asyncio.to_thread(self._forget_copies, node)
+        if self._sealed(node).is_dir():
+            await asyncio.to_thread(shutil.rmtree, self._sealed(node))
+
+    def _sealed(self, node: Node) -> Path:
+        return self._layout.root / f"{node.id}.sealed"
+
+    def _arriving(self, node: Node, copy: str) -> Path:
+        return self._layout.root / f"{node.id}.copy-{copy}"
+
+    def _forget_copies(self, node: Node) -> None:
+        for each in self._layout.root.glob(f"{node.id}.copy-*"):
+            shutil.rmtree(each)

@@ -1,0 +1,96 @@
+"""Several runtimes as one: each node is asked of the runtime that has it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+
+from leyden.domain.nodes import Node, RuntimeName
+from leyden.domain.observations import Observation
+from leyden.lnd.tail import News, Place
+from leyden.runtimes.base import (
+    Checkpoint,
+    Found,
+    Homes,
+    LaunchSpec,
+    Runtime,
+    Tell,
+    Usage,
+)
+
+
+class SeveralRuntimes:
+    """All runtimes of an installation."""
+
+    def __init__(self, runtimes: Mapping[RuntimeName, Runtime]) -> None:
+        self._runtimes = runtimes
+
+    def start(
+        self, node: Node, launch_spec: LaunchSpec
+    ) -> AsyncGenerator[Checkpoint, None]:
+        """Start the node's lnd where its data is."""
+        return self._runtimes[node.runtime].start(node, launch_spec)
+
+    async def stop(self, node: Node) -> None:
+        """Stop the node's lnd."""
+        await self._runtimes[node.runtime].stop(node)
+
+    async def remove(self, node: Node) -> None:
+        """Delete everything stored for the node."""
+        await self._runtimes[node.runtime].remove(node)
+
+    async def observe(self, node: Node) -> Observation:
+        """Return what is known of the node's process."""
+        return await self._runtimes[node.runtime].observe(node)
+
+    def watch(self, tell: Tell) -> None:
+        """Report what each of them hears."""
+        for each in self._runtimes.values():
+            each.watch(tell)
+
+    def forget(self, node_id: str) -> None:
+        """Stop watching a node, whoever watches it."""
+        for each in self._runtimes.values():
+            each.forget(node_id)
+
+    def is_outdated(self, node: Node) -> bool:
+        """Return whether the node's lnd has other options than those set now."""
+        return self._runtimes[node.runtime].is_outdated(node)
+
+    async def run(self) -> None:
+        """Keep up what each of them needs."""
+        await asyncio.gather(*(each.run() for each in self._runtimes.values()))
+
+    def close(self) -> None:
+        """Stop watching all nodes."""
+        for each in self._runtimes.values():
+            each.close()
+
+
+class SeveralHomes:
+    """The files of nodes, wherever they are."""
+
+    def __init__(self, homes: Mapping[RuntimeName, Homes]) -> None:
+        self._homes = homes
+
+    async def log(self, node: Node, lines: int) -> list[str]:
+        """Return the last lines of lnd's log."""
+        return await self._homes[node.runtime].log(node, lines)
+
+    async def channel_backup(self, node: Node) -> bytes | None:
+        """Return lnd's own backup of its channels, where it can be read."""
+        return await self._homes[node.runtime].channel_backup(node)
+
+    def look(self, node: Node, place: Place) -> Found:
+        """Return what is new."""
+        return self._homes[node.runtime].look(node, place)
+
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read the rest of a node's log."""
+        return await self._homes[node.runtime].catch_up(node, place)
+
+    async def sweep(self, node: Node) -> tuple[str, ...]:
+        """Delete plaintext macaroons and return their names."""
+        return await self._homes[node.runtime].sweep(node)
+
+    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
+        """Return what the node takes."""
+        return await self._homes[node.runtime].usage(node, disk=disk)

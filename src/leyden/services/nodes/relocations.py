@@ -1,0 +1,207 @@
+"""Moving nodes between runtimes: a sequence of steps, each saved before the next.
+
+Exactly one side may start the node at any moment. Until the one write of `_switch` that
+is nobody, since its data is sealed at the origin, and from then on the target alone.
+After a kill at any point the next run does the step again.
+"""
+
+import contextlib
+import logging
+import secrets
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain.nodes import Node, RuntimeName
+from leyden.domain.observations import pause
+from leyden.domain.relocations import Relocation, Step, begin, stay, switch
+from leyden.domain.times import Clock
+from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.sides import Side
+from leyden.services.nodes import launch_specs
+from leyden.services.nodes.changes import change
+from leyden.services.nodes.fleet import NODE, RELOCATION, Fleet
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.database import Database
+from leyden.values import replace
+
+# Then the node is started where it was.
+MOST_FAILURES: Final = 5
+_LOOK_AGAIN: Final = timedelta(seconds=0.25)
+
+log = logging.getLogger(__name__)
+
+
+async def request(
+    database: Database, clock: Clock, node_id: str, to: RuntimeName, *, actor: str
+) -> Relocation:
+    """Begin to move a node; raise NotFound or NotAllowed where that cannot be."""
+    now = clock()
+    async with database.transaction() as tx:
+        try:
+            before = await tx.nodes.lock(node_id)
+        except NotFound:
+            raise NotFound(f"there is no node {node_id}") from None
+        moved = Relocation(node_id=node_id, origin=before.runtime, target=to, at=now)
+        after = begin(before, to)
+        await tx.relocations.begin(moved)
+        await change(tx, before, after, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="node moved",
+            subject=node_id,
+            organization_id=before.organization_id,
+            changes={"runtime": (before.runtime.value, to.value)},
+        )
+        await tx.tasks.put(NODE, node_id, due=now)
+        await tx.tasks.put(RELOCATION, node_id, due=now)
+    return moved
+
+
+async def step(fleet: Fleet, work: ClaimedTask) -> None:
+    """Take a node's move one step further; called until it is done."""
+    found = await fleet.database.reader.relocations.find(work.key)
+    node = await fleet.database.reader.nodes.find(work.key)
+    if found is None or node is None or found.step is Step.DONE:
+        return
+    try:
+        match found.step:
+            case Step.STOPPING:
+                await _await_end(fleet, work, node, found)
+            case Step.COPYING:
+                await _copy(fleet, work, node, found)
+            case Step.SWITCHING:
+                await _switch(fleet, work, node, found)
+            case Step.RETURNING:
+                await _return(fleet, work, node, found)
+            case Step.CLEANING:
+                await _clean(fleet, work, node, found)
+    except Stale:
+        raise
+    except (LeydenError, OSError) as error:
+        await _note_failure(fleet, work, found, str(error))
+
+
+async def _await_end(
+    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+) -> None:
+    now = fleet.clock()
+    if not node.has_process:
+        await _advance(fleet, work, found, step=Step.COPYING)
+        return
+    async with work.transaction() as tx:
+        await tx.tasks.put(NODE, node.id, due=now)
+        await work.reschedule(tx, due=now + _LOOK_AGAIN)
+
+
+async def _copy(fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation) -> None:
+    """Seal, copy, and compare what was read at one side with what lies at the other."""
+    origin, target = _side(fleet, found.origin), _side(fleet, found.target)
+    launch_spec, copy = await _launch_spec(fleet, node), secrets.token_hex(8)
+    await origin.seal(node, launch_spec)
+    async with contextlib.aclosing(origin.read(node)) as archive:
+        arrived = await target.write(node, launch_spec, copy, archive)
+    sealed = await origin.content(node)
+    if arrived != sealed:
+        raise NotAllowed(
+            f"node {node.id}: the copy is not what it was made of: {arrived.size} "
+            f"bytes of {arrived.digest}, not {sealed.size} of {sealed.digest}"
+        )
+    await _advance(fleet, work, found, step=Step.SWITCHING, copy=copy, size=sealed.size)
+
+
+async def _switch(
+    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+) -> None:
+    """Let the target have the node: one write, before which nobody may start it."""
+    known = await fleet.database.reader.node_starts.get(node.id)
+    start = await _side(fleet, found.target).settle(node, found.copy, known)
+    now = fleet.clock()
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node.id)
+        await tx.relocations.save(found, _next(found, now, step=Step.CLEANING))
+        # A move counts as a start: a folder from before it is an old copy for good.
+        await tx.node_starts.save(node.id, start)
+        await change(tx, before, switch(before, now=now), now=now)
+        await work.reschedule(tx, due=now)
+    log.info("node %s: is in %s now", node.id, found.target)
+
+
+async def _return(
+    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+) -> None:
+    await _side(fleet, found.origin).unseal(node)
+    now = fleet.clock()
+    async with work.transaction() as tx:
+        before = await tx.nodes.lock(node.id)
+        after = _next(found, now, step=Step.CLEANING, why=found.why)
+        await tx.relocations.save(found, after)
+        await change(tx, before, stay(before, now=now), now=now)
+        await work.reschedule(tx, due=now)
+    log.warning("node %s: stays in %s", node.id, found.origin, extra={"why": found.why})
+
+
+async def _clean(
+    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+) -> None:
+    """Delete what is left where the node is not."""
+    other = found.origin if node.runtime is found.target else found.target
+    async with work.transaction() as tx:  # or raise: the move went on without us
+        await tx.nodes.lock(node.id)
+    await _side(fleet, other).clean(node)
+    async with work.transaction() as tx:
+        after = _next(found, fleet.clock(), step=Step.DONE, why=found.why)
+        await tx.relocations.save(found, after)
+        await work.done(tx)
+
+
+async def _note_failure(
+    fleet: Fleet, work: ClaimedTask, found: Relocation, why: str
+) -> None:
+    """Try again later; return the node once its copy has failed too often."""
+    failures, now = found.failures + 1, fleet.clock()
+    log.warning("node %s: its move does not go on", found.node_id, extra={"why": why})
+    after = replace(found, failures=failures, why=why)
+    due = now + pause(failures)
+    if found.step is Step.COPYING and failures >= MOST_FAILURES:
+        after, due = _next(found, now, step=Step.RETURNING, why=why), now
+    async with work.transaction() as tx:
+        await tx.relocations.save(found, after)
+        await work.reschedule(tx, due=due)
+
+
+async def _advance(
+    fleet: Fleet,
+    work: ClaimedTask,
+    found: Relocation,
+    *,
+    step: Step,
+    copy: str = "",
+    size: int = 0,
+) -> None:
+    now = fleet.clock()
+    after = replace(_next(found, now, step=step), copy=copy, size=size)
+    async with work.transaction() as tx:
+        await tx.relocations.save(found, after)
+        await work.reschedule(tx, due=now)
+
+
+def _next(found: Relocation, now: datetime, *, step: Step, why: str = "") -> Relocation:
+    return replace(found, step=step, failures=0, why=why, at=now)
+
+
+async def _launch_spec(fleet: Fleet, node: Node) -> LaunchSpec:
+    reader = fleet.database.reader
+    sealed = await reader.launch_specs.get(node.id)
+    last_start = await reader.node_starts.get(node.id)
+    return launch_specs.unseal(fleet, node, sealed, last_start=last_start)
+
+
+def _side(fleet: Fleet, name: RuntimeName) -> Side:
+    """Return a side; NotAllowed where this process does not serve it."""
+    if (side := fleet.sides.get(name)) is None:
+        raise NotAllowed(
+            f'runtime: must be "both" until each move is done: {name} is not served'
+        )
+    return side

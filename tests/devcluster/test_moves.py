@@ -1,0 +1,153 @@
+"""Nodes with wallets, moved between this machine and a real cluster."""
+
+import asyncio
+import base64
+import ssl
+from typing import Any
+
+import aiohttp
+import pytest
+
+from leyden.app import moving
+from leyden.app.migration import migrate
+from leyden.domain.nodes import RuntimeName
+from leyden.domain.relocations import Relocation, Step
+from leyden.errors import NotAllowed
+from leyden.runtimes import census, layout
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.values import replace
+from tests.devcluster.test_platform import (
+    Customer,
+    Shore,
+    as_admin,
+    customer_of,
+    given,
+    pods_in,
+    refusal,
+    running,
+    shore,
+    until,
+    with_companion,
+)
+
+__all__ = ["given", "shore"]
+
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(600)]
+
+LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
+PASSWORD = base64.b64encode(b"harbour light").decode()
+
+
+@pytest.fixture
+def both(shore: Shore, given: Settings) -> Settings:
+    namespace = shore.others[0]
+    given = as_admin(with_companion(given, shore.cluster), shore, namespace)
+    return replace(given, runtime="both")
+
+
+class Owner:
+    """The owner of a node: with its macaroon, and the certificate that is trusted."""
+
+    def __init__(self, platform: Platform, customer: Customer, node: str) -> None:
+        assert platform.fleet is not None
+        self._authority = platform.fleet.authority.root_pem.decode()
+        self._customer = customer
+        self._node = node
+        self._macaroon = ""
+
+    async def call(self, method: str, path: str, body: object = None) -> Any:
+        name = (await self._customer.item(self._node))["api_endpoint"]
+        trusting = ssl.create_default_context(cadata=self._authority)
+        port = self._customer.given.gateway_rest_port
+        headers = {"Grpc-Metadata-macaroon": self._macaroon} if self._macaroon else {}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.request(
+                method,
+                f"https://127.0.0.1:{port}/v1{path}",
+                json=body,
+                ssl=trusting,
+                server_hostname=name,
+            ) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+            return await answer.json()
+
+    async def make_wallet(self) -> None:
+        seed = await self.call("GET", "/genseed")
+        wish = {
+            "wallet_password": PASSWORD,
+            "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+            "stateless_init": True,
+        }
+        made = await self.call("POST", "/initwallet", wish)
+        self._macaroon = base64.b64decode(made["admin_macaroon"]).hex()
+
+    async def unlock(self) -> None:
+        await self.call("POST", "/unlockwallet", {"wallet_password": PASSWORD})
+
+    async def public_key(self) -> str:
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    return str((await self.call("GET", "/getinfo"))["identity_pubkey"])
+                except AssertionError:
+                    await asyncio.sleep(0.1)
+
+
+async def moved(platform: Platform, node: str, to: RuntimeName) -> Relocation:
+    await moving.begin(platform, node, to, actor="operator")
+    return await ended(platform, node)
+
+
+async def ended(platform: Platform, node: str) -> Relocation:
+    reader = platform.database.reader
+    async with asyncio.timeout(240):
+        while (found := await reader.relocations.find(node)) is None or (
+            found.step is not Step.DONE
+        ):
+            await asyncio.sleep(0.1)
+    return found
+
+
+async def made(platform: Platform) -> tuple[Customer, str, Owner, str]:
+    """Return a customer with a node whose wallet is open, and its public key."""
+    customer = await customer_of(platform)
+    node = await customer.create()
+    await customer.is_(node, "waiting_init")
+    owner = Owner(platform, customer, node)
+    await owner.make_wallet()
+    return customer, node, owner, await owner.public_key()
+
+
+async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
+    shore: Shore,
+    both: Settings,
+) -> None:
+    namespace = both.kubernetes_namespace
+    migrate(both)
+    async with running(both) as platform:
+        customer, node, owner, key = await made(platform)
+        name = (await customer.item(node))["api_endpoint"]
+        root = layout.root(both.home_path)
+        for to in (LOCAL, KUBERNETES, LOCAL):
+            found = await moved(platform, node, to)
+            assert not found.failed, found.why
+            await customer.is_(node, "waiting_unlock")
+            await owner.unlock()
+            assert await owner.public_key() == key
+            assert (await customer.item(node))["api_endpoint"] == name
+            there = pods_in(shore, namespace)
+            assert len(there) == (to is KUBERNETES)
+            assert census.lnds(root)[node] == (to is LOCAL)
+            left = sorted(each.name for each in root.iterdir())
+            assert left == ([node] if to is LOCAL else [])
+            claims = shore.cluster.get("pvc", "--namespace", namespace)["items"]
+            assert len(claims) == (to is KUBERNETES)
+        with pytest.raises(NotAllowed, match="is in local already"):
+            await moved(platform, node, LOCAL)
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not list(root.iterdir()))
+    why = await refusal(replace(both, runtime="kubernetes"))
+    assert "belong to another home" in why

@@ -1,0 +1,161 @@
+"""A node's files leave one side and arrive at the other as they were, or not at all."""
+
+import os
+import tarfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.nodes import Node
+from leyden.domain.starts import NEVER, Start
+from leyden.errors import CannotStart, SetupError
+from leyden.runtimes import copies, counter
+from leyden.runtimes.copies import Content
+from leyden.runtimes.local_side import LocalSide
+from leyden.values import replace
+from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.domain.nodes import a_node
+
+# companion/copy_test.go has the same: both sides compute it.
+DIGEST = "ed65c6a6477bc0ab9de1d962660dbb1ca4f7566b9b3af8d625a5d3cb11d5448d"
+
+
+def two_files(folder: Path) -> Path:
+    (folder / "data").mkdir(parents=True)
+    (folder / "a").write_text("light")
+    (folder / "data/b c").write_text("harbour")
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "lnd.conf").write_text("each start writes it")
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+async def parts(*given: bytes) -> AsyncIterator[bytes]:
+    for each in given:
+        yield each
+
+
+async def test_a_copy_is_equal_and_has_no_links(tmp_path: Path) -> None:
+    origin = two_files(tmp_path / "origin")
+    assert copies.content(origin) == Content(digest=DIGEST, size=12)
+    await copies.unpack(tmp_path / "copy", copies.packed(origin))
+    assert copies.content(tmp_path / "copy") == Content(digest=DIGEST, size=12)
+    assert names(tmp_path / "copy") == ["a", "data"]
+
+
+async def test_a_large_file_arrives_whole(tmp_path: Path) -> None:
+    (tmp_path / "origin").mkdir()
+    (tmp_path / "origin/channel.db").write_bytes(os.urandom(9 << 20))
+    await copies.unpack(tmp_path / "copy", copies.packed(tmp_path / "origin"))
+    assert copies.content(tmp_path / "copy") == copies.content(tmp_path / "origin")
+
+
+@pytest.mark.parametrize("length", [0, 300, 600])
+async def test_an_archive_that_is_cut_short_is_refused(
+    tmp_path: Path, length: int
+) -> None:
+    whole = b"".join(
+        [part async for part in copies.packed(two_files(tmp_path / "origin"))]
+    )
+    with pytest.raises((SetupError, OSError)):
+        await copies.unpack(tmp_path / "copy", parts(whole[:length]))
+
+
+async def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("../outside")
+    archive = parts(info.tobuf(), bytes(1024))
+    with pytest.raises(SetupError, match="outside"):
+        await copies.unpack(tmp_path / "copy", archive)
+
+
+class Moving:
+    """A node that has run here, and the side it is moved from."""
+
+    def __init__(self, hands: LocalHands) -> None:
+        self.hands = hands
+        self.side = LocalSide(hands.layout, grace_s=10)
+        self.node = a_node()
+
+    async def wallet(self) -> None:
+        """Start the node, and leave it running with a wallet."""
+        self.node = replace(await start(self.hands, self.node), has_wallet=True)
+        folder = self.hands.layout.home(self.node) / "data/chain/bitcoin/simnet"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "wallet.db").write_text("money")
+
+    async def start(self, last: Start = NEVER) -> Node:
+        node = replace(self.node, process="", launched_revision=0)
+        spec = replace(self.hands.launch_spec(node), last_start=last)
+        async for step in self.hands.runtime.start(node, spec):
+            node = replace(node, process=step.process)
+        return node
+
+
+@pytest.fixture
+async def moving(tmp_path: Path) -> AsyncIterator[Moving]:
+    hands = LocalHands(tmp_path / "nodes", install_stand_in(tmp_path))
+    yield Moving(hands)
+    await hands.close()
+
+
+async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
+    moving: Moving,
+) -> None:
+    await moving.wallet()
+    spec = moving.hands.launch_spec(moving.node)
+    for _ in range(2):
+        await moving.side.seal(moving.node, spec)
+    await until(lambda: not moving.hands.told[-1].alive)
+    with pytest.raises(CannotStart, match="has a wallet, and"):
+        await moving.start()
+    assert (await moving.side.content(moving.node)).size >= len("money")
+    for _ in range(2):
+        await moving.side.unseal(moving.node)
+    assert (await moving.start()).process
+
+
+async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
+    moving: Moving, tmp_path: Path
+) -> None:
+    await moving.wallet()
+    here, node = moving.side, moving.node
+    spec = moving.hands.launch_spec(node)
+    there = LocalSide(replace(moving.hands.layout, root=tmp_path / "there"), grace_s=10)
+    (tmp_path / "there").mkdir()
+    await here.seal(node, spec)
+    for copy in ("first", "second"):
+        arrived = await there.write(node, spec, copy, here.read(node))
+        assert arrived == await here.content(node)
+    known = Start(number=1, copy="any")
+    for _ in range(2):
+        start_ = await there.settle(node, "second", known)
+        assert start_.number == 2
+    assert names(tmp_path / "there") == [node.id]
+    # Somebody puts the old folder back where it was.
+    await here.unseal(node)
+    with pytest.raises(CannotStart, match="is of start 1, and the node was started 2"):
+        await moving.start(start_)
+    await here.clean(node)
+    assert moving.hands.layout.folder(node).is_dir(), "cleaning takes no node's folder"
+    assert counter.read(tmp_path / "there" / node.id / "starts") == start_
+
+
+async def test_a_folder_that_is_in_the_way_is_told_and_left(
+    moving: Moving, tmp_path: Path
+) -> None:
+    await moving.wallet()
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    await moving.side.seal(node, spec)
+    copy = two_files(tmp_path / "copy")
+    await moving.side.write(node, spec, "one", copies.packed(copy))
+    moving.hands.layout.folder(node).mkdir()
+    with pytest.raises(SetupError, match="is not the copy that arrived"):
+        await moving.side.settle(node, "one", NEVER)
+    with pytest.raises(SetupError, match="move the first away"):
+        await moving.side.unseal(node)
+    await moving.side.clean(node)
+    assert names(moving.hands.root) == [node.id]

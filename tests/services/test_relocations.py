@@ -1,0 +1,262 @@
+"""Nodes between two runtimes: whatever happens, one of them has a node."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from leyden.domain.nodes import Action, DesiredState, Node, RuntimeName, Status
+from leyden.domain.observations import State
+from leyden.domain.relocations import Relocation, Step
+from leyden.domain.starts import Start
+from leyden.errors import NotAllowed, NotFound
+from leyden.runtimes.fake import FakeRuntime, FakeSide
+from leyden.runtimes.several import SeveralRuntimes
+from leyden.services.nodes import relocations
+from leyden.services.nodes.relocations import MOST_FAILURES
+from leyden.values import replace
+from tests.services.yard import Yard
+
+LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
+_CALLS = ("seal", "write", "content", "settle", "unseal", "clean")
+
+
+class Shores:
+    """A yard with two runtimes, and a program that may die between their calls."""
+
+    def __init__(self, yard: Yard) -> None:
+        self.yard = yard
+        self.runtimes = {LOCAL: yard.runtime, KUBERNETES: FakeRuntime(says=_EMPTY)}
+        self.sides = {name: FakeSide(each) for name, each in self.runtimes.items()}
+        self.calls = 0
+        self.dies_at = 0
+        self.serve({name: Mortal(self, each) for name, each in self.sides.items()})
+
+    def serve(self, sides: Any) -> None:
+        self.yard.fleet = replace(
+            self.yard.fleet, runtime=SeveralRuntimes(self.runtimes), sides=sides
+        )
+        self.yard.begin_anew()
+
+    async def move(self, node: Node, to: RuntimeName = KUBERNETES) -> None:
+        fleet = self.yard.fleet
+        await relocations.request(
+            fleet.database, fleet.clock, node.id, to, actor="operator"
+        )
+
+    async def found(self, node: Node) -> Relocation:
+        found = await self.yard.fleet.database.reader.relocations.find(node.id)
+        assert found is not None
+        return found
+
+    async def check(self, node: Node) -> None:
+        """Hold that one side at most can start the node, and which one."""
+        now = await self.yard.node(node.id)
+        running = [n for n, each in self.runtimes.items() if node.id in each.running]
+        startable = [n for n, each in self.runtimes.items() if node.id in each.homes]
+        assert len(running) <= 1
+        if running:
+            assert startable == running == [now.runtime]
+        if now.moves_to is None:
+            assert startable == [now.runtime]
+        else:
+            assert running in ([], [now.runtime])
+
+    async def end(self, node: Node) -> Node:
+        """Do what is due until the move is done."""
+        for _ in range(40):
+            await self.yard.later(seconds=20)
+            if (await self.found(node)).step is Step.DONE:
+                await self.yard.work()
+                return await self.yard.node(node.id)
+        raise AssertionError(await self.found(node))
+
+
+class Mortal:
+    """A side whose caller may die before and after each call."""
+
+    def __init__(self, shores: Shores, side: FakeSide) -> None:
+        self._shores = shores
+        self._side = side
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._side, name)
+        if name not in _CALLS:
+            return call
+
+        async def mortal(*words: object) -> object:
+            self._burn()
+            answer = await call(*words)
+            self._burn()
+            return answer
+
+        return mortal
+
+    def _burn(self) -> None:
+        self._shores.calls += 1
+        if self._shores.calls == self._shores.dies_at:
+            raise asyncio.CancelledError
+
+
+_EMPTY = State.NON_EXISTING
+
+
+@pytest.fixture
+async def shores(yard: Yard) -> Shores:
+    return Shores(yard)
+
+
+async def running(shores: Shores, name: str = "harbour light") -> Node:
+    node = await shores.yard.running(name=name)
+    shores.runtimes[LOCAL].say(node.id, State.LOCKED)
+    await shores.yard.settled()
+    return await shores.yard.node(node.id)
+
+
+async def test_a_node_is_moved_and_started_there_and_back_again(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    await shores.move(node)
+    assert (await shores.yard.node(node.id)).status is Status.RESTARTING
+    after = await shores.end(node)
+    assert (after.runtime, after.moves_to) == (KUBERNETES, None)
+    assert node.id in shores.runtimes[KUBERNETES].running
+    assert shores.sides[LOCAL].sealed == {}
+    assert (after.api_endpoint, after.slot, after.has_wallet) == (
+        node.api_endpoint,
+        node.slot,
+        True,
+    )
+    assert after.crashes == 0, "to end for a move is no crash"
+    found = await shores.found(node)
+    assert (found.failed, found.size) == (False, len(node.id))
+    await shores.check(node)
+
+    await shores.move(node, LOCAL)
+    assert (await shores.end(node)).runtime is LOCAL
+    assert node.id in shores.runtimes[LOCAL].running
+    await shores.check(node)
+    reader = shores.yard.fleet.database.reader
+    assert await reader.node_starts.get(node.id) == Start(number=2, copy="")
+
+
+async def test_killed_at_any_call_a_node_is_on_one_side_and_goes_on(
+    shores: Shores,
+) -> None:
+    for dies_at in range(1, 2 * len(("seal", "write", "content", "settle", "clean"))):
+        node = await running(shores, f"light {dies_at}")
+        await shores.move(node)
+        shores.calls, shores.dies_at = 0, dies_at
+        with pytest.raises(asyncio.CancelledError):
+            await shores.yard.later(seconds=1)
+        await shores.check(node)
+        await shores.yard.restart()
+        await shores.check(node)
+        after = await shores.end(node)
+        assert after.runtime is KUBERNETES
+        assert node.id in shores.runtimes[KUBERNETES].running
+        assert node.id not in shores.runtimes[LOCAL].homes
+        await shores.check(node)
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
+    shores: Shores, *, damaged: bool
+) -> None:
+    node = await running(shores)
+    side = shores.sides[KUBERNETES]
+    side.damages, side.fails = damaged, "" if damaged else "no machine has room"
+    await shores.move(node)
+    after = await shores.end(node)
+    assert (after.runtime, after.moves_to) == (LOCAL, None)
+    assert node.id in shores.runtimes[LOCAL].running
+    assert side.copies == {}
+    found = await shores.found(node)
+    assert found.failed
+    assert ("not what it was made of" if damaged else "no room") in found.why or (
+        "room" in found.why
+    )
+    await shores.check(node)
+    side.damages, side.fails = False, ""
+    await shores.move(node)
+    assert (await shores.end(node)).runtime is KUBERNETES
+    assert MOST_FAILURES == 5, "as the help says"
+
+
+async def test_what_an_owner_asks_meanwhile_is_done_once_it_has_arrived(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    shores.serve({})  # nobody goes on with it
+    await shores.move(node)
+    await shores.yard.work()
+    assert await shores.yard.work() == 0, "nobody starts what is being moved"
+    assert shores.runtimes[LOCAL].running == {}
+    await shores.yard.ask(node, Action.STOP)
+    shores.serve(shores.sides)
+    after = await shores.end(node)
+    assert (after.runtime, after.status) == (KUBERNETES, Status.STOPPED)
+    assert [each.running for each in shores.runtimes.values()] == [{}, {}]
+    await shores.yard.ask(node, Action.START)
+    await shores.yard.work()
+    assert node.id in shores.runtimes[KUBERNETES].running
+
+
+async def test_a_node_that_is_deleted_meanwhile_is_deleted_where_it_arrives(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    await shores.move(node)
+    await shores.yard.ask(node, Action.DELETE)
+    await shores.end(node)
+    assert node.id in shores.runtimes[KUBERNETES].homes
+    await shores.yard.later(days=8)
+    assert [each.homes for each in shores.runtimes.values()] == [{}, {}]
+    assert await shores.yard.fleet.database.reader.relocations.find(node.id) is None
+
+
+async def test_a_stopped_node_is_moved_and_stays_stopped(shores: Shores) -> None:
+    node = await running(shores)
+    await shores.yard.ask(node, Action.STOP)
+    await shores.yard.work()
+    await shores.move(node)
+    after = await shores.end(node)
+    assert (after.runtime, after.wanted) == (KUBERNETES, DesiredState.STOPPED)
+    assert shores.runtimes[KUBERNETES].running == {}
+    assert node.id in shores.runtimes[KUBERNETES].homes
+
+
+async def test_a_start_that_nobody_saved_is_ended_before_it_is_copied(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    await shores.yard.ask(node, Action.STOP)
+    await shores.yard.work()
+    runtime = shores.runtimes[LOCAL]
+    spec = runtime.homes[node.id]
+    [_, *_] = [each async for each in runtime.start(node, spec)]  # and died
+    await shores.move(node)
+    await shores.end(node)
+    assert runtime.running == {}
+
+
+async def test_what_cannot_be_moved_is_refused_with_the_reason(shores: Shores) -> None:
+    node = await running(shores)
+
+    async def refused(call: Awaitable[None]) -> str:
+        with pytest.raises((NotAllowed, NotFound)) as why:
+            await call
+        return str(why.value)
+
+    assert await refused(shores.move(node, LOCAL)) == (
+        f"node {node.id} is in local already"
+    )
+    nobody = replace(node, id="nobody")
+    assert await refused(shores.move(nobody)) == "there is no node nobody"
+    await shores.move(node)
+    assert "is being moved already" in await refused(shores.move(node))
+    await shores.end(node)
+    await shores.yard.ask(node, Action.DELETE)
+    assert "is deleted" in await refused(shores.move(node, LOCAL))
