@@ -12,7 +12,7 @@ from deploy.images.sbom import Part
 from deploy.images.tars import Entry, folder, layer
 
 from leyden.daemons import build as builds
-from leyden.daemons import catalogue
+from leyden.daemons import catalogue, packaged
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.progress import Progress
 from leyden.daemons.workshop import place
@@ -20,6 +20,7 @@ from leyden.devcluster import binaries, packages
 from leyden.values import Struct
 
 STATE: Final = "var/lib/leyden"
+_DAEMONS: Final = f"{python.SITE}/{packaged.PACKAGE}"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -101,17 +102,17 @@ async def of_companion(cache: Path, progress: Progress) -> Content:
 
 
 async def of_machine(kitchen: Kitchen, progress: Progress) -> Content:
-    """Return the platform with Envoy and each lnd, at their places in the cache."""
+    """Return the platform with Envoy and each lnd, as packages."""
     platform_ = of_platform(kitchen)
     envoy = python.envoy_package(kitchen.site)
-    daemons: dict[str, Entry] = {}
+    daemons = {f"{_DAEMONS}/__init__.py": Entry(content=b"")}
     parts: list[Part] = []
     for tools, program in _lnds():
         content = await _built(
             kitchen.cache, program.name, program.version, catalogue.SETS, progress
         )
-        where = place(Path("usr/share/leyden"), tools, program)
-        daemons[str(where)] = Entry(content=content, mode=0o755)
+        where = f"{_DAEMONS}/{packaged.place(tools, program)}"
+        daemons[where] = Entry(content=content, mode=0o755)
         parts += sbom.go(content)
     return Content(
         layers={

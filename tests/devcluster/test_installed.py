@@ -1,5 +1,6 @@
 """The chart installed whole, from images built here: nodes, routes, an upgrade."""
 
+import base64
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def host_of(cluster: DevCluster) -> str:
 
 
 def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> None:
-    organization = quay.leyden("org", "create", "Harbour")["id"]
+    organization = quay.leyden("org", "create", "Harbour")["organization_id"]
     key = quay.leyden(
         *("key", "create", "--organization", organization, "--name", "all")
     )["api_key"]
@@ -64,9 +65,10 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
         node = str(customer.call("POST", body=wish)["node_id"])
         customer.is_(node, "waiting_init")
         until("its webhook", lambda: taken)
-        assert taken[0]["data"]["node_id"] == node
+        assert taken[0]["details"] == {"status": "waiting_init"}
 
-        authority = customer.call("GET", f"/{node}/cert")["cert"]
+        chain = customer.call("GET", f"/{node}/cert")["tls_cert"]
+        authority = base64.b64decode(chain).decode()
         name = customer.item(node)["api_endpoint"]
         port = quay.node_port()
 
@@ -88,11 +90,10 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
         before = {each["metadata"]["uid"] for each in quay.pods()}
         with Traffic(lambda: asked(customer)) as traffic:
             quay.helm("upgrade", *("--set", "settings.log_level=debug"))
+            until("the end of those before", lambda: len(quay.pods("api")) == 2)
         assert traffic.wrong == [], f"of {traffic.asked}"
         assert traffic.asked > 100
-        now = {each["metadata"]["uid"] for each in quay.pods("api")}
-        assert len(now) == 2
-        assert not now & before
+        assert not {each["metadata"]["uid"] for each in quay.pods("api")} & before
         [after] = quay.cluster.get("pods", "-n", quay.nodes)["items"]
         assert after["metadata"]["uid"] == pod["metadata"]["uid"]
         assert customer.item(node)["status"] == "waiting_init"
