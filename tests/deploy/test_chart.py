@@ -18,7 +18,9 @@ from leyden import settings
 from leyden.app import cluster_keys, clusters
 from leyden.certificates.authority import Authority
 from leyden.devcluster import binaries
+from leyden.gateway.bootstrap import flags
 from leyden.gateway.discovery import DiscoveryGateway
+from leyden.gateway.prepared import BOOTSTRAP
 from leyden.runtimes.kubernetes import permissions
 from leyden.settings import Settings
 from leyden.storage.secrets import load_keyring
@@ -91,12 +93,12 @@ def test_nothing_secret_and_no_volume_is_of_the_chart() -> None:
 def test_a_pod_of_the_platform_may_do_little(name: str, spec: dict[str, Any]) -> None:
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    [container] = spec["containers"]
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    for container in (*spec["containers"], *spec.get("initContainers", [])):
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
     has_account = name in {"leyden-api", "leyden-worker"}
     assert (spec.get("serviceAccountName") == "leyden") == has_account
     assert (spec.get("automountServiceAccountToken") is False) != has_account
@@ -126,11 +128,19 @@ def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
         clusters.check(given)
         assert given.gateway_here is False
         assert given.companion_url == "https://leyden-companions.leyden.svc:8010"
-    [container] = dict(pods())["leyden-gateway"]["containers"]
+    [container] = dict(pods())["leyden-gateway"]["initContainers"]
     given = settings.load(
         {**variables(container), "LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
     )
     assert given.gateway_control == "http://leyden-api.leyden.svc:80"
+
+
+def test_envoy_starts_as_the_platform_would_start_it() -> None:
+    [container] = dict(pods())["leyden-gateway"]["containers"]
+    assert container["image"].startswith("registry.example.com/envoy@")
+    workers = Settings().gateway_workers
+    assert container["args"] == [*flags(Path(BOOTSTRAP), workers=workers)]
+    assert "env" not in container, "the token is in what was prepared"
 
 
 def test_keys_that_a_command_prints_are_those_that_pods_mount(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_an_image_is_loaded_into_each_machine(up: DevCluster, tmp_path: Path) ->
     archive = tmp_path / "buoy.tar"
     name = "localhost/leyden/buoy:1"
     machine = os.uname().machine
-    archive.write_bytes(images.pack(name, layer.getvalue(), {}, machine=machine))
+    archive.write_bytes(images.pack(name, [layer.getvalue()], {}, machine=machine))
     assert "machine-1, machine-2" in up.run("load", str(archive))
     for number in (1, 2):
         assert name in up.ctr(number, "images", "list", "--quiet").split()

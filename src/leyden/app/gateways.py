@@ -1,13 +1,14 @@
 """The configured gateway, and the origins allowed to call nodes."""
 
 import ipaddress
+import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from leyden.app import peer_addresses
 from leyden.app.dispatcher import words
 from leyden.errors import SetupError
-from leyden.gateway import supervisor
+from leyden.gateway import prepared, supervisor
 from leyden.gateway.base import Gateway
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
@@ -52,6 +53,26 @@ def far_gateway(given: Settings) -> DiscoveryGateway | None:
 
 def far_envoy(given: Settings) -> Supervisor:
     """Return the gateway of this machine, where the platform is on another one."""
+    try:
+        return Supervisor(
+            given.home_path / "gateway",
+            _far_bootstrap(given),
+            envoy=supervisor.program(given.envoy),
+            workers=given.gateway_workers,
+        )
+    except ValueError as error:
+        raise SetupError(f"gateway_control: {error}") from None
+
+
+def prepare_far(given: Settings, folder: Path) -> None:
+    """Write what an Envoy that somebody else runs starts with."""
+    try:
+        prepared.prepare(folder, _far_bootstrap(given), workers=given.gateway_workers)
+    except ValueError as error:
+        raise SetupError(f"gateway_control: {error}") from None
+
+
+def _far_bootstrap(given: Settings) -> Bootstrap:
     if not given.gateway_control or not given.gateway_token:
         raise SetupError(
             "gateway_control, gateway_token: a gateway needs the URL of the API, and "
@@ -63,16 +84,12 @@ def far_envoy(given: Settings) -> Supervisor:
         token=given.gateway_token,
         ca_path=ca and str(Path(ca).absolute()),
     )
-    bootstrap = Bootstrap(connections=given.gateway_connections, control=control)
-    try:
-        return Supervisor(
-            given.home_path / "gateway",
-            bootstrap,
-            envoy=supervisor.program(given.envoy),
-            workers=given.gateway_workers,
-        )
-    except ValueError as error:
-        raise SetupError(f"gateway_control: {error}") from None
+    # By its own name: the API knows what it has sent to which of them.
+    return Bootstrap(
+        node_id=socket.gethostname(),
+        connections=given.gateway_connections,
+        control=control,
+    )
 
 
 def listener_options(given: Settings) -> ListenerOptions:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import click
 
@@ -9,7 +10,7 @@ from leyden.cli.building import building
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.daemons import build as builds
-from leyden.daemons import catalogue
+from leyden.daemons import catalogue, packaged
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.progress import State, Step
 from leyden.daemons.workshop import place
@@ -48,6 +49,33 @@ def build(names: tuple[str, ...]) -> None:
     cache = builds.default_cache(os.environ)
     with building() as progress:
         asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+
+
+@daemons.command()
+@click.argument("names", nargs=-1, metavar="[NAME[@VERSION]]...")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("dist"),
+    show_default=True,
+    help="The folder to write it to.",
+)
+def wheel(names: tuple[str, ...], output: Path) -> None:
+    """Pack built programs as a wheel, for machines without Go.
+
+    Where it is installed beside Leyden of the same version, nothing is built.
+    Without a name, all programs are packed.
+
+    \b
+    leyden daemons wheel
+    leyden daemons wheel lnd lncli btcd btcctl --output /tmp/wheels
+    """
+    wanted = [_find(name) for name in names] or _all()
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+    programs = [packaged.Built(*each, place(cache, *each)) for each in wanted]
+    print(packaged.write(output, programs))
 
 
 @daemons.command()

@@ -1,5 +1,7 @@
 """The production processes: API server, background worker, gateway."""
 
+from pathlib import Path
+
 import click
 
 from leyden.cli.bodies import body_in
@@ -35,8 +37,13 @@ def worker() -> None:
 
 
 @click.command()
+@click.option(
+    "--prepare",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Only write what an Envoy that you run yourself starts with to this folder.",
+)
 @body_in(_BODIES)
-def gateway() -> None:
+def gateway(prepare: Path | None) -> None:
     """Run the gateway to nodes on a machine of its own.
 
     The gateway is an Envoy that fetches its routes from the API. Envoy
@@ -44,4 +51,5 @@ def gateway() -> None:
 
     \b
     leyden gateway
+    leyden gateway --prepare /run/gateway
     """

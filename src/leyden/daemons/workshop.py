@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from leyden.daemons import packaged
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.commands import run
 from leyden.daemons.locks import locked
@@ -27,8 +28,12 @@ _DROPPED = ("GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 
 
 def place(cache: Path, tools: ToolSet, program: Program) -> Path:
-    """Return the path of a program, whether it is built yet or not."""
-    return cache / "daemons" / tools.key / "bin" / program.name
+    """Return the path of a program, whether it is built yet or not.
+
+    One that was installed as a package is not built.
+    """
+    installed = packaged.find(tools, program)
+    return installed or cache / "daemons" / tools.key / "bin" / program.name
 
 
 class Workshop(Struct, frozen=True, kw_only=True):

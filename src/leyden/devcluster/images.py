@@ -96,21 +96,26 @@ def _ensure(
         }
         layer = _layer(binary, entry.lstrip("/"), home=home)
         with draft(archive, mode=0o644) as file:
-            file.write(pack(name, layer, whole, machine=machine))
+            file.write(pack(name, [layer], whole, machine=machine))
     return Image(name, archive)
 
 
-def pack(name: str, layer: bytes, config: Mapping[str, Any], *, machine: str) -> bytes:
-    """Return the archive of an image of one layer."""
-    digest = hashlib.sha256(layer).hexdigest()
+def pack(
+    name: str, layers: Sequence[bytes], config: Mapping[str, Any], *, machine: str
+) -> bytes:
+    """Return the archive of an image; equal layers are in it once."""
+    digests = [hashlib.sha256(layer).hexdigest() for layer in layers]
     configuration = _json(
         {
             "architecture": _ARCHITECTURES.get(machine, machine),
             "os": "linux",
             "created": _MADE,
             "config": config,
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-            "history": [{"created": _MADE}],
+            "rootfs": {
+                "type": "layers",
+                "diff_ids": [f"sha256:{each}" for each in digests],
+            },
+            "history": [{"created": _MADE} for _ in layers],
         }
     )
     manifest = _json(
@@ -118,7 +123,7 @@ def pack(name: str, layer: bytes, config: Mapping[str, Any], *, machine: str) ->
             "schemaVersion": 2,
             "mediaType": f"{_OCI}.manifest.v1+json",
             "config": _descriptor("config.v1+json", configuration),
-            "layers": [_descriptor("layer.v1.tar", layer)],
+            "layers": [_descriptor("layer.v1.tar", layer) for layer in layers],
         }
     )
     found = _descriptor("manifest.v1+json", manifest)
@@ -135,13 +140,13 @@ def pack(name: str, layer: bytes, config: Mapping[str, Any], *, machine: str) ->
         {
             "Config": _blob(configuration),
             "RepoTags": [name],
-            "Layers": [_blob(layer)],
+            "Layers": [_blob(layer) for layer in layers],
         }
     ]
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w") as archive:
         _add(archive, "oci-layout", _json({"imageLayoutVersion": "1.0.0"}), mode=0o644)
-        for each in (manifest, configuration, layer):
+        for each in dict.fromkeys((manifest, configuration, *layers)):
             _add(archive, _blob(each), each, mode=0o644)
         _add(archive, "index.json", _json(index), mode=0o644)
         _add(archive, "manifest.json", _json(docker), mode=0o644)

@@ -1,8 +1,8 @@
 """Debian packages, extracted into the cache: none is installed, no script of one runs.
 
 apt looks at lists of its own, below the cache: those of the machine stay as they are,
-and root is not needed. Each package has one version (packages.txt), which may have been
-built again (`+b1`); apt checks its signatures.
+and root is not needed. Each package has one version (cluster.txt for a cluster), which
+may have been built again (`+b1`); apt checks its signatures.
 """
 
 import asyncio
@@ -21,13 +21,14 @@ from leyden.daemons.progress import Progress, State, Step
 from leyden.errors import SetupError
 from leyden.values import Struct
 
-_PINNED: Final = Path(__file__).with_name("packages.txt")
+CLUSTER: Final = Path(__file__).with_name("cluster.txt")
 _RECIPE: Final = "1"
 _REBUILT: Final = re.compile(r"\+b\d+$")
 _TOOLS: Final = ("apt-get", "apt-cache", "dpkg-deb")
 _NAME: Final = "Debian packages"
 # Debian's own scripts, which do not run, would make these links.
 _IPTABLES: Final = ("iptables", "ip6tables")
+_NFT: Final = "xtables-nft-multi"
 
 
 class Packages(Struct, frozen=True):
@@ -60,14 +61,20 @@ class Packages(Struct, frozen=True):
         return found
 
 
-def pinned() -> dict[str, str]:
+def pinned(listing: Path = CLUSTER) -> dict[str, str]:
     """Return the version of each package."""
-    lines = _PINNED.read_text().splitlines()
+    lines = listing.read_text().splitlines()
     rows = (line.split() for line in lines if line and not line.startswith("#"))
     return {name: version for name, version in rows}  # noqa: C416  rows are lists
 
 
-def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str, str]:
+def choose(
+    wanted: Mapping[str, str],
+    madison: str,
+    *,
+    machine: str,
+    listing: Path = CLUSTER,
+) -> dict[str, str]:
     """Return the version to download of each package, from what `apt-cache` lists.
 
     A package that the archive has in other versions only, or not at all, is refused.
@@ -90,23 +97,27 @@ def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str
         raise SetupError(
             f"packages: the archive of {machine} has other versions than this release "
             f"was made with: {'; '.join(troubles)}. Use a newer release of Leyden, or "
-            f"change {_PINNED.name} and try"
+            f"change {listing.name} and try"
         )
     return chosen
 
 
-def place(cache: Path) -> Packages:
+def place(cache: Path, listing: Path = CLUSTER) -> Packages:
     """Return where the packages are, or will be."""
-    told = [_RECIPE, platform.machine(), _PINNED.read_text()]
+    told = [_RECIPE, platform.machine(), listing.read_text()]
     digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
-    return Packages(cache / "debian" / f"cluster-{digest}")
+    return Packages(cache / "debian" / f"{listing.stem}-{digest}")
 
 
 async def ensure(
-    cache: Path, *, environment: Mapping[str, str], progress: Progress
+    cache: Path,
+    listing: Path = CLUSTER,
+    *,
+    environment: Mapping[str, str],
+    progress: Progress,
 ) -> Packages:
     """Return the packages, downloaded and extracted if they were not there yet."""
-    found = place(cache)
+    found = place(cache, listing)
     if found.root.exists():
         return found
     machine = _machine()
@@ -115,12 +126,16 @@ async def ensure(
         waiting=lambda: progress(Step(program=_NAME, state=State.WAITING)),
     ):
         if not found.root.exists():
-            await _download(found.root, environment, progress, machine)
+            await _download(found.root, listing, environment, progress, machine)
     return found
 
 
 async def _download(
-    root: Path, environment: Mapping[str, str], progress: Progress, machine: str
+    root: Path,
+    listing: Path,
+    environment: Mapping[str, str],
+    progress: Progress,
+    machine: str,
 ) -> None:
     progress(Step(program=_NAME, state=State.FETCHING))
     began = asyncio.get_running_loop().time()
@@ -137,11 +152,11 @@ async def _download(
         doing="fetch Debian's lists of packages",
         log=log,
     )
-    wanted = pinned()
+    wanted = pinned(listing)
     listed = await output(
         ["apt-cache", *options, "madison", *wanted], environment=environment
     )
-    chosen = choose(wanted, listed, machine=machine)
+    chosen = choose(wanted, listed, machine=machine, listing=listing)
     await run(
         ["apt-get", *options, "download", *(f"{n}={v}" for n, v in chosen.items())],
         environment=environment,
@@ -158,8 +173,9 @@ async def _download(
         )
     for name in _IPTABLES:
         link = partial / "root/usr/sbin" / name
-        link.unlink(missing_ok=True)
-        link.symlink_to("xtables-nft-multi")
+        if link.with_name(_NFT).exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(_NFT)
     (partial / "root").chmod(0o755)
     (partial / "root").rename(root)
     shutil.rmtree(partial)
@@ -196,8 +212,8 @@ def _machine() -> str:
     name = told.get("PRETTY_NAME", "an unknown system")
     if (told.get("ID"), told.get("VERSION_ID")) != ("debian", "12"):
         raise SetupError(
-            f"packages: this machine is {name}; containerd, runc, etcd and others come "
-            "from Debian 12, so a cluster can be made on Debian 12 only"
+            f"packages: this machine is {name}; containerd, runc, libc and others come "
+            "from Debian 12, so a cluster, or an image, can be made on Debian 12 only"
         )
     if missing := [each for each in _TOOLS if shutil.which(each) is None]:
         raise SetupError(f"packages: there is no {', '.join(missing)} on this machine")

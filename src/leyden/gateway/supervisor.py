@@ -74,7 +74,10 @@ class Supervisor:
         self._envoy = Path(os.path.realpath(envoy))
         self._limits = files(__package__).joinpath(LIMITS).read_bytes()
         digest = hashlib.sha256(self._limits).hexdigest()
-        self._files, connections = _file_limits(bootstrap.connections, workers)
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._files, connections = file_limits(
+            bootstrap.connections, workers, at_most=hard
+        )
         bootstrap = replace(bootstrap, limits_digest=digest, connections=connections)
         self._bootstrap = bootstrap.render()
         name = f"bootstrap-{hashlib.sha256(self._bootstrap).hexdigest()[:16]}.json"
@@ -227,16 +230,15 @@ def _raise_priority(envoy: processes.Identity) -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICENESS)
 
 
-def _file_limits(connections: int, workers: int) -> tuple[int, int]:
+def file_limits(connections: int, workers: int, *, at_most: int) -> tuple[int, int]:
     """Return how many files to allow, and how many connections fit into that.
 
     A connection takes two files. At the cap Envoy closes what is new; with no files
     left it would spin.
     """
     own = 64 + 16 * workers  # for itself it opens 21 and 7 for each worker
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + own
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    allowed = wanted if at_most == resource.RLIM_INFINITY else min(wanted, at_most)
     if allowed <= own:
-        raise SetupError(f"the gateway needs more open files than {hard}: ulimit -n")
+        raise SetupError(f"the gateway needs more open files than {at_most}: ulimit -n")
     return allowed, (allowed - own) // 2

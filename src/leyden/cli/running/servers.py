@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+from pathlib import Path
 
 import click
 import uvloop
@@ -36,9 +37,12 @@ def worker() -> None:
     uvloop.run(until_told(given, api=False, loops=True))
 
 
-def gateway() -> None:
-    """Run the gateway to nodes on a machine of its own."""
+def gateway(prepare: Path | None) -> None:
+    """Run the gateway to nodes on a machine of its own, or prepare one."""
     given = _configured()
+    if prepare is not None:
+        gateways.prepare_far(given, prepare)
+        return
     with only_one(given):
         uvloop.run(_gate(given))
 

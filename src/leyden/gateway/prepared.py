@@ -1,0 +1,35 @@
+"""What an Envoy in a container of its own starts with: written once, then left alone.
+
+Whoever runs the container starts Envoy in this folder with `bootstrap.flags`, and again
+when it dies. It holds a token: give it a folder in memory.
+"""
+
+import resource
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from leyden.files import write_private
+from leyden.gateway import supervisor
+from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.envoy import LIMITS
+from leyden.values import replace
+
+BOOTSTRAP: Final = "bootstrap.json"
+
+
+def prepare(folder: Path, bootstrap: Bootstrap, *, workers: int) -> None:
+    """Write it; the second time replaces the first."""
+    limits = files(__package__).joinpath(LIMITS).read_bytes()
+    # Nobody raises the limit of that container, so what it starts with is what it has.
+    files_, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, connections = supervisor.file_limits(
+        bootstrap.connections, workers, at_most=files_
+    )
+    written = replace(
+        bootstrap, limits_digest=sha256(limits).hexdigest(), connections=connections
+    )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(folder / LIMITS, limits, lasting=False)
+    write_private(folder / BOOTSTRAP, written.render(), lasting=False)
