@@ -4,7 +4,9 @@ No database, no tasks, no treasury. Written from the decisions, not from the pro
 where the two disagree, one of them is wrong.
 """
 
+import functools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -76,6 +78,12 @@ class Model:
     # What customers do.
 
     def create(self, name: str, who: str, total: int) -> bool:
+        keeps = self.keeps_unused
+        return self.add(name, who, total, functools.partial(Sale, keeps=keeps))
+
+    def add(
+        self, name: str, who: str, total: int, sale_of: Callable[..., Sale]
+    ) -> bool:
         used = min(self.credit[who], total)
         charged = 0
         if who in self.most_owed:
@@ -83,7 +91,7 @@ class Model:
             if charged and self.owed[who] + charged > self.most_owed[who]:
                 return False
         lives = self.now + LIVES
-        sale = Sale(who, total, used, charged, lives, keeps=self.keeps_unused)
+        sale = sale_of(who, total, used, charged, lives)
         self.credit[who] -= used
         self.owed[who] += charged
         sale.held = used + charged
@@ -195,7 +203,7 @@ class Model:
         coin.booked = False
         self.received -= coin.sats
         rest = coin.sats
-        if sale.status in {"waiting_payment", "creating"}:
+        if sale.status == "waiting_payment" or self._is_reversible(sale):
             sale.held -= coin.to_order
             rest -= coin.to_order
         elif sale.status in {"created", "submitted", "filled"}:
@@ -204,10 +212,14 @@ class Model:
         taken = min(rest, self.credit[sale.who])
         self.credit[sale.who] -= taken
         self.receivable[sale.who] += rest - taken
-        if sale.status == "creating" and sale.held < sale.total:
+        if self._is_reversible(sale) and sale.held < sale.total:
             sale.status, sale.paid_at, sale.try_at = "waiting_payment", None, None
             again = max(self.now, sale.expires)
             sale.check_at = min(sale.check_at or again, again)
+
+    def _is_reversible(self, sale: Sale) -> bool:
+        """Whether the chain can make it wait for its payment again."""
+        return sale.status == "creating"
 
     def _give(self, who: str, sats: int) -> None:
         repaid = min(sats, self.receivable[who])

@@ -1,13 +1,17 @@
 """Build progress: one line per program, with time and size."""
 
+import asyncio
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from leyden.daemons import build as builds
 from leyden.daemons.progress import Progress, State, Step
 
 _MIB = 1 << 20
@@ -24,6 +28,18 @@ def building(console: Console | None = None) -> Iterator[Progress]:
     lines = _Lines()
     with Live(lines, console=console, refresh_per_second=4):
         yield lines.take
+
+
+def binary(name: str, version: str | None = None) -> Path:
+    """Return the path of a program; build it first, with progress, if need be."""
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+
+        def quieter(step: Step) -> None:
+            if step.state is not State.READY:
+                progress(step)
+
+        return asyncio.run(builds.binary(name, version, cache=cache, progress=quieter))
 
 
 class _Lines:

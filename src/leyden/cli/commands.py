@@ -136,6 +136,10 @@ _CUSTOMER = {
         "leyden.cli.customer.flow",
         "Buy inbound channels, and manage orders and credit.",
     ),
+    "claim": Listed(
+        "leyden.cli.claim",
+        "Turn a paid order's ticket into a channel of your hosted node.",
+    ),
     "events": Listed(
         "leyden.cli.customer.events",
         "Follow your organization's events, or forward them to a webhook endpoint.",

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.building import building
+from leyden.cli.building import binary, building
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue, packaged
 from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.progress import State, Step
 from leyden.daemons.workshop import place
 
 
@@ -87,17 +86,7 @@ def path(name: str) -> None:
     $(leyden daemons path lncli) --version
     """
     _, program = _find(name)
-    cache = builds.default_cache(os.environ)
-    with building() as progress:
-
-        def quieter(step: Step) -> None:
-            if step.state is not State.READY:
-                progress(step)
-
-        found = asyncio.run(
-            builds.binary(program.name, program.version, cache=cache, progress=quieter)
-        )
-    print(found)
+    print(binary(program.name, program.version))
 
 
 def _find(name: str) -> tuple[ToolSet, Program]:

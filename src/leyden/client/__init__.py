@@ -113,6 +113,16 @@ class Client:
             macaroon=macaroon,
         )
 
+    def grpc_address(self, node_id: str) -> tuple[str, int]:
+        """Return the host and port at which this machine reaches a node's gRPC.
+
+        The node shows the certificate of its `api_endpoint`.
+        """
+        way = self.nodes.connect(node_id)
+        name, _, port = way.grpc_address.rpartition(":")
+        host = self._gateway.rpartition(":")[0] or _where(name, way.hosts_line)
+        return host or name, int(port)
+
 
 def _where(name: str, hosts_line: str) -> str:
     try:

@@ -58,13 +58,16 @@ def change_password(lnd: Lnd, password: str, new: str) -> str:
     return _macaroon(lnd.post("/v1/changepassword", wish, timeout_s=_PATIENCE_S))
 
 
-def bake(lnd: Lnd, permissions: tuple[str, ...]) -> str:
+def bake(
+    lnd: Lnd, permissions: tuple[str, ...], *, root_key_id: int | None = None
+) -> str:
     """Bake a macaroon under a new root key, so that it can be revoked."""
     allowed = []
     for each in permissions:
         entity, _, action = each.partition(":")
         allowed.append({"entity": entity, "action": action})
-    root_key_id = max(map(int, root_keys(lnd)), default=0) + 1
+    if root_key_id is None:
+        root_key_id = max(map(int, root_keys(lnd)), default=0) + 1
     wish = {"permissions": allowed, "root_key_id": str(root_key_id)}
     return str(lnd.post("/v1/macaroon", wish)["macaroon"])
 

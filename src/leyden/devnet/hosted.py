@@ -4,7 +4,6 @@ Everything here happens on the owner's side: the wallet is made and opened throu
 gateway. Node and wallet are there for the next story as well; the poold is not.
 """
 
-import socket
 import ssl
 import tempfile
 from collections.abc import AsyncIterator
@@ -12,14 +11,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from leyden import processes
 from leyden.daemons.locks import locked
 from leyden.devnet import access, first_run, trader
-from leyden.devnet.bridge import Node, bridged
+from leyden.devnet.beside import Beside, keeper_beside
+from leyden.devnet.bridge import Node
 from leyden.devnet.calls import Calls
-from leyden.devnet.daemon import Keeper
 from leyden.devnet.hosted_node import HostedNode
-from leyden.devnet.poold import Poold, access_for
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.lnd.client import Lnd, connect
@@ -108,35 +105,14 @@ async def _poold(
         raise SetupError("this private chain has no market")
     opens = folder / "admin.macaroon"
     write_private(opens, bytes.fromhex(macaroon), lasting=False)
-    grpc, rest = _free_port(), _free_port()
-    async with bridged(node, folder) as bridge:
-        reached = access_for(folder, network.chain, grpc=grpc, rest=rest, lnd=node.name)
-        keeper = Keeper(
-            Poold(
-                name="buyer",
-                program=program,
-                folder=folder,
-                chain=network.chain,
-                access=reached,
-                lnd=access.Lnd(
-                    rest="",
-                    grpc=bridge.address,
-                    peer="",
-                    certificate=str(bridge.certificate),
-                    macaroon=str(opens),
-                ),
-                auctioneer=network.auctioneer,
-            )
-        )
-        running = await keeper.ensure()
-        try:
-            yield reached
-        finally:
-            await processes.stop(running, grace_s=keeper.daemon.grace_s)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    wanted = Beside(
+        node=node,
+        macaroon=opens,
+        folder=folder,
+        program=program,
+        chain=network.chain,
+        auctioneer=network.auctioneer,
+    )
+    async with keeper_beside(wanted) as (keeper, reached):
+        await keeper.ensure()
+        yield reached

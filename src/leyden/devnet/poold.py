@@ -19,7 +19,7 @@ class Poold(Struct, frozen=True, kw_only=True):
     chain: str
     access: reached.Pool
     lnd: reached.Lnd
-    auctioneer: reached.Auctioneer
+    auctioneer: reached.Auctioneer | None  # None: that of a public network
     grace_s: float = 30.0
 
     @property
@@ -38,10 +38,7 @@ class Poold(Struct, frozen=True, kw_only=True):
             str(self.program),
             f"--network={self.chain}",
             f"--basedir={self.folder}",
-            # The auctioneer is on this machine, and nobody pays to trade here.
-            "--fakeauth",
-            "--insecure",
-            f"--auctionserver={self.auctioneer.address}",
+            *self._auction(),
             f"--rpclisten={self.access.grpc}",
             f"--restlisten={self.access.rest}",
             "--tlsdisableautofill",
@@ -53,6 +50,16 @@ class Poold(Struct, frozen=True, kw_only=True):
             f"--lnd.host={self.lnd.grpc}",
             f"--lnd.tlspath={self.lnd.certificate}",
             f"--lnd.macaroonpath={self.lnd.macaroon}",
+        ]
+
+    def _auction(self) -> list[str]:
+        if self.auctioneer is None:
+            return []
+        # The auctioneer is on this machine, and nobody pays to trade here.
+        return [
+            "--fakeauth",
+            "--insecure",
+            f"--auctionserver={self.auctioneer.address}",
         ]
 
     async def prepare(self) -> None:

@@ -23,20 +23,10 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = []
     for name, reached in network.pools.items():
-        poold = Poold(
-            Access(
-                host=reached.grpc,
-                certificate=Path(reached.certificate),
-                macaroon=Path(reached.macaroon),
-            ),
-            patience_s=_PATIENCE_S,
-        )
         try:
-            told = await Sidecars(poold).all_()
+            told = await every(reached)
         except LeydenError:
             continue
-        finally:
-            await poold.close()
         rows += [
             {
                 "pool": name,
@@ -47,6 +37,22 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
             for each in sorted(told, key=_is_over)[:_SHOWN]
         ]
     return rows
+
+
+async def every(reached: access.Pool) -> list[Any]:
+    """Return the tickets that a poold knows; raise MarketAway without an answer."""
+    poold = Poold(
+        Access(
+            host=reached.grpc,
+            certificate=Path(reached.certificate),
+            macaroon=Path(reached.macaroon),
+        ),
+        patience_s=_PATIENCE_S,
+    )
+    try:
+        return await Sidecars(poold).all_()
+    finally:
+        await poold.close()
 
 
 def _is_over(ticket: Any) -> bool:

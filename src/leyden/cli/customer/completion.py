@@ -10,7 +10,7 @@ from leyden.cli.customer.session import opened
 from leyden.errors import LeydenError
 
 
-def _names(
+def names_of_nodes(
     ctx: click.Context,
     param: click.Parameter,  # noqa: ARG001  click's signature
     incomplete: str,
@@ -30,7 +30,7 @@ def _names(
 
 def node_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument NODE to a command, with shell completion."""
-    return click.argument("node", shell_complete=_names)(command)
+    return click.argument("node", shell_complete=names_of_nodes)(command)
 
 
 @click.command()

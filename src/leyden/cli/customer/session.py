@@ -210,11 +210,16 @@ class _Here(msgspec.Struct):
     gateway: _Gateway
 
 
+def home_here() -> Path:
+    """Return the folder in which `leyden up` keeps an installation here."""
+    return Path(os.environ.get("LEYDEN_HOME", "") or ".leyden").expanduser()
+
+
 def _from_home() -> Profile | None:
     """Return the profile that `leyden up` wrote, or None."""
-    home = Path(os.environ.get("LEYDEN_HOME", "") or ".leyden").expanduser()
+    place = home_here() / "dev.json"
     try:
-        here = msgspec.json.decode((home / "dev.json").read_bytes(), type=_Here)
+        here = msgspec.json.decode(place.read_bytes(), type=_Here)
         authority = Path(here.ca_path).read_text()
     except (OSError, msgspec.MsgspecError):
         return None

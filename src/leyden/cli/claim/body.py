@@ -1,0 +1,125 @@
+"""The body of `leyden claim`: what has to be right first, and what is printed."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import click
+import msgspec
+
+from leyden.cli import exits
+from leyden.cli.building import binary
+from leyden.cli.claim import recipient
+from leyden.cli.claim.claiming import Claiming
+from leyden.cli.claim.kept import Claim, Kept
+from leyden.cli.claim.owner import Owner
+from leyden.cli.customer.order_telling import is_direct
+from leyden.cli.customer.progress import waiting
+from leyden.cli.customer.session import Session
+from leyden.cli.output import print_fields, print_json
+from leyden.cli.wallet.reaching import admin_macaroon, wallet_password
+from leyden.errors import Conflict, Malformed
+from leyden.schemas.flow import OrderAnswer
+
+_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+# What to do about an order that has no ticket to be registered.
+_NOT_YET = {
+    "waiting_payment": "pay it first: leyden flow status {id}",
+    "expired": "it was not paid in time: leyden flow order {capacity}",
+    "failed": "turn what was paid into credit: leyden flow cancel {id}",
+    "cancelled": "what was paid is credit: leyden flow order {capacity}",
+}
+
+
+def claim(
+    session: Session,
+    order_id: str,
+    *,
+    node: str,
+    password_file: Path | None,
+    macaroon_file: Path | None,
+    within_s: int,
+    as_json: bool,
+) -> None:
+    """Claim the order's ticket for a node, and print its channel."""
+    if not _ID.fullmatch(order_id):
+        raise Malformed("ORDER: not an order's id; see `leyden flow orders`")
+    kept = Kept(order_id, os.environ)
+    so_far = kept.load()
+    order = session.client.flow.status(order_id)
+    ended = _ended(order)
+    if ended and (so_far is None or not so_far.root_key):
+        kept.remove()
+        raise exits.Refusal(ended, status=Conflict.status)
+    _refuse_without_ticket(order, so_far)
+    found = recipient.choose(session, node, so_far)
+    password = "" if macaroon_file else wallet_password(password_file)
+    admin = admin_macaroon(session, found, macaroon_file, password)
+    owner = Owner(session, found, admin)
+    if ended:
+        if owner.revoked(kept):
+            kept.remove()
+        raise exits.Refusal(ended, status=Conflict.status)
+    market = recipient.market_of(session, found, admin)
+    program = binary("poold")
+    with waiting("claim") as told:
+        claiming = Claiming(
+            session=session,
+            order_id=order_id,
+            node=found,
+            market=market,
+            owner=owner,
+            kept=kept,
+            program=program,
+            told=told,
+            within_s=within_s,
+        )
+        try:
+            point = asyncio.run(claiming.run())
+        except asyncio.CancelledError:  # SIGTERM, or SIGHUP
+            raise KeyboardInterrupt from None
+        finally:
+            if kept.load() is not None:
+                click.echo(
+                    f"To go on with this order: leyden claim {order_id}", err=True
+                )
+    shown = {
+        "order_id": order_id,
+        "node_id": found.node_id,
+        "node_name": found.node_name,
+        "channel_point": point,
+    }
+    if as_json:
+        print_json(shown)
+        return
+    print_fields(shown)
+    print(
+        "next: the channel is usable after some confirmations: "
+        f"leyden wallet channels {found.node_name!r}"
+    )
+
+
+def _ended(order: OrderAnswer) -> str:
+    """Return why this order gets no channel, with the next step; or ""."""
+    if is_direct(order):
+        return (
+            "this order names its node and has no ticket: its channel is opened "
+            f"without poold; see leyden flow status {order.order_id}"
+        )
+    if order.status not in _NOT_YET:
+        return ""
+    how = _NOT_YET[order.status].format(id=order.order_id, capacity=order.capacity)
+    return f"the order is {order.status}: {how}"
+
+
+def _refuse_without_ticket(order: OrderAnswer, so_far: Claim | None) -> None:
+    if so_far is not None or order.status not in {"submitted", "filled"}:
+        return
+    if order.status == "submitted":
+        how = "keep the poold running that registered its ticket"
+    elif order.channel_point is msgspec.UNSET:
+        how = "its channel is open"
+    else:
+        how = f"its channel is {order.channel_point}"
+    raise Conflict(f"the order is {order.status}, and was not claimed here: {how}")

@@ -1,0 +1,177 @@
+"""One run of a claim, from its macaroon to the channel.
+
+1. The order's folder is locked. The macaroon of a run that was killed is revoked, and
+   another is baked: its root key is written down first. It is in a file in memory.
+2. poold runs beside the node. Killed, we leave it without the bridge to its lnd, and
+   it ends; the next run stops it if it has not.
+3. The ticket is registered, unless this folder's poold knows it already.
+4. poold is kept running until the order is filled and the node has the channel.
+5. However that ended: poold is stopped, then its macaroon revoked.
+"""
+
+import asyncio
+import contextlib
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from leyden.cli import exits
+from leyden.cli.claim import recipient
+from leyden.cli.claim.kept import Claim, Kept
+from leyden.cli.claim.owner import Owner
+from leyden.cli.claim.recipient import Market
+from leyden.cli.customer.progress import Told
+from leyden.cli.customer.session import Session
+from leyden.client import ApiError
+from leyden.devnet import access, tickets, trader
+from leyden.devnet.beside import Beside, keeper_beside
+from leyden.devnet.daemon import Keeper
+from leyden.errors import Away, Conflict, SetupError
+from leyden.files import write_private
+from leyden.schemas.flow import OrderAnswer
+from leyden.schemas.nodes import NodeItem
+from leyden.values import Struct
+
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder in memory, on every Linux
+_LOOK_EVERY_S: Final = 2.0
+_SAID: Final = {
+    "creating": "its ticket is being created",
+    "created": "the ticket is registered, and the platform has not noticed yet",
+    "submitted": "the auction looks for a seller; keep this running",
+    "filled": "a seller was found; waiting for the channel to appear",
+}
+_SERVER_ERROR: Final = 500
+_OVER: Final = frozenset({"expired", "failed", "cancelled"})
+
+
+class Claiming(Struct, frozen=True, kw_only=True):
+    """An order, its node, and all that is needed to bring them together."""
+
+    session: Session
+    order_id: str
+    node: NodeItem
+    market: Market
+    owner: Owner
+    kept: Kept
+    program: Path  # poold
+    told: Told
+    within_s: int
+
+    async def run(self) -> str:
+        """Return the channel point, once the node has the channel."""
+        _end_on_signals()
+        async with self.kept.locked():
+            claim = self.kept.load() or Claim(node_id=self.node.node_id)
+            over = False
+            try:
+                point = await self._run(claim)
+                over = True
+            except exits.Refusal:  # the order has ended without a channel
+                over = True
+                raise
+            except TimeoutError:
+                raise exits.TookTooLong(
+                    f"the channel is not there after {self.within_s:,} s"
+                ) from None
+            finally:
+                revoked = await asyncio.to_thread(self.owner.revoked, self.kept)
+                if revoked and over:
+                    self.kept.remove()
+            return point
+
+    async def _run(self, claim: Claim) -> str:
+        self.told(f"baking a macaroon for poold at {self.node.node_name!r}")
+        macaroon = await asyncio.to_thread(self.owner.bake, self.kept, claim)
+        folder = self.kept.folder
+        with _in_memory() as place:
+            opens = place / "poold.macaroon"
+            write_private(opens, bytes.fromhex(macaroon), lasting=False)
+            wanted = Beside(
+                node=await asyncio.to_thread(
+                    recipient.reached, self.session, self.node, folder
+                ),
+                macaroon=opens,
+                folder=folder,
+                program=self.program,
+                chain=self.market.chain,
+                auctioneer=self.market.auctioneer,
+            )
+            async with keeper_beside(wanted) as (keeper, reached):
+                self.told("starting poold beside the node")
+                await keeper.ensure()
+                async with asyncio.timeout(self.within_s):
+                    await self._register(reached)
+                    return await self._wait(keeper)
+
+    async def _register(self, reached: access.Pool) -> None:
+        """Register the ticket, unless an earlier run did."""
+        if await tickets.every(reached):
+            return
+        while (order := await self._status()).status == "creating":
+            self.told(_SAID["creating"])
+            await asyncio.sleep(_LOOK_EVERY_S)
+        if order.status != "created":
+            self._refuse(order)
+            raise Conflict(
+                f"the order is {order.status}: its ticket was registered elsewhere"
+            )
+        self.told("registering the ticket")
+        async with trader.connect(reached) as pool:
+            await pool.register(order.sidecar_ticket)
+
+    async def _wait(self, keeper: Keeper) -> str:
+        while True:
+            try:
+                order = await self._status()
+                self._refuse(order)
+                self.told(_SAID[order.status])
+                if order.status == "filled" and await self._has(order):
+                    return str(order.channel_point)
+                await keeper.ensure()
+            except (ApiError, Away, SetupError) as error:
+                if isinstance(error, ApiError) and not _later(error):
+                    raise
+                self.told(f"{error.message}; trying again")
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _status(self) -> OrderAnswer:
+        return await asyncio.to_thread(self.session.client.flow.status, self.order_id)
+
+    def _refuse(self, order: OrderAnswer) -> None:
+        if order.status in _OVER:
+            raise exits.Refusal(
+                f"the order is {order.status} now, and gets no channel: "
+                f"leyden flow status {self.order_id}",
+                status=Conflict.status,
+            )
+
+    async def _has(self, order: OrderAnswer) -> bool:
+        """Return whether the node has the order's channel, pending or open."""
+        if order.channel_point is msgspec.UNSET:
+            return False
+        points = await asyncio.to_thread(self.owner.channel_points)
+        return order.channel_point in points
+
+
+def _later(error: ApiError) -> bool:
+    """Return whether the platform may answer another time."""
+    return error.status in {0, 429} or error.status >= _SERVER_ERROR
+
+
+def _end_on_signals() -> None:
+    """End as on Ctrl-C when a terminal is closed or the machine shuts down."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if task is not None:
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(each, task.cancel)
+
+
+@contextlib.contextmanager
+def _in_memory() -> Iterator[Path]:
+    memory = _MEMORY if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="leyden-claim-", dir=memory) as name:
+        yield Path(name)

@@ -1,0 +1,95 @@
+"""The node that a ticket is claimed for, and how poold reaches it."""
+
+from pathlib import Path
+from typing import Final
+
+from leyden.cli.claim.kept import Claim
+from leyden.cli.customer.session import Session, home_here
+from leyden.cli.wallet.reaching import open_node
+from leyden.devnet import access
+from leyden.devnet.bridge import Node
+from leyden.errors import Conflict, Malformed, SetupError
+from leyden.files import write_private
+from leyden.schemas.nodes import NodeAnswer, NodeItem
+from leyden.values import Struct
+
+# Whose auctioneer poold knows by itself.
+_PUBLIC: Final = ("mainnet", "testnet")
+
+
+class Market(Struct, frozen=True, kw_only=True):
+    """A node's chain, and who matches orders there."""
+
+    chain: str
+    auctioneer: access.Auctioneer | None  # None: poold knows that of a public chain
+
+
+def choose(session: Session, named: str, claim: Claim | None) -> NodeAnswer:
+    """Return the node: the one named, that of the claim so far, or the only one."""
+    client = session.client
+    if claim is not None:
+        node = client.nodes.get(claim.node_id)
+        if named not in {"", node.node_id, node.node_name}:
+            raise Conflict(
+                f"--for: this order is being claimed for {node.node_name!r} already"
+            )
+    elif named:
+        node = client.nodes.get(session.node(named).node_id)
+    else:
+        found = client.nodes.list_()
+        if len(found) != 1:
+            names = ", ".join(repr(each.node_name) for each in found)
+            raise Malformed(
+                f"--for: name the node that gets the channel: {names}"
+                if found
+                else "you have no node yet: leyden nodes create --help"
+            )
+        node = client.nodes.get(found[0].node_id)
+    _refuse_unready(node)
+    return node
+
+
+def _refuse_unready(node: NodeAnswer) -> None:
+    name = repr(node.node_name)
+    if not node.settings.grpc:
+        raise Conflict(
+            f"{name} does not serve gRPC, which poold speaks: "
+            f"leyden nodes settings {name} --grpc"
+        )
+    how = {
+        "running": "",
+        "waiting_init": f"leyden wallet init {name}",
+        "waiting_unlock": f"leyden wallet unlock {name}",
+        "stopped": f"leyden nodes start {name}",
+    }.get(node.status, f"see leyden nodes show {name}")
+    if how:
+        raise Conflict(f"{name} is {node.status}, and must be running: {how}")
+
+
+def market_of(session: Session, node: NodeItem, admin: str) -> Market:
+    """Return what the node itself says of its chain; this tests the macaroon too."""
+    with open_node(session, node, macaroon=admin) as lnd:
+        chain = str(lnd.get("/v1/getinfo")["chains"][0]["network"])
+    if chain in _PUBLIC:
+        return Market(chain=chain, auctioneer=None)
+    try:
+        network = access.load(home_here())
+    except SetupError:
+        raise SetupError(
+            f"this node is on a private chain ({chain}), whose auctioneer only its "
+            "machine knows: run the command there, with LEYDEN_HOME"
+        ) from None
+    if network.auctioneer is None:
+        raise SetupError("this private chain has no market")
+    return Market(chain=network.chain, auctioneer=network.auctioneer)
+
+
+def reached(session: Session, node: NodeItem, folder: Path) -> Node:
+    """Return where this machine reaches the node's gRPC; keep whom to trust there."""
+    host, port = session.client.grpc_address(node.node_id)
+    trusted = session.profile.authority or session.client.nodes.certificate(
+        node.node_id
+    )
+    authority = folder / "authority.pem"
+    write_private(authority, trusted, lasting=False)
+    return Node(host=host, port=port, name=node.api_endpoint, authority=authority)

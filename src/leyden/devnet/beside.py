@@ -1,0 +1,70 @@
+"""A poold beside a hosted node, which lasts as long as a block.
+
+poold gets an address on this machine for its lnd: see bridge.py.
+"""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from leyden import processes
+from leyden.devnet import access
+from leyden.devnet.bridge import Node, bridged
+from leyden.devnet.daemon import Keeper
+from leyden.devnet.poold import Poold, access_for
+from leyden.values import Struct
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """What a poold beside a node needs."""
+
+    node: Node
+    macaroon: Path  # of the node, with which poold calls it
+    folder: Path
+    program: Path
+    chain: str
+    auctioneer: access.Auctioneer | None  # None: poold knows that of a public network
+
+
+@asynccontextmanager
+async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, access.Pool]]:
+    """Yield who starts the poold of a folder, also again, and its addresses.
+
+    It is stopped at the end of the block. One that a killed command left behind is
+    replaced by the first start.
+    """
+    grpc, rest = _free_port(), _free_port()
+    reached = access_for(
+        wanted.folder, wanted.chain, grpc=grpc, rest=rest, lnd=wanted.node.name
+    )
+    async with bridged(wanted.node, wanted.folder) as bridge:
+        keeper = Keeper(
+            Poold(
+                name="poold",
+                program=wanted.program,
+                folder=wanted.folder,
+                chain=wanted.chain,
+                access=reached,
+                lnd=access.Lnd(
+                    rest="",
+                    grpc=bridge.address,
+                    peer="",
+                    certificate=str(bridge.certificate),
+                    macaroon=str(wanted.macaroon),
+                ),
+                auctioneer=wanted.auctioneer,
+            )
+        )
+        try:
+            yield keeper, reached
+        finally:
+            if (running := keeper.running()) is not None:
+                await processes.stop(running, grace_s=keeper.daemon.grace_s)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

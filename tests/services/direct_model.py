@@ -1,0 +1,211 @@
+"""What should happen to orders that name a node, beside those with tickets.
+
+Each gets one coin, in which its whole channel fits. What the seller was asked for is
+in one of four places: nowhere, with a peer that does not answer, signed but published
+nowhere, or published. Only the last is ever charged for.
+"""
+
+import functools
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from tests.services.model import Model, Sale
+
+HELD_WAITS = timedelta(minutes=15)
+ELSE_WAITS = timedelta(days=1)
+SOON = timedelta(seconds=1)
+LOCK_LEFT = 40  # blocks below which no channel is opened for a held payment
+LOCK = 60  # blocks for which a payment over Lightning is locked
+GIVEN_UP = 12  # blocks before its end at which lnd lets a held payment go
+VBYTES = 154  # of the funding transaction, as the fake makes it
+OVER = frozenset({"expired", "failed", "cancelled", "filled"})
+
+
+@dataclass
+class DirectSale(Sale):
+    """An order for a node."""
+
+    peer: str = ""
+    premium: int = 0
+    most_fee: int = 0  # charged for the funding transaction
+    opening: str = "none"  # frozen, unpublished, published
+    fee: int = 0  # of the funding transaction
+    lock_ends: int = 0
+    closed: bool = False
+
+
+@dataclass
+class Sellers:
+    """The seller and its peers."""
+
+    coins: int
+    fee_sat_per_vb: int = 10
+    away: bool = False
+    refuses: bool = False
+    freezes: bool = False
+    publishes: bool = True
+    online: set[str] = field(default_factory=set)
+
+
+@dataclass
+class DirectModel(Model):
+    """Everything there is, with a seller of channels."""
+
+    seller: Sellers = field(default_factory=lambda: Sellers(coins=0))
+    given_away: int = 0
+    losses: int = 0
+    closed_early: Counter[str] = field(default_factory=Counter)
+
+    def direct(self) -> dict[str, DirectSale]:
+        return {
+            name: each
+            for name, each in self.sales.items()
+            if isinstance(each, DirectSale)
+        }
+
+    def coins_taken(self) -> int:
+        """Count coins that are reserved by an order, locked or spent by a channel."""
+        return sum(
+            each.status not in OVER or each.opening != "none"
+            for each in self.direct().values()
+        )
+
+    def reserved(self) -> int:
+        return sum(each.status not in OVER for each in self.direct().values())
+
+    # What customers do.
+
+    def create_direct(
+        self, name: str, who: str, peer: str, *, premium: int, most_fee: int, total: int
+    ) -> bool:
+        if self.seller.away or self.coins_taken() == self.seller.coins:
+            return False
+        if any(
+            (each.who, each.peer) == (who, peer) and each.status not in OVER
+            for each in self.direct().values()
+        ):
+            return False
+
+        sale = functools.partial(
+            DirectSale, peer=peer, premium=premium, most_fee=most_fee
+        )
+        return self.add(name, who, total, sale)
+
+    def cancel(self, name: str) -> bool:
+        sale = self.sales[name]
+        if isinstance(sale, DirectSale) and sale.status == "submitted":
+            return False
+        return super().cancel(name)
+
+    # What the world does.
+
+    def pay(self, name: str, sats: int) -> None:
+        if isinstance(sale := self.sales[name], DirectSale):
+            sale.lock_ends = self.height + LOCK
+        super().pay(name, sats)
+
+    def lock_is_over(self, sale: DirectSale) -> bool:
+        return sale.invoice == "held" and sale.lock_ends - self.height <= GIVEN_UP
+
+    def let_go(self, name: str) -> None:
+        """A payment's lock is over: the treasury's lnd cancels it by itself."""
+        sale = self.direct()[name]
+        if sale.status in {"creating", "created"}:
+            self._end(sale, "failed")
+        else:
+            sale.held -= sale.promised
+            sale.promised = 0
+            sale.invoice = "cancelled"
+        self.settle()
+
+    def thaw(self, *, refuses: bool) -> None:
+        self.seller.freezes = False
+        signed = "published" if self.seller.publishes else "unpublished"
+        for sale in self.direct().values():
+            if sale.opening == "frozen":
+                sale.opening = "none" if refuses else signed
+
+    def publish(self) -> None:
+        for sale in self.direct().values():
+            if sale.opening == "unpublished":
+                sale.opening = "published"
+                self.given_away += sale.status in OVER
+
+    def close_channel(self, name: str) -> None:
+        sale = self.direct()[name]
+        sale.closed = True
+        self.closed_early[sale.who] += 1
+
+    # What follows.
+
+    def _is_reversible(self, sale: Sale) -> bool:
+        waits = isinstance(sale, DirectSale) and sale.status == "created"
+        return waits or super()._is_reversible(sale)
+
+    def _try(self, sale: Sale) -> None:
+        if not isinstance(sale, DirectSale):
+            super()._try(sale)
+        elif (
+            sale.status in {"creating", "created", "submitted"}
+            and sale.try_at is not None
+            and self.now >= sale.try_at
+        ):
+            sale.try_at = self.now + SOON
+            self._open(sale)
+
+    def _open(self, sale: DirectSale) -> None:
+        assert sale.paid_at is not None
+        waits = HELD_WAITS if sale.invoice == "held" else ELSE_WAITS
+        waited = self.now - sale.paid_at >= waits
+        short = sale.invoice == "held" and sale.lock_ends - self.height < LOCK_LEFT
+        if self.seller.away:
+            if waited and sale.status != "submitted":
+                self._end(sale, "failed")
+        elif sale.opening == "published":
+            self._fill(sale)
+        elif sale.opening == "unpublished":
+            if short:
+                self._end(sale, "failed")
+        elif sale.opening == "none":
+            if sale.held < sale.total or short or waited:
+                self._end(sale, "failed")
+            elif self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
+                self._ask(sale)
+
+    def _ask(self, sale: DirectSale) -> None:
+        if sale.peer not in self.seller.online:
+            sale.status = "created"
+            return
+        sale.status = "submitted"
+        if self.seller.refuses:
+            self._end(sale, "failed")
+            return
+        sale.fee = self.seller.fee_sat_per_vb * VBYTES
+        if self.seller.freezes:
+            sale.opening = "frozen"
+        elif self.seller.publishes:
+            sale.opening = "published"
+            self._fill(sale)
+        else:
+            sale.opening = "unpublished"
+
+    def _fill(self, sale: DirectSale) -> None:
+        sale.status = "filled"
+        if sale.promised:
+            sale.invoice = "settled"
+            self.received += sale.promised
+            sale.promised = 0
+        surplus = max(0, sale.held - sale.total)
+        self._give(sale.who, surplus)
+        held = sale.held - surplus
+        cost = sale.premium + sale.fee
+        back = min(sale.most_fee - sale.fee, held - min(cost, held))
+        loss = max(0, cost - held)
+        self.given_away += bool(loss)
+        self.losses += loss
+        self.spent += held - back + loss
+        sale.held = 0
+        to_account = min(sale.charged, back, self.owed[sale.who])
+        self.owed[sale.who] -= to_account
+        self._give(sale.who, back - to_account)

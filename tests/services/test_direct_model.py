@@ -1,0 +1,194 @@
+"""Any walk through a shop that also sells to named nodes ends where the model says."""
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from leyden.domain.destinations import Destination
+from leyden.domain.pricing import Channel
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
+from leyden.services.channels import lease_watch, orders
+from tests.services.direct_model import LOCK, DirectModel, Sellers
+from tests.services.model import Model
+from tests.services.test_model import (
+    MOST_ORDERS,
+    TEAMS,
+    Shopping,
+    shopping_on,
+    walk,
+)
+from tests.services.till import HARBOUR, LIGHTHOUSE, request_of
+from tests.services.told import types_told
+
+COINS = 4  # in each of which one channel fits
+COIN, CAPACITY = Sats(1_150_000), Sats(1_000_000)
+_KEYS = [f"02{number:064x}" for number in range(4)]
+# An organization orders for its own nodes: which of two that wait for the same node
+# goes first is decided by nobody.
+PEERS = {HARBOUR: _KEYS[:2], LIGHTHOUSE: _KEYS[2:]}
+REFUSALS = (Conflict, OverLimit, SoldOut, SellerAway)
+
+
+class DirectShopping(Shopping):
+    """Channels to named nodes beside those with tickets, and a seller's bad days."""
+
+    model: DirectModel
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.till.payments.lock = LOCK
+        self.till.seller.height = 0
+        self.till.seller.fill([COIN] * COINS)
+        self.till.seller.online = set(_KEYS)
+
+    def new_model(self, **given: Any) -> Model:
+        return DirectModel(**given, seller=Sellers(coins=COINS, online=set(_KEYS)))
+
+    # Rules.
+
+    @precondition(lambda self: len(self.orders) < MOST_ORDERS)
+    @rule(who=TEAMS, first=st.booleans(), pays=st.booleans())
+    def create_direct(self, *, who: str, first: bool, pays: bool) -> None:
+        peer = PEERS[who][first]
+        channel = Channel(capacity=CAPACITY, destination=Destination(pubkey=peer))
+        offer = self.run(
+            orders.quote(self.till.shop, who, channel, now=self.till.now)
+        ).quote
+        most_fee = offer.highest_fee_sat_per_vb * 240
+        name = f"order {len(self.orders)}"
+        expected = self.model.create_direct(
+            name,
+            who,
+            peer,
+            premium=offer.pool_fee - most_fee,
+            most_fee=most_fee,
+            total=offer.total_fee,
+        )
+        try:
+            order = self.run(self.till.create(channel, who))
+        except REFUSALS:
+            assert not expected
+            return
+        assert expected
+        self.orders[name] = order
+        self.settled()
+        if pays and name in self.with_open_invoice():
+            self.till.payments.pay(request_of(order))
+            self.model.pay(name, order.to_be_paid)
+            self.settled()
+
+    @rule(
+        online=st.one_of(st.just(set(_KEYS)), st.sets(st.sampled_from(_KEYS))),
+        fee=st.sampled_from([1, 10, 50, 51]),
+        refuses=st.sampled_from([False, False, True]),
+        freezes=st.sampled_from([False, False, True]),
+        publishes=st.booleans(),
+        away=st.sampled_from([False] * 5 + [True]),
+    )
+    def seller_changes(self, *, online: set[str], fee: int, **is_so: bool) -> None:
+        """Peers come and go; fees rise; an opening is refused, or stays somewhere."""
+        seller, model = self.till.seller, self.model.seller
+        seller.online, model.online = set(online), set(online)
+        seller.fee_sat_per_vb = model.fee_sat_per_vb = fee
+        seller.refuses = "channel rejected" if is_so["refuses"] else ""
+        model.refuses = is_so["refuses"]
+        seller.freezes = model.freezes = is_so["freezes"]
+        seller.publishes = model.publishes = is_so["publishes"]
+        seller.away = model.away = is_so["away"]
+
+    @rule(refuses=st.booleans())
+    def peers_answer(self, refuses: bool) -> None:  # noqa: FBT001
+        self.till.seller.thaw(refuses=refuses)
+        self.model.thaw(refuses=refuses)
+        self.settled()
+
+    @rule()
+    def seller_publishes(self) -> None:
+        """What was signed is published, as lnd does whenever it starts."""
+        self.till.seller.publish()
+        self.model.publish()
+        self.settled()
+
+    @rule(blocks=st.sampled_from([15, 25]))
+    def hours_pass_on_the_chain(self, blocks: int) -> None:
+        self.mine(blocks)
+        for name, sale in self.model.direct().items():
+            if self.model.lock_is_over(sale):
+                self.till.payments.time_out(request_of(self.orders[name]))
+                self.model.let_go(name)
+                self.settled()
+
+    @precondition(lambda self: self.open_channels() and not self.model.seller.away)
+    @rule(data=st.data(), by_seller=st.booleans())
+    def a_channel_is_closed(self, data: st.DataObject, by_seller: bool) -> None:  # noqa: FBT001
+        name = data.draw(st.sampled_from(self.open_channels()))
+        order = self.run(self.till.get(self.orders[name]))
+        self.till.seller.close_channel(order.channel_point, by_seller=by_seller)
+        self.till.seller.height -= 1  # the block that has it comes now
+        self.mine(1)
+        for _ in range(2):
+            self.run(lease_watch.look(self.till.shop))
+        self.model.close_channel(name)
+        told = self.run(types_told(self.database, order.organization_id))
+        expected = self.model.closed_early[order.organization_id]
+        assert told.count("channel.closed_early") == expected
+        self.settled()
+
+    # Looking.
+
+    def open_channels(self) -> list[str]:
+        return [
+            name
+            for name, sale in self.model.direct().items()
+            if sale.status == "filled" and not sale.closed
+        ]
+
+    def standing(self, status: str) -> list[str]:
+        """Only those with tickets: nobody registers or matches the others."""
+        return [each for each in super().standing(status) if not self.is_direct(each)]
+
+    def is_direct(self, name: str) -> bool:
+        return name in self.model.direct()
+
+    def chain_grows(self, blocks: int) -> None:
+        self.till.seller.height += blocks
+
+    async def _agree(self) -> None:
+        await super()._agree()
+        seller = self.till.seller
+        reserved = await self.database.reader.reserved_coins.all_()
+        assert len(reserved) == self.model.reserved()
+        for name, sale in self.model.direct().items():
+            made = seller.opened_for(self.orders[name].id)
+            there = [
+                "published"
+                if each.published
+                else "unpublished"
+                if each.signed
+                else "frozen"
+                for each in made
+            ]
+            assert there == [sale.opening] * (sale.opening != "none"), name
+            assert sale.status != "filled" or there == ["published"], name
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shopping(request: pytest.FixtureRequest, sealer: Any) -> None:
+    shopping_on(DirectShopping, request, sealer)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("shopping")
+def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
+    on_postgres = "postgres" in request.node.name
+    walk(DirectShopping, examples=8 if on_postgres else 40, steps=40)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(14_400)
+@pytest.mark.usefixtures("shopping")
+def test_two_thousand_long_walks_end_where_the_model_says() -> None:
+    walk(DirectShopping, examples=2_000, steps=60)
