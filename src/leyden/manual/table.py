@@ -26,6 +26,7 @@ _GROUPS: Final = {
         "operating",
         "cluster",
         "going-live",
+        "email",
         "backups",
         "faults",
         "security",

@@ -3,6 +3,7 @@
 from leyden.domain.times import Clock
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.emailing import Emailing
 from leyden.services.events.tails import Tails
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.issuance import Issuance
@@ -25,6 +26,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     fleet: Fleet | None = None  # where no nodes are run
     dispatcher: Dispatcher | None = None  # where nobody is told of anything
     issuance: Issuance | None = None  # where we alone vouch for our names
+    emailing: Emailing | None = None  # where no emails are sent
     tails: Tails | None = None  # where nobody waits for events
     samples: Samples = field(default_factory=Samples)
 

@@ -21,6 +21,7 @@ class WaitingEmail(Struct, frozen=True, kw_only=True):
     sealed: bytes
     created: datetime
     expires: datetime
+    attempts: int  # that failed
 
     __repr__ = hiding("sealed")
 
@@ -46,13 +47,13 @@ class Emails:
             sealed=waiting.sealed,
             created=to_us(waiting.created),
             expires=to_us(waiting.expires),
+            attempts=waiting.attempts,
         )
 
     async def find(self, email_id: str) -> WaitingEmail | None:
         """Return an email that waits, if it does."""
-        for id_, organization_id, address, sealed, created, expires in await self._run(
-            sql.get, id=email_id
-        ):
+        for row in await self._run(sql.get, id=email_id):
+            id_, organization_id, address, sealed, created, expires, attempts = row
             return WaitingEmail(
                 id=id_,
                 organization_id=organization_id,
@@ -60,8 +61,18 @@ class Emails:
                 sealed=sealed,
                 created=from_us(created),
                 expires=from_us(expires),
+                attempts=attempts,
             )
         return None
+
+    async def set_attempts(self, email_id: str, attempts: int) -> None:
+        """Store how many attempts failed."""
+        await self._run(sql.set_attempts, id=email_id, attempts=attempts)
+
+    async def failing(self, *, attempts: int) -> int:
+        """Count those that the mail server has not taken so many times."""
+        rows = await self._run(sql.failing, attempts=attempts)
+        return int(rows[0][0])
 
     async def delete(self, email_id: str) -> None:
         """Delete an email that was accepted, or given up."""

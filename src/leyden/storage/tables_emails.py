@@ -24,6 +24,7 @@ emails = Table(
     Column("sealed", LargeBinary, nullable=False, info=SEALED),  # it may hold a link
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),  # that failed
 )
 
 email_links = Table(

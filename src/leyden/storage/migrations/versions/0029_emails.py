@@ -26,6 +26,7 @@ def upgrade() -> None:
         sa.Column("sealed", sa.LargeBinary(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_email")),
     )
     op.create_table(
