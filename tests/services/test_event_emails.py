@@ -178,11 +178,13 @@ async def test_an_address_that_is_refused_for_good_gets_no_more(
     assert found.pause == "gone"
 
 
-async def letter(office: Office, to: str = ADA, **more: timedelta) -> None:
+async def letter(office: Office, lives: timedelta = timedelta(days=1)) -> None:
     async with office.of.database.transaction() as tx:
         made = Letter(kind="test", facts={})
         sealer = office.of.sealer
-        assert await letters.queue(tx, sealer, made, to=to, now=office.now, **more)
+        assert await letters.queue(
+            tx, sealer, made, to=ADA, lives=lives, now=office.now
+        )
 
 
 async def test_a_letter_waits_for_the_mail_server_and_not_for_ever(
@@ -198,7 +200,7 @@ async def test_a_letter_waits_for_the_mail_server_and_not_for_ever(
     await office.pass_time(seconds=30)
     assert office.served.subjects() == ["Test"]
     office.served.answers["RCPT"] = "451 not now"
-    await letter(office, lives=timedelta(minutes=1))
+    await letter(office, timedelta(minutes=1))
     await office.pass_time()
     await office.pass_time(minutes=2)
     office.served.answers["RCPT"] = "250 OK"

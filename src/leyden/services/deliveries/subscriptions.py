@@ -402,11 +402,9 @@ async def _confirm(
 def _own(
     found: Subscription | None, organization_id: str, scopes: Collection[Scope]
 ) -> Subscription:
-    if (
-        found is None
-        or found.organization_id != organization_id
-        or found.format is Format.EMAIL  # it is a person's own
-    ):
+    if found is None or found.organization_id != organization_id:
+        raise NotFound
+    if found.format is Format.EMAIL:  # a person's own
         raise NotFound
     if not _is_visible(found, scopes):
         raise Forbidden("this key lacks a scope for events that the subscription gets")

@@ -63,8 +63,8 @@ async def change_password(
         await tx.accounts.set_password(who.person.id, digest)
         if forget_passkeys:
             await tx.second_factors.remove_passkeys(who.person.id)
-        await tx.sessions.end_others(who.person.id, but=who.session.id)
         await tx.email_links.end_all(who.person.id)
+        await tx.sessions.end_others(who.person.id, but=who.session.id)
         await note(tx, who, "password changed", now)
         email = who.person.email
         await notices.tell(platform, tx, "password_changed", to=email, now=now)
