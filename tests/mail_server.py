@@ -24,6 +24,7 @@ class MailServer:
 
     def __init__(self) -> None:
         self.taken: list[EmailMessage] = []
+        self.raw: list[bytes] = []  # the same, as it came
         self.recipients: list[str] = []
         self.answers = {"RCPT": "250 OK", "DATA": "250 OK"}
         self.port = 0
@@ -49,6 +50,7 @@ class MailServer:
             parsed = email.message_from_bytes(content, policy=email.policy.SMTP)
             assert isinstance(parsed, EmailMessage)
             self.taken.append(parsed)
+            self.raw.append(content)
         return self.answers["DATA"]
 
     def smtp(self, **changes: Any) -> SmtpServer:

@@ -251,6 +251,7 @@ async def test_an_email_has_a_link_that_ends_emails_like_it(
     await confirmed(alice, office, served)
     await tell(office, alice.organization_id, "node.failed")
     header = served.taken[-1]["List-Unsubscribe"]
+    assert f"List-Unsubscribe: {header}" in served.raw[-1].decode().splitlines()
     assert served.taken[-1]["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     link = header.strip("<>").removeprefix(ORIGIN)
     nobody = Visitor(site)

@@ -24,6 +24,11 @@ _ADDRESS: Final = re.compile(
 )
 
 
+# A link stays in one piece: folded, it would be encoded, and no program finds it then.
+# Every server takes 7 bits.
+_POLICY: Final = email.policy.SMTP.clone(max_line_length=998, cte_type="7bit")
+
+
 class Security(StrEnum):
     """How the connection to the mail server is encrypted."""
 
@@ -49,7 +54,7 @@ def is_address(text: str) -> bool:
 
 def compose(message: Email, *, sender: str, now: datetime) -> EmailMessage:
     """Return the message as a mail server takes it."""
-    made = EmailMessage(policy=email.policy.SMTP)
+    made = EmailMessage(policy=_POLICY)
     made["From"] = Address(NAME, addr_spec=sender)
     made["To"] = Address(addr_spec=message.to)
     made["Subject"] = one_line(message.subject)

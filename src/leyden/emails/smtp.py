@@ -48,7 +48,8 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
         it may have.
         """
         async with self._connected() as client:
-            await client.send_message(message, sender=self.sender, recipients=[to])
+            # Not `send_message`, which folds headers by a policy of its own.
+            await client.sendmail(self.sender, [to], message.as_bytes())
 
     async def check(self) -> None:
         """Connect and sign in, and send nothing; raise EmailAway with the reason."""

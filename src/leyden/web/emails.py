@@ -4,13 +4,26 @@ from typing import Final
 
 from starlette.responses import Response
 
+from leyden.domain.events import INSTALLATION
 from leyden.errors import Refused
 from leyden.services.people import email_addresses, email_choices, notices
+from leyden.services.people.email_choices import Choice
 from leyden.web import account
 from leyden.web.events import type_groups
 from leyden.web.visits import Visit, redirect
 
 _URL: Final = "/app/account/emails"
+_GROUPS: Final = {
+    "backup.*": "Backups",
+    "channel.*": "Channels",
+    "credit.*": "Credit",
+    "key.*": "API keys",
+    "login.*": "Signing in",
+    "member.*": "Team",
+    "node.*": "Nodes",
+    "order.*": "Orders",
+    "payment.*": "Payments",
+}
 _DONE: Final = "Your choice was saved."
 
 
@@ -89,9 +102,19 @@ async def _shown(visit: Visit, refused: Refused | None = None) -> Response:
     confirmed = await email_addresses.confirmed(visit.platform, visit.who)
     return visit.render(
         "account/emails.html",
-        choices=[(each, type_groups(sorted(each.types))) for each in choices],
+        choices=[(each, _groups(each)) for each in choices],
         confirmed=confirmed,
         is_on=notices.is_on(visit.platform),
         done=_DONE if visit.query.text("done") else "",
         refused=refused,
     )
+
+
+def _groups(choice: Choice) -> dict[str, list[str]]:
+    """Return types by what they are about, in words."""
+    types = sorted(choice.types)
+    if choice.organization_id == INSTALLATION:
+        return {"Alarms": types}
+    return {
+        _GROUPS.get(each, each): below for each, below in type_groups(types).items()
+    }

@@ -63,7 +63,7 @@ async def list_(platform: Platform, who: SignedIn) -> list[Choice]:
                 organization_id=organization_id,
                 name=name,
                 types={
-                    each: types_of(organization_id)[each].about
+                    each: _briefly(types_of(organization_id)[each].about)
                     for each in sorted(types)
                 },
                 chosen=() if stopped or present is None else present.types,
@@ -163,6 +163,11 @@ async def leave(tx: Stores, user_id: str, organization_id: str) -> None:
     present = await _find(tx, user_id, organization_id)
     if present is not None:
         await tx.subscriptions.forget(present)
+
+
+def _briefly(about: str) -> str:
+    """Return what a type is about, without what programs need to know."""
+    return about.partition(";")[0].partition(":")[0].rstrip(".")
 
 
 def _offered(who: SignedIn) -> dict[str, tuple[str, frozenset[str]]]:
