@@ -47,8 +47,8 @@ GUARDS = (
     Guard(
         "a role is looked up again once the form is read",
         "web/site.py",
-        "            _check_may(page, visit)\n            forms",
-        "            forms",
+        "            _check_may(page, visit)\n            if not page.from",
+        "            if not page.from",
         _PROTECTION,
         "outlives_no_role",
     ),

@@ -23,8 +23,10 @@ LeydenError
 │   ├── AuthorityAway            whoever issues certificates
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
+│   ├── EmailAway                the mail server
 │   └── MarketAway
 │       └── SoldOut              the auction or seller is there, our money is not
+├── EmailRefused            the mail server does not take this message, to this address
 ├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
 ├── MarketRefused           the auction said no to a call; its own reason
 ├── AuthorityRefused        who issues certificates said no; its own reason
@@ -248,6 +250,14 @@ class ClusterAway(Away):
 
 class SellerAway(Away):
     """The seller of direct channels is away; try again in a moment."""
+
+
+class EmailAway(Away):
+    """The mail server is away; we will try again."""
+
+
+class EmailRefused(LeydenError):
+    """The mail server refused the message."""
 
 
 class MarketAway(Away):

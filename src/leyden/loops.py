@@ -30,7 +30,8 @@ from leyden.services.channels.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.deliveries import dispatchers
+from leyden.services.deliveries import dispatchers, event_emails, letters
+from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log as event_log
@@ -59,10 +60,13 @@ from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
 from leyden.services.people import expiring_keys
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.emails import EMAILS
 from leyden.storage.subscriptions import SUBSCRIPTIONS
 from leyden.tasks import CLAIM_FOR, Queue, Work
 
 _FORGET_EVERY = timedelta(hours=1)
+# More than there are connections: who gets none is put off.
+_EMAILS_AT_ONCE = 32
 
 # Put when the program starts; each goes on for ever by rescheduling itself.
 STANDING: tuple[str, ...] = (
@@ -126,9 +130,12 @@ def queues(
         deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
         forget = partial(dispatchers.prune, platform.dispatcher)
         found.append(Queue(kind=WEBHOOKS, run=deliver, at_once=dispatchers.AT_ONCE))
-        tell = partial(dispatchers.deliver, platform.dispatcher, SUBSCRIPTION_MAIL)
+        tell = partial(_tell, platform, platform.dispatcher)
         found.append(Queue(kind=SUBSCRIPTIONS, run=tell, at_once=dispatchers.AT_ONCE))
         found.append(Queue(kind=dispatchers.FORGETTING, run=forget, at_once=1))
+    if platform.emailing is not None:
+        write = partial(letters.send, platform.emailing)
+        found.append(Queue(kind=EMAILS, run=write, at_once=_EMAILS_AT_ONCE))
     if platform.shop is not None:
         found += shop_queues(platform.shop)
     if platform.issuance is not None:
@@ -143,6 +150,14 @@ def queues(
             Queue(kind=CHANGES, run=send, at_once=1, stands=True),
         ]
     return found
+
+
+async def _tell(platform: Platform, dispatcher: Dispatcher, work: Work) -> None:
+    """Send a subscription what happened: to an endpoint, or to a person by email."""
+    if not work.key.endswith(event_emails.SUFFIX):
+        await dispatchers.deliver(dispatcher, SUBSCRIPTION_MAIL, work)
+    elif platform.emailing is not None:
+        await event_emails.deliver(platform.emailing, work)
 
 
 def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:

@@ -50,6 +50,7 @@ async def test_a_subscription_from_its_creation_to_its_end(
     assert made == {
         "subscription_id": made["subscription_id"],
         "url": URL,
+        "format": "standard",
         "types": ["order.*"],
         "description": "the shop",
         "created": "2026-03-01T12:00:00.000Z",
@@ -85,6 +86,24 @@ async def test_a_subscription_from_its_creation_to_its_end(
     assert (await charlie.get("/subscriptions")).json() == {"subscriptions": []}
 
 
+async def test_a_chat_is_sent_sentences_and_its_url_is_never_shown(
+    alice: Caller, sender: FakeSender
+) -> None:
+    url = "https://hooks.slack.test/services/lantern"
+    answer = await alice.post("/subscriptions", {"url": url, "format": "slack"})
+    made = answer.json()
+    assert (made["url"], made["secret"]) == ("https://hooks.slack.test/…", "")
+    one = f"/subscriptions/{made['subscription_id']}"
+    tried = await alice.post(f"{one}/test", {"type": "order.paid"})
+    assert sender.received[-1].url == url
+    assert json.loads(tried.json()["body"])["text"].startswith("Test: Channel order ")
+    shown = [answer, tried, await alice.get(one), await alice.get("/subscriptions")]
+    shown.append(await alice.get(f"{one}/deliveries"))
+    assert not [each for each in shown if "lantern" in json.dumps(each.json())]
+    rotated = await alice.call("POST", f"{one}/rotate-secret", b"")
+    assert rotated.status == 409
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -101,6 +120,8 @@ async def test_a_subscription_from_its_creation_to_its_end(
         ({"url": URL, "types": ["*"] * 51}, "types"),
         ({"url": URL, "description": "x" * 201}, "description"),
         ({"url": URL, "description": "a\r\nb"}, "description"),
+        ({"url": URL, "format": "email"}, "format: must be one of standard, slack"),
+        ({"url": URL, "format": "telegram"}, "url: must be like https://api.telegram"),
         ({"url": URL, "secret": "mine"}, "there is no field secret"),
     ],
 )

@@ -153,7 +153,7 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
         role=Role.OWNER,
         actor="op",
     )
-    invitation, _ = await team.invite(
+    invitation, *_ = await team.invite(
         platform,
         of,
         email="bob@example.org",

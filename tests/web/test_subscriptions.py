@@ -66,6 +66,34 @@ async def subscribed(visitor: Visitor, **also: str) -> tuple[str, str]:
     return f"{endpoints}/{also.get('once', ONCE)}S", secret[1]
 
 
+async def test_a_chat_is_shown_without_what_is_secret_of_its_url(
+    alice: Visitor, sender: FakeSender
+) -> None:
+    endpoints = f"{alice.root}/events/endpoints"
+    await alice.get(endpoints)
+    secret = "https://hooks.slack.test/services/lantern"
+    chat = {**WANTED, "url": secret, "format": "slack"}
+    refused = await alice.submit(endpoints, {**chat, "which": ""})
+    assert (refused.status, "lantern" in refused.text) == (400, False)
+    made = await alice.submit(endpoints, chat)
+    assert made.location == f"{endpoints}/{ONCE}S?done=created"
+    await alice.submit(f"{endpoints}/{ONCE}S/test", {"type": "node.running"})
+    for path in (endpoints, made.location):
+        shown = await alice.get(path)
+        assert ("https://hooks.slack.test/…" in shown.text, shown.status) == (True, 200)
+        assert ("lantern" in shown.text, "Rotate secret" in shown.text) == (
+            False,
+            False,
+        )
+    saved = await alice.submit(
+        f"{endpoints}/{ONCE}S",
+        {"url": "https://hooks.slack.test/…", "which": "all", "description": ""},
+    )
+    assert saved.location.endswith("done=saved")
+    await alice.submit(f"{endpoints}/{ONCE}S/test", {"type": "node.running"})
+    assert [each.url for each in sender.received] == [secret] * 2
+
+
 async def new_key(platform: Platform, visitor: Visitor, name: str) -> None:
     await accounts.create_key(
         platform,

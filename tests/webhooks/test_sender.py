@@ -53,6 +53,19 @@ async def test_a_receiver_gets_the_event_and_its_answer_is_kept(
     ]
 
 
+async def test_a_chat_gets_text_once_it_is_said_to_be_text(
+    loopback_sender: HttpSender,
+) -> None:
+    with Receiver(OK) as receiver:
+        async with loopback_sender.open(receiver.url, "harbour") as line:
+            await line.post({"Content-Type": "text/plain"}, b"light")
+    head, _, _ = receiver.requests[0].partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    assert [each for each in lines if "Content-Type" in each] == [
+        "Content-Type: text/plain"
+    ]
+
+
 async def test_events_for_one_receiver_share_a_connection(
     loopback_sender: HttpSender,
 ) -> None:

@@ -5,6 +5,7 @@ from msgspec import UNSET
 
 from leyden.api.operations import Request
 from leyden.api.webhook_schemas import attempt
+from leyden.domain.chat import parse_format
 from leyden.domain.deliveries import State
 from leyden.domain.times import to_iso
 from leyden.errors import Away
@@ -47,7 +48,12 @@ async def create(request: Request, body: NewSubscription) -> NewSubscriptionAnsw
         _dispatcher(request),
         who.organization_id,
         f"{request.key}{_SUFFIX}",
-        Wanted(url=body.url, types=body.types, description=body.description),
+        Wanted(
+            url=body.url,
+            format=parse_format(body.format),
+            types=body.types,
+            description=body.description,
+        ),
         scopes=who.scopes,
         actor=who.actor,
     )
@@ -192,6 +198,7 @@ def _item(shown: Subscription) -> SubscriptionItem:
     return SubscriptionItem(
         subscription_id=shown.id,
         url=shown.url,
+        format=shown.format,
         types=list(shown.types),
         description=shown.description,
         created=to_iso(shown.created),

@@ -141,6 +141,15 @@ def origins(given: Settings) -> tuple[str, ...]:
     return tuple(f"{scheme}://{host}{port}" for host in hosts)
 
 
+def main_origin(given: Settings) -> str:
+    """Return the origin that links for people begin with.
+
+    Passkeys are for names: a browser makes none for a bare address.
+    """
+    every = origins(given)
+    return next((each for each in every if "//localhost" in each), every[0])
+
+
 def api_names(given: Settings) -> tuple[str, ...]:
     """Return the names and addresses by which the API is called, without brackets.
 

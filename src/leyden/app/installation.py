@@ -21,6 +21,7 @@ from leyden.app import (
 )
 from leyden.app.background import background
 from leyden.app.dispatcher import dispatcher_of, words
+from leyden.app.emailing import emailing_of
 from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import front_of
 from leyden.app.opening import opened
@@ -75,6 +76,7 @@ async def running(
         platform = replace(
             platform,
             dispatcher=dispatcher_of(platform, names),
+            emailing=emailing_of(platform),
             fleet=fleet_of(platform, binary, cluster),
             shop=shop_of(platform),
             tails=tails_of(platform) if api else None,

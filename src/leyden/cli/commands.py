@@ -98,6 +98,7 @@ _OPERATOR = {
         "leyden.cli.operator.people",
         "Create, list, readmit and sign out dashboard users.",
     ),
+    "mail": Listed("leyden.cli.operator.mail", "Try the mail server."),
     "key": Listed("leyden.cli.operator.keys", "Create, list and revoke API keys."),
     "coupon": Listed(
         "leyden.cli.operator.coupons",

@@ -1,5 +1,7 @@
 """The checks of `leyden doctor`: one line each, with the fix."""
 
+import asyncio
+import importlib
 import os
 import platform
 import resource
@@ -14,6 +16,7 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
+from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
@@ -61,6 +64,26 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
     yield _open_files()
     yield _egress_policy(given)
     yield _cgroups(given)
+    yield from _mail_server(given)
+
+
+def _mail_server(given: Settings) -> Iterator[Finding]:
+    """Sign in at the mail server, if the settings name one."""
+    if not given.smtp_host:
+        return
+    # Imported here: doctor has to work where little is installed.
+    emailing = importlib.import_module("leyden.app.emailing")
+    why = ""
+    try:
+        asyncio.run(emailing.server_of(given).check())
+    except LeydenError as error:
+        why = str(error)
+    yield Finding(
+        what=f"the mail server {given.smtp_host}:{given.smtp_port} lets us in",
+        well=not why,
+        needed=False,
+        mend=f"{why}; see the settings smtp_*",
+    )
 
 
 def _egress_policy(given: Settings) -> Finding:

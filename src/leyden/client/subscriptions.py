@@ -33,10 +33,19 @@ class Subscriptions:
         types: Sequence[str] = ("*",),
         *,
         description: str = "",
+        format_: str = "standard",
         key: str | None = None,
     ) -> NewSubscriptionAnswer:
-        """Create a subscription; its secret is in the answer, and only there."""
-        body = {"url": url, "types": list(types), "description": description}
+        """Create a subscription; its secret is in the answer, and only there.
+
+        With the format `slack`, `discord`, `telegram` or `ntfy` people get sentences.
+        """
+        body = {
+            "url": url,
+            "types": list(types),
+            "description": description,
+            "format": format_,
+        }
         return self._calls.post_once(_path(), NewSubscriptionAnswer, body, key)
 
     def get(self, subscription_id: str) -> SubscriptionItem:

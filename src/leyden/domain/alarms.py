@@ -9,6 +9,7 @@ class Kind(StrEnum):
     BACKUP_STALE = "backup.stale"
     CERTIFICATE_EXPIRING = "certificate.expiring"
     DISK_LOW = "disk.low"
+    EMAIL_AWAY = "email.away"
     LEDGER_BROKEN = "ledger.broken"
     MARKET_AWAY = "market.away"
     NODE_FAILED = "node.failed"

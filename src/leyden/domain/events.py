@@ -237,6 +237,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.BACKUP_STALE, "No backup of the installation for too long."),
         (Kind.CERTIFICATE_EXPIRING, "A certificate ends within 30 days."),
         (Kind.DISK_LOW, "A disk is nearly full."),
+        (Kind.EMAIL_AWAY, "The mail server takes no emails."),
         (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
         (Kind.MARKET_AWAY, "The auction does not answer."),
         (Kind.NODE_FAILED, "Nodes could not be started."),

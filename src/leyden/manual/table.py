@@ -27,6 +27,7 @@ _GROUPS: Final = {
         "cluster",
         "lsps1",
         "going-live",
+        "email",
         "backups",
         "faults",
         "security",

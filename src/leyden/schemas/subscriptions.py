@@ -11,6 +11,13 @@ from leyden.schemas.webhooks import AttemptItem
 _URL = "The URL that events are sent to."
 _TYPES = "Types of events, like `order.paid`; `order.*` is all of orders, `*` all."
 _DESCRIPTION = "What it is for, in your words."
+# What may be chosen; domain/chat.py says what each of them is sent.
+FORMATS = ("standard", "slack", "discord", "telegram", "ntfy")
+_FORMAT = (
+    "What it is sent: `standard` is the event as JSON, signed. `slack`, `discord`, "
+    "`telegram` and `ntfy` get a sentence that people read, unsigned."
+)
+_SHOWN_URL = "The URL; of a chat, where it is a secret, only its host."
 Types = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=50)]],
     Meta(min_length=1, max_length=50, description=_TYPES),
@@ -26,6 +33,7 @@ class NewSubscription(msgspec.Struct, forbid_unknown_fields=True):
     url: Annotated[str, Meta(description=_URL)]
     types: Types = msgspec.field(default_factory=lambda: ["*"])
     description: Annotated[str, Meta(max_length=200, description=_DESCRIPTION)] = ""
+    format: Annotated[str, Meta(description=_FORMAT)] = "standard"
 
 
 class SubscriptionChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,7 +52,8 @@ class SubscriptionItem(msgspec.Struct):
     """A subscription: a webhook endpoint, and the types of events it gets."""
 
     subscription_id: SubscriptionId
-    url: Annotated[str, Meta(description=_URL)]
+    url: Annotated[str, Meta(description=_SHOWN_URL)]
+    format: Annotated[str, Meta(description=_FORMAT)]
     types: Annotated[list[str], Meta(description=_TYPES)]
     description: Annotated[str, Meta(description=_DESCRIPTION)]
     created: Created
@@ -61,7 +70,10 @@ class SubscriptionItem(msgspec.Struct):
 class NewSubscriptionAnswer(SubscriptionItem):
     """A new subscription, with its secret, which is shown only now."""
 
-    secret: Annotated[str, Meta(description="The secret that events are signed with.")]
+    secret: Annotated[
+        str,
+        Meta(description="The secret that events are signed with; empty for a chat."),
+    ]
 
 
 class SubscriptionsAnswer(msgspec.Struct):

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from leyden.domain.times import Clock
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.services.deliveries.emailing import Emailing
 from leyden.services.events.tails import Tails
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.issuance import Issuance
@@ -27,6 +28,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     fleet: Fleet | None = None  # where no nodes are run
     dispatcher: Dispatcher | None = None  # where nobody is told of anything
     issuance: Issuance | None = None  # where we alone vouch for our names
+    emailing: Emailing | None = None  # where no emails are sent
     tails: Tails | None = None  # where nobody waits for events
     samples: Samples = field(default_factory=Samples)
     # What ends once the database is closed.

@@ -341,6 +341,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook_tests_per_minute: Count = 10
     """Tests and redeliveries of webhooks a minute, for one host and organization."""
 
+    # Emails
+    smtp_host: str = ""
+    """The mail server that takes emails; empty sends none."""
+    smtp_port: Port = 587
+    """The port of the mail server."""
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection is encrypted; none is for a server on this machine alone."""
+    smtp_user: str = ""
+    """The user at the mail server; empty is none."""
+    smtp_password: str = ""
+    """The password at the mail server."""
+    smtp_from: str = ""
+    """The address that emails come from."""
+    smtp_authorities: str = ""
+    """A PEM file of authorities to trust beside the system's for the mail server."""
+    emails_per_hour: Some = 6
+    """Emails an hour about one organization's events to one person; then a digest."""
+
     # Events
     events_kept_s: Seconds = 7_776_000
     """How long an organization's events can be read again."""

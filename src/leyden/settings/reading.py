@@ -1,6 +1,7 @@
 """Reading settings from environment and file, with errors by name."""
 
 import difflib
+import ipaddress
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +40,7 @@ def load(environment: Mapping[str, str]) -> Settings:
     if bool(settings.api_tls_certificate) != bool(settings.api_tls_key):
         raise SetupError("api_tls_certificate, api_tls_key: set both or neither")
     _check_acme(settings)
+    _check_smtp(settings)
     return settings
 
 
@@ -53,6 +55,27 @@ def _check_acme(given: Settings) -> None:
         raise SetupError("api_tls, api_tls_certificate, acme_api_name: set one of them")
     if bool(given.acme_binding_id) != bool(given.acme_binding_secret):
         raise SetupError("acme_binding_id, acme_binding_secret: set both or neither")
+
+
+def _check_smtp(given: Settings) -> None:
+    if not given.smtp_host:
+        return
+    if not given.smtp_from:
+        raise SetupError("smtp_from: smtp_host is set, so say whom emails come from")
+    if bool(given.smtp_user) != bool(given.smtp_password):
+        raise SetupError("smtp_user, smtp_password: set both or neither")
+    if given.smtp_security == "none" and not _is_here(given.smtp_host):
+        raise SetupError(
+            "smtp_security: none is for a mail server on this machine; use starttls or "
+            "tls"
+        )
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -31,6 +31,21 @@ class Addressee(Struct, frozen=True, kw_only=True):
         return False
 
     @property
+    def is_signed(self) -> bool:
+        """Whether programs get the events, and verify that they come from us."""
+        return True
+
+    @property
+    def sealed_place(self) -> tuple[bytes, str] | None:
+        """The URL where it is a secret, sealed, and for what; else None."""
+        return None
+
+    @property
+    def content_type(self) -> str:
+        """The type of the bodies that it is sent."""
+        return "application/json"
+
+    @property
     def key(self) -> str:
         """The key of its task."""
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
     tables_backups,
     tables_certificates,
+    tables_emails,
     tables_events,
     tables_home,
     tables_money,

@@ -14,6 +14,9 @@ from leyden.storage.corporate import CorporateAccounts
 from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
 from leyden.storage.deliveries import Deliveries
+from leyden.storage.email_links import EmailLinks
+from leyden.storage.email_subscriptions import EmailSubscriptions
+from leyden.storage.emails import Emails
 from leyden.storage.events import Events
 from leyden.storage.first_steps import FirstStepsOfAll
 from leyden.storage.homes import Homes
@@ -95,6 +98,9 @@ class Stores:
     counts = _store(Counts)
     coupons = _store(Coupons)
     deliveries = _store(Deliveries)
+    email_links = _store(EmailLinks)
+    email_subscriptions = _store(EmailSubscriptions)
+    emails = _store(Emails)
     events = _store(Events)
     first_steps = _store(FirstStepsOfAll)
     homes = _store(Homes)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from leyden.domain.chat import Format, content_type
 from leyden.domain.deliveries import Answer, Message, Pause, State, Verdict
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.addressees import Addressee
 from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.values import Struct
+from leyden.values import Struct, hiding
 
 sql = SqlFile("subscriptions")
 
@@ -28,6 +29,10 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     position: int
     attempts: int
     due: datetime
+    format: Format = Format.STANDARD
+    sealed_url: bytes | None = None  # where it is a secret; `url` may be shown
+
+    __repr__ = hiding("sealed_secret", "sealed_old_secret", "sealed_url")
 
     @property
     def key(self) -> str:
@@ -38,6 +43,23 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     def named(self) -> Mapping[str, str]:
         """How log lines name it."""
         return {"subscription": self.id}
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether programs get the events, and verify that they come from us."""
+        return not self.format.is_chat
+
+    @property
+    def sealed_place(self) -> tuple[bytes, str] | None:
+        """The URL where it is a secret, sealed, and for what; else None."""
+        if self.sealed_url is None:
+            return None
+        return self.sealed_url, url_purpose(self.id)
+
+    @property
+    def content_type(self) -> str:
+        """The type of the bodies that it is sent."""
+        return content_type(self.format)
 
     @property
     def purpose(self) -> str:
@@ -65,6 +87,11 @@ def secret_purpose(subscription_id: str) -> str:
     return f"secret of subscription {subscription_id}"
 
 
+def url_purpose(subscription_id: str) -> str:
+    """Return the purpose that the URL of a chat is sealed for."""
+    return f"URL of subscription {subscription_id}"
+
+
 class Subscriptions:
     """The rows of subscription, subscription_delivery and subscription_attempt."""
 
@@ -84,6 +111,8 @@ class Subscriptions:
             sealed_secret=new.sealed_secret,
             position=new.position,
             due=to_us(new.due),
+            format=new.format,
+            sealed_url=new.sealed_url,
         )
         return bool(rows)
 
@@ -121,6 +150,7 @@ class Subscriptions:
             sql.change,
             id=changed.id,
             url=changed.url,
+            sealed_url=changed.sealed_url,
             description=changed.description,
             types=_written(changed.types),
             stopped=int(changed.stopped),
@@ -265,7 +295,8 @@ def _wake(
 def subscription_of(row: Row) -> Subscription:
     """Return the subscription that a row holds."""
     id_, organization_id, url, description, types, created, secret, *rest = row
-    old, until, failing_since, pause, stopped, position, attempts, due = rest
+    old, until, failing_since, pause, stopped, position, attempts, due, *more = rest
+    format_, sealed_url = more
     return Subscription(
         id=id_,
         organization_id=organization_id,
@@ -282,6 +313,8 @@ def subscription_of(row: Row) -> Subscription:
         position=position,
         attempts=attempts,
         due=from_us(due),
+        format=Format(format_),
+        sealed_url=sealed_url,
     )
 
 

@@ -54,6 +54,7 @@ users = Table(
     Column("email", Text, nullable=False, unique=True),
     Column("password", Text),  # argon2; NULL until one is chosen
     Column("created", BigInteger, nullable=False),
+    Column("confirmed", BigInteger),  # when the email address was; NULL: it is not
 )
 
 memberships = Table(

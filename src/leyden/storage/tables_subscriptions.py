@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from leyden.domain.chat import Format
 from leyden.domain.deliveries import Pause, State
 from leyden.storage.tables import SEALED, metadata, one_of
 
@@ -41,7 +42,11 @@ subscriptions = Table(
     Column("position", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),  # to deliver the event after that
     Column("due", BigInteger, nullable=False),  # the next one
+    Column("format", Text, nullable=False, server_default="standard"),
+    # Of a chat, whose URL is a secret; `url` has what may be shown of it.
+    Column("sealed_url", LargeBinary, info=SEALED),
     one_of("pause", Pause),
+    one_of("format", Format),
     CheckConstraint(
         "(sealed_old_secret IS NULL) = (old_secret_until IS NULL)",
         name="old_secret_ends",

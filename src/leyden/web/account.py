@@ -7,7 +7,13 @@ from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
 from leyden.errors import Refused
-from leyden.services.people import authenticators, passkeys, profile
+from leyden.services.people import (
+    authenticators,
+    email_addresses,
+    notices,
+    passkeys,
+    profile,
+)
 from leyden.services.people.authenticators import Offer
 from leyden.web.pictures import secret_qr
 from leyden.web.visits import Visit, redirect
@@ -15,6 +21,8 @@ from leyden.web.visits import Visit, redirect
 _URL: Final = "/app/account"
 DONE: Final = {
     "password": "Your password is changed. You are signed out everywhere else.",
+    "link": "We are sending you a link. Open it while you are signed in.",
+    "email": "Your email address is confirmed.",
     "authenticator": "From now on, signing in takes a code from your app.",
     "removed": "Signing in no longer takes a code.",
     "codes": "Your former recovery codes no longer work.",
@@ -40,13 +48,13 @@ async def change_password(visit: Visit) -> Response:
         forget_passkeys=visit.form.ticked("forget-passkeys"),
         now=visit.now,
     )
-    return await _done(visit, change, "password")
+    return await done(visit, change, "password")
 
 
 async def end_others(visit: Visit) -> Response:
     """End all sessions of the person but this one."""
     change = profile.end_others(visit.platform, visit.who, now=visit.now)
-    return await _done(visit, change, "others")
+    return await done(visit, change, "others")
 
 
 async def end_session(visit: Visit) -> Response:
@@ -54,7 +62,7 @@ async def end_session(visit: Visit) -> Response:
     change = profile.end_session(
         visit.platform, visit.who, visit.form.text("session"), now=visit.now
     )
-    return await _done(visit, change, "session")
+    return await done(visit, change, "session")
 
 
 async def offer_authenticator(visit: Visit) -> Response:
@@ -108,7 +116,7 @@ async def remove_authenticator(visit: Visit) -> Response:
         present=visit.form.secret("present"),
         now=visit.now,
     )
-    return await _done(visit, change, "removed")
+    return await done(visit, change, "removed")
 
 
 async def add_passkey(visit: Visit) -> Response:
@@ -123,7 +131,7 @@ async def add_passkey(visit: Visit) -> Response:
         place=passkeys.RelyingParty(origin=visit.passkeys_at),
         now=visit.now,
     )
-    return await _done(visit, change, "passkey")
+    return await done(visit, change, "passkey")
 
 
 async def remove_passkey(visit: Visit) -> Response:
@@ -131,10 +139,10 @@ async def remove_passkey(visit: Visit) -> Response:
     change = passkeys.remove(
         visit.platform, visit.who, visit.form.text("passkey"), now=visit.now
     )
-    return await _done(visit, change, "forgotten")
+    return await done(visit, change, "forgotten")
 
 
-async def _done(visit: Visit, change: Awaitable[object], word: str) -> Response:
+async def done(visit: Visit, change: Awaitable[object], word: str) -> Response:
     """Apply a change and confirm it; show an error beside its form."""
     try:
         await change
@@ -163,6 +171,8 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
     challenge = passkeys.challenge(visit.platform, visit.who.session.id, now=visit.now)
     return visit.render(
         "account/show.html",
+        sends_emails=notices.is_on(visit.platform),
+        confirmed=await email_addresses.confirmed(visit.platform, visit.who),
         sessions=await profile.sessions(visit.platform, visit.who, now=visit.now),
         authenticator=await authenticators.get(visit.platform, visit.who),
         done=DONE.get(visit.query.text("done"), ""),

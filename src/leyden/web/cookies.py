@@ -61,6 +61,15 @@ class Cookies(Struct, frozen=True, kw_only=True):
         """The token of a browser in which a person has signed in, or empty."""
         return self.found.get(self._name("browser"), "")
 
+    @property
+    def reset(self) -> str:
+        """The token of a browser in which a new password was asked for, or empty."""
+        return self.found.get(self._name("reset"), "")
+
+    def set_reset(self, response: Response, word: str, *, lives_s: int) -> None:
+        """Set the cookie of a browser in which a new password was asked for."""
+        self._set(response, "reset", word, lives_s)
+
     def set_browser(self, response: Response, word: str) -> None:
         """Set the cookie that marks a browser in which a person has signed in."""
         self._set(response, "browser", word, _KNOWN_FOR_S)

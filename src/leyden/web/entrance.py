@@ -10,6 +10,7 @@ from leyden.errors import Refused, TooMany, Unauthorized
 from leyden.services.people import passkeys, sign_in
 from leyden.web.visits import SIGN_IN, Visit, local_url, redirect
 
+_RESET = "Your password is changed. Sign in with it."
 SECOND_FACTOR = "/app/second-factor"
 
 
@@ -135,6 +136,7 @@ def _asked(
         next=next_,
         has_ended=has_ended,
         refused=refused,
+        done=_RESET if visit.query.text("done") == "reset" else "",
         challenge=bytes_to_base64url(
             passkeys.challenge(visit.platform, visit.guest, now=visit.now)
         ),

@@ -25,6 +25,8 @@ class Page(Struct, frozen=True):
     path: str
     run: Handler | Shows
     needs: Right | Who
+    # Its form may come from other programs: its address has a word of its own.
+    from_anywhere: bool = False
     of_rows_alone: bool = False  # its handler is given a Look, and no more
 
     def __post_init__(self) -> None:

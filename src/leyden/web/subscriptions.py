@@ -8,13 +8,16 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.domain.accounts import Scope
+from leyden.domain.chat import parse_format
 from leyden.domain.events import types_of, visible
 from leyden.domain.sign_in import scopes_of
 from leyden.errors import Malformed, Refused
+from leyden.schemas.subscriptions import FORMATS
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.subscriptions import Subscription
+from leyden.values import replace
 from leyden.web import words
 from leyden.web.confirmations import asked
 from leyden.web.events import log_of, log_root, type_groups
@@ -23,9 +26,17 @@ from leyden.web.forms import Form
 from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME: Final = 25
+FORMAT_NAMES: Final = {
+    "standard": "Signed JSON, for a program",
+    "slack": "Slack",
+    "discord": "Discord",
+    "telegram": "Telegram",
+    "ntfy": "ntfy",
+}
 _NEWEST: Final = (1 << 63) - 1
 _SUFFIX: Final = "S"  # at the end of a subscription's id
 _DONE: Final = {
+    "created": "The endpoint was created. Send a test event to see it in the chat.",
     "saved": "The endpoint was saved.",
     "paused": "The endpoint is paused. Events wait for it.",
     "resumed": "The endpoint is active again, and gets the events that waited.",
@@ -41,19 +52,22 @@ async def list_(visit: Visit) -> Response:
 
 
 async def create(visit: Visit) -> Response:
-    """Create an endpoint and show its secret once."""
+    """Create an endpoint and show its secret once; a chat has none."""
     form = visit.form
     try:
+        wanted = replace(_wanted(form), format=parse_format(_format(form)))
         made, secret = await subscriptions.create(
             dispatcher_of(visit),
             log_of(visit),
             f"{form.key('once')}{_SUFFIX}",
-            _wanted(form),
+            wanted,
             scopes=_scopes(visit),
             actor=visit.who.actor,
         )
     except Refused as error:
         return await _listed(visit, wrong=error, typed=form)
+    if not made.is_signed:
+        return redirect(f"{log_root(visit)}/endpoints/{made.id}?done=created")
     return visit.render(
         "events/secret.html",
         log_root=log_root(visit),
@@ -183,7 +197,9 @@ async def _listed(
             dispatcher_of(visit), log_of(visit), _scopes(visit)
         ),
         once=str(uuid.uuid4()),
-        url=typed.text("url"),
+        url=_echoed(typed),
+        format=_format(typed),
+        formats=FORMAT_NAMES,
         description=typed.text("description"),
         chosen=typed.all_("type"),
         groups=_groups(visit),
@@ -209,7 +225,7 @@ async def _shown(
         deliveries=page,
         older=page[-1].position if len(page) == _AT_A_TIME else 0,
         root=_root(visit),
-        url=typed.text("url") if typed and is_typed else found.url,
+        url=typed.text("url") if typed and is_typed and found.is_signed else found.url,
         description=typed.text("description")
         if typed and is_typed
         else found.description,
@@ -225,6 +241,15 @@ async def _found(visit: Visit) -> Subscription:
     dispatcher, own, subscription_id = _which(visit)
     reader = dispatcher.database.reader
     return await subscriptions.get(reader, own, subscription_id, _scopes(visit))
+
+
+def _format(typed: Form) -> str:
+    return typed.text("format", FORMATS[0])
+
+
+def _echoed(typed: Form) -> str:
+    """Return the URL that was typed; that of a chat is a secret."""
+    return typed.text("url") if _format(typed) == FORMATS[0] else ""
 
 
 def _wanted(form: Form) -> Wanted:

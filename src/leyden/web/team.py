@@ -19,7 +19,7 @@ async def show(visit: Visit) -> Response:
 async def invite(visit: Visit) -> Response:
     """Create an invitation, and show its link once."""
     try:
-        invitation, word = await team.invite(
+        invitation, word, is_sent = await team.invite(
             visit.platform,
             visit.organization_id,
             email=visit.form.text("email"),
@@ -30,7 +30,9 @@ async def invite(visit: Visit) -> Response:
     except Refused as error:
         return await _shown(visit, wrong=error, email=visit.form.text("email"))
     link = f"{visit.origin}/app/invitation?{urlencode({'word': word})}"
-    return visit.render("team/invited.html", invitation=invitation, link=link)
+    return visit.render(
+        "team/invited.html", invitation=invitation, link=link, is_sent=is_sent
+    )
 
 
 async def withdraw(visit: Visit) -> Response:

@@ -171,14 +171,15 @@ class HttpLine(contextlib.AbstractAsyncContextManager["HttpLine"]):
         headers: Mapping[str, str],
         body: bytes,
     ) -> Reply:
+        kind = headers.get("Content-Type", "application/json")
         lines = [
             f"POST {endpoint.target} HTTP/1.1",
             f"Host: {endpoint.host_header}",
             "User-Agent: Leyden",
             "Accept-Encoding: identity",
-            "Content-Type: application/json",
+            f"Content-Type: {kind}",
             f"Content-Length: {len(body)}",
-            *(f"{name}: {value}" for name, value in headers.items()),
+            *(f"{name}: {headers[name]}" for name in headers if name != "Content-Type"),
         ]
         reply = wire.send("\r\n".join([*lines, "\r\n"]).encode("ascii") + body)
         await reply.head

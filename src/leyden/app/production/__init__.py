@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
-from leyden.app.production import chains, machine, money, names, upkeep
+from leyden.app.production import chains, machine, money, names, people, upkeep
 from leyden.errors import LeydenError
 from leyden.services.platform import Platform
 from leyden.values import Struct
@@ -43,8 +43,9 @@ ITEMS: Final[Mapping[str, Check]] = {
     "the last backup is fresh": upkeep.backed_up,
     "the last drill is fresh and found nothing": upkeep.drilled,
     "a drill with the recovery key was made this quarter": upkeep.attended,
+    "the mail server takes emails": people.emails,
     "metrics can be scraped": upkeep.metrics,
-    "operators sign in with a second factor": upkeep.second_factors,
+    "operators sign in with a second factor": people.second_factors,
     "nothing needs attention": upkeep.alarms,
 }
 

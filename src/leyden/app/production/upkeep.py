@@ -1,4 +1,4 @@
-"""Checks of backups, monitoring and people."""
+"""Checks of backups and monitoring."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -64,23 +64,6 @@ async def metrics(platform: Platform) -> str:
     except aiohttp.ClientError:
         return f"{url} does not answer: is the platform running?"
     return "" if "leyden_" in text else f"{url} is not Leyden's"
-
-
-async def second_factors(platform: Platform) -> str:
-    """Look for an operator, and for a second factor of each."""
-    reader = platform.database.reader
-    operators = [
-        each
-        for each in await reader.accounts.people()
-        if await reader.people.is_operator(each.id)
-    ]
-    if not operators:
-        return "make somebody an operator: `leyden user operator EMAIL`"
-    for each in operators:
-        totp = await reader.second_factors.totp(each.id)
-        if totp is None and not await reader.second_factors.passkeys(each.id):
-            return f"{each.email} has to add a passkey or an authenticator"
-    return ""
 
 
 async def alarms(platform: Platform) -> str:

@@ -15,6 +15,7 @@ from leyden.cli.output import (
     print_list,
     print_one,
 )
+from leyden.schemas.subscriptions import FORMATS
 
 _subscription = click.argument("subscription_id", metavar="ID")
 _type = click.option(
@@ -52,6 +53,14 @@ def list_(session: Session, *, as_json: bool) -> None:
 @click.argument("url")
 @_type
 @click.option("--description", default="", help="What it is for.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="What URL is sent: signed JSON, or sentences for a chat.",
+)
 @as_json
 @with_session
 def create(
@@ -59,18 +68,20 @@ def create(
     url: str,
     types: tuple[str, ...],
     description: str,
+    format_: str,
     *,
     as_json: bool,
 ) -> None:
     """Send events to URL from now on; print the secret that signs them.
 
-    The secret is not shown again.
+    The secret is not shown again. A chat gets sentences, and needs no secret.
 
     \b
     leyden subscriptions create https://example.org/events --type 'order.*'
+    leyden subscriptions create https://ntfy.sh/my-topic --format ntfy
     """
     made = session.client.subscriptions.create(
-        url, types or ("*",), description=description
+        url, types or ("*",), description=description, format_=format_
     )
     print_one(made, as_json=as_json)
 

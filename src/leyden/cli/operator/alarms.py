@@ -11,8 +11,10 @@ from leyden.app.dispatcher import dispatcher_of
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
 from leyden.cli.output import as_json, operator, print_list, print_one
+from leyden.domain.chat import parse_format
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.times import to_iso
+from leyden.schemas.subscriptions import FORMATS
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -86,20 +88,39 @@ def endpoints(*, as_json: bool) -> None:
     help="A kind of alarm, like disk.low, or pool.*; may be repeated.",
 )
 @click.option("--description", default="", help="What it is for.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="What URL is sent: signed JSON, or sentences for a chat.",
+)
 @as_json
 def send_to(
-    url: str, types: tuple[str, ...], description: str, *, as_json: bool
+    url: str,
+    types: tuple[str, ...],
+    description: str,
+    format_: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Send alarms to URL from now on; print the secret that signs them.
 
-    The secret is not shown again.
+    The secret is not shown again. A chat gets sentences, and needs no secret.
 
     \b
     leyden alarms send-to https://example.org/alarms --type 'pool.*'
+    leyden alarms send-to https://ntfy.sh/my-topic --format ntfy
     """
 
     async def create(dispatcher: Dispatcher) -> tuple[Subscription, str]:
-        wanted = Wanted(url=url, types=types or ("*",), description=description)
+        wanted = Wanted(
+            url=url,
+            format=parse_format(format_),
+            types=types or ("*",),
+            description=description,
+        )
         id_ = f"{uuid.uuid4()}S"
         return await subscriptions.create(
             dispatcher, INSTALLATION, id_, wanted, scopes=(), actor=operator()
@@ -139,6 +160,7 @@ def _row(shown: Subscription) -> dict[str, object]:
     return {
         "endpoint_id": shown.id,
         "url": shown.url,
+        "format": shown.format.value,
         "types": list(shown.types),
         "status": "paused" if shown.stopped or shown.pause else "active",
         "description": shown.description,

@@ -88,7 +88,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
     """
 
     async def step(platform: Platform, of: Organization) -> dict[str, Any]:
-        made, word = await teams.invite(
+        made, word, is_sent = await teams.invite(
             platform,
             of.id,
             email=email,
@@ -96,14 +96,13 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
             actor=operator(),
             now=platform.clock(),
         )
-        origins = gateways.origins(platform.settings)
-        # Passkeys are for names: a browser makes none for a bare address.
-        origin = next((each for each in origins if "//localhost" in each), origins[0])
+        origin = gateways.main_origin(platform.settings)
         return {
             "email": made.email,
             "role": made.role,
             "invited_until": to_iso(made.expires),
             "link": f"{origin}/app/invitation?{urlencode({'word': word})}",
+            "emailed": is_sent,
         }
 
     print_one(on_organization(organization, step), as_json=as_json)

@@ -110,7 +110,8 @@ async def _run_next(
         return
     until = begun + _LONGEST_RUN
     secrets = open_secrets(dispatcher, receiver, now=begun)
-    async with dispatcher.sender.open(receiver.url, receiver.organization_id) as line:
+    url = place_of(dispatcher, receiver)
+    async with dispatcher.sender.open(url, receiver.organization_id) as line:
         for _ in range(_MOST_EVENTS):
             if event.due > begun or begun > until:
                 break
@@ -159,7 +160,9 @@ async def send(
     *,
     now: datetime,
 ) -> Answer:
-    """Send one event, signed with the current time."""
+    """Send one event; programs get it signed with the current time."""
+    if not to.is_signed:
+        return await line.post({"Content-Type": to.content_type}, event.body.encode())
     headers = signature_headers(secrets, event_id=event.id, sent=now, body=event.body)
     if not to.shows_secret:
         del headers["Service-Secret"]
@@ -204,6 +207,14 @@ async def record(
         patience = dispatcher.rules.patience
         await mail.resume(tx, receiver, now=at, patience=patience)
     return replace(receiver, failing_since=since, pause=pause)
+
+
+def place_of(dispatcher: Dispatcher, receiver: Addressee) -> str:
+    """Return the URL to send to, which may be a secret."""
+    if receiver.sealed_place is None:
+        return receiver.url
+    sealed, purpose = receiver.sealed_place
+    return dispatcher.sealer.open(sealed, purpose=purpose).decode()
 
 
 def open_secrets(

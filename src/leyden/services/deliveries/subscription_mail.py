@@ -8,12 +8,17 @@ other, until it was delivered or given up.
 from datetime import datetime, timedelta
 from typing import Final
 
+from leyden.domain import chat
+from leyden.domain.chat import Format
 from leyden.domain.cursors import Cursor
 from leyden.domain.deliveries import Answer, Pause, State, Verdict
 from leyden.domain.events import KeptEvent, match_types, types_of
+from leyden.domain.sentences import sentence
+from leyden.schemas.events import LoggedEvent
 from leyden.services.events import log
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import SUBSCRIPTIONS, LoggedMessage, Subscription
+from leyden.values import asdict
 
 
 class SubscriptionMail:
@@ -94,13 +99,22 @@ class SubscriptionMail:
 SUBSCRIPTION_MAIL: Final = SubscriptionMail()
 
 
+def written(format_: Format, event: LoggedEvent, **more: object) -> str:
+    """Return an event as this kind of endpoint gets it."""
+    if format_.is_chat:
+        text = sentence(event.type, event.data)
+        return chat.message(format_, f"Test: {text}" if more else text)
+    return log.encode(asdict(event) | more if more else event).decode()
+
+
 def _message(event: KeptEvent, place: Subscription) -> LoggedMessage:
+    logged = log.item(event)
     is_tried = place.attempts > 0 and event.number == place.position + 1
     return LoggedMessage(
         id=event.id,
         number=event.number,
         type=event.type,
-        body=log.encode(log.item(event)).decode(),
+        body=written(place.format, logged),
         test=False,
         created=event.created,
         state=State.PENDING,

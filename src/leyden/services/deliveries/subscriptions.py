@@ -1,26 +1,34 @@
 """Subscriptions of an organization: created, changed, tested, sent to again."""
 
-import json
 import secrets
 from collections.abc import Collection
 from datetime import datetime
 
-from leyden.domain import cursors
+from leyden.domain import chat, cursors
 from leyden.domain.accounts import Scope
+from leyden.domain.chat import Format
 from leyden.domain.deliveries import State
 from leyden.domain.events import INSTALLATION, match_types, types_of, visible
 from leyden.domain.sign_in import Right, scopes_of
 from leyden.domain.times import to_iso, to_us
 from leyden.domain.webhook_urls import check
-from leyden.errors import Forbidden, Malformed, NotFound, OverQuota, RightsChanged
+from leyden.errors import (
+    Conflict,
+    Forbidden,
+    Malformed,
+    NotFound,
+    OverQuota,
+    RightsChanged,
+)
 from leyden.schemas.events import LoggedEvent
 from leyden.services.deliveries.dispatchers import (
     Dispatcher,
     open_secrets,
+    place_of,
     record,
     send,
 )
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL, written
 from leyden.services.events import log
 from leyden.services.shared import rights
 from leyden.storage.stores import Stores
@@ -30,6 +38,7 @@ from leyden.storage.subscriptions import (
     Sent,
     Subscription,
     secret_purpose,
+    url_purpose,
 )
 from leyden.values import Struct, replace
 
@@ -50,6 +59,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     """What the owner of a subscription may choose; None is left as it is."""
 
     url: str | None = None
+    format: Format = Format.STANDARD  # of a new one
     types: Collection[str] | None = None
     description: str | None = None
     stopped: bool | None = None
@@ -90,10 +100,15 @@ async def create(
     now = dispatcher.clock()
     secret = secrets.token_hex(_SECRET_BYTES)
     seal = dispatcher.sealer.seal
+    shown, sealed_url = _place(
+        dispatcher, subscription_id, wanted.format, wanted.url or ""
+    )
     new = Subscription(
         id=subscription_id,
         organization_id=organization_id,
-        url=check(wanted.url or "", dispatcher.rules.allowed, field="url"),
+        url=shown,
+        format=wanted.format,
+        sealed_url=sealed_url,
         description=_description(wanted.description or ""),
         types=_types(wanted.types or ["*"], scopes, organization_id),
         created=now,
@@ -120,7 +135,7 @@ async def create(
         last = await tx.events.lock(organization_id, now=now)
         new = replace(new, position=last)
         await tx.subscriptions.add(new)
-    return new, secret
+    return new, secret if new.is_signed else ""
 
 
 async def change(
@@ -142,17 +157,16 @@ async def change(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
         after = before
-        if wanted.url is not None:
-            after = replace(
-                after, url=check(wanted.url, dispatcher.rules.allowed, field="url")
-            )
+        if wanted.url is not None and wanted.url != before.url:
+            place = _place(dispatcher, before.id, before.format, wanted.url)
+            after = replace(after, url=place[0], sealed_url=place[1])
         if wanted.types is not None:
             after = replace(after, types=_types(wanted.types, scopes, organization_id))
         if wanted.description is not None:
             after = replace(after, description=_description(wanted.description))
         if wanted.stopped is not None:
             after = replace(after, stopped=wanted.stopped)
-        if after.url != before.url or wanted.stopped is False:
+        if _is_moved(before, after) or wanted.stopped is False:
             after = replace(after, failing_since=None, pause=None)
         await tx.subscriptions.change(after)
         await _audit(tx, after, "subscription changed", actor=actor, now=now)
@@ -221,6 +235,8 @@ async def rotate_secret(
         found = await _locked(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
+        if not found.is_signed:
+            raise Conflict("a chat gets no signatures, so its endpoint has no secret")
         old, *_ = open_secrets(dispatcher, found, now=now)
         await tx.subscriptions.set_secret(
             subscription_id,
@@ -289,12 +305,11 @@ async def test(
         organization_id=organization_id,
         data=dict(types_of(organization_id)[chosen].example),
     )
-    body = json.loads(log.encode(event)) | {"test": True}
     message = LoggedMessage(
         id=event_id,
         number=0,
         type=chosen,
-        body=log.encode(body).decode(),
+        body=written(found.format, event, test=True),
         test=True,
         created=now,
         state=State.FAILED,
@@ -317,7 +332,8 @@ async def _send(
     begun = dispatcher.clock()
     dispatcher.by_hand.take(to.organization_id, to.url, at_s=begun.timestamp())
     signing = open_secrets(dispatcher, to, now=begun)
-    async with dispatcher.sender.open(to.url, to.organization_id) as line:
+    place = place_of(dispatcher, to)
+    async with dispatcher.sender.open(place, to.organization_id) as line:
         answer = await send(line, to, signing, message, now=begun)
     async with dispatcher.database.transaction() as tx:
         # The task before its row, as the dispatcher locks them.
@@ -334,7 +350,23 @@ async def _made_before(
 ) -> tuple[Subscription, str]:
     made = await get(tx, new.organization_id, new.id, scopes)
     secret, *_ = open_secrets(dispatcher, made, now=new.created)
-    return made, secret
+    return made, secret if made.is_signed else ""
+
+
+def _place(
+    dispatcher: Dispatcher, subscription_id: str, format_: Format, url: str
+) -> tuple[str, bytes | None]:
+    """Return what is shown of a URL, and the URL sealed where it is a secret."""
+    check(url, dispatcher.rules.allowed, field="url")
+    if not format_.is_chat:
+        return url, None
+    chat.check_url(format_, url)
+    purpose = url_purpose(subscription_id)
+    return chat.shown_url(url), dispatcher.sealer.seal(url.encode(), purpose=purpose)
+
+
+def _is_moved(before: Subscription, after: Subscription) -> bool:
+    return (before.url, before.sealed_url) != (after.url, after.sealed_url)
 
 
 async def _locked(
@@ -371,6 +403,8 @@ def _own(
     found: Subscription | None, organization_id: str, scopes: Collection[Scope]
 ) -> Subscription:
     if found is None or found.organization_id != organization_id:
+        raise NotFound
+    if found.format is Format.EMAIL:  # a person's own
         raise NotFound
     if not _is_visible(found, scopes):
         raise Forbidden("this key lacks a scope for events that the subscription gets")

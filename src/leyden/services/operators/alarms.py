@@ -13,6 +13,7 @@ from leyden.domain.units import BLOCKS_PER_DAY, size
 from leyden.errors import MarketAway, MarketRefused, SellerAway, TreasuryAway
 from leyden.services.channels import pool_account, seller_balance, treasury_identity
 from leyden.services.channels.shop import Shop
+from leyden.services.deliveries.emailing import FAILING
 from leyden.services.nodes import certificate_expiry, peer_addresses
 from leyden.services.operators.attention import LATE, needing_attention
 from leyden.services.operators.backups import results
@@ -59,6 +60,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
         rows, rules = platform.database.reader, platform.fleet.rules
         if what := await peer_addresses.alarm(rows, rules, now=now):
             found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+    found += await _emails(platform)
     for what in await results.alarms(platform, now=now):
         found.append(Alarm(Kind.BACKUP_STALE, what))
     found += await asyncio.to_thread(disk, platform.settings.home_path)
@@ -87,6 +89,17 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
             continue
         found.append(Alarm(Kind.QUEUE_LAGGING, what))
     return found
+
+
+async def _emails(platform: Platform) -> list[Alarm]:
+    if not platform.settings.smtp_host:
+        return []
+    waiting = await platform.database.reader.emails.failing(attempts=FAILING)
+    if not waiting:
+        return []
+    emails = "1 email" if waiting == 1 else f"{waiting} emails"
+    what = f"the mail server does not take {emails}: `leyden mail test` says why"
+    return [Alarm(Kind.EMAIL_AWAY, what)]
 
 
 async def _treasury(shop: Shop) -> list[Alarm]:

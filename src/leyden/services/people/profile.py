@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.errors import NotFound, Unauthorized
-from leyden.services.people import passwords, sign_in
+from leyden.services.people import notices, passwords, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
@@ -63,8 +63,11 @@ async def change_password(
         await tx.accounts.set_password(who.person.id, digest)
         if forget_passkeys:
             await tx.second_factors.remove_passkeys(who.person.id)
+        await tx.email_links.end_all(who.person.id)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await note(tx, who, "password changed", now)
+        email = who.person.email
+        await notices.tell(platform, tx, "password_changed", to=email, now=now)
 
 
 async def check_password(

@@ -2,12 +2,21 @@
 
 import secrets
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
+from leyden.domain.letters import Letter
 from leyden.domain.quotas import Quota
 from leyden.domain.sign_in import Right
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
-from leyden.services.people import passwords, people_events
+from leyden.services.deliveries import letters
+from leyden.services.people import (
+    email_addresses,
+    email_choices,
+    notices,
+    passwords,
+    people_events,
+)
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
 from leyden.storage.invitations import Invitation
@@ -15,6 +24,14 @@ from leyden.storage.people import Member
 from leyden.storage.stores import Stores
 
 _LINK = "invitation"
+
+
+class Invited(NamedTuple):
+    """A new invitation, its link's word, shown once, and whether it is emailed."""
+
+    invitation: Invitation
+    word: str
+    is_sent: bool
 
 
 async def members(platform: Platform, organization_id: str) -> list[Member]:
@@ -38,8 +55,8 @@ async def invite(
     role: Role,
     actor: str,
     now: datetime,
-) -> tuple[Invitation, str]:
-    """Create an invitation; return it with its link's token, shown once."""
+) -> Invited:
+    """Create an invitation, and send it where emails are sent."""
     word = secrets.token_urlsafe(32)
     invitation = Invitation(
         id=new_id(),
@@ -72,7 +89,8 @@ async def invite(
             email=invitation.email,
             role=role,
         )
-    return invitation, word
+        is_sent = await _send(platform, tx, invitation, word)
+    return Invited(invitation, word, is_sent)
 
 
 async def withdraw(
@@ -186,6 +204,7 @@ async def remove(
         if member.role is Role.OWNER:
             await _check_owner_remains(tx, organization_id)
         await tx.people.leave(organization_id, user_id)
+        await email_choices.leave(tx, user_id, organization_id)
         tx.events.add(people_events.of_former_member(organization_id, member), at=now)
         await tx.invitations.end_for(organization_id, member.person.email, now=now)
         await tx.audit.add(
@@ -196,6 +215,30 @@ async def remove(
             organization_id=organization_id,
             role=member.role,
         )
+
+
+async def _send(
+    platform: Platform, tx: Stores, invitation: Invitation, word: str
+) -> bool:
+    """Queue an invitation as an email; return whether it will be sent."""
+    if not notices.is_on(platform):
+        return False
+    organization = await tx.accounts.get(invitation.organization_id)
+    facts = {
+        "word": word,
+        "organization": organization.name,
+        "role": invitation.role,
+        "until": f"{invitation.expires:%Y-%m-%d}",
+    }
+    return await letters.queue(
+        tx,
+        platform.sealer,
+        Letter(kind="invitation", facts=facts),
+        to=invitation.email,
+        organization_id=organization.id,
+        lives=invitation.expires - invitation.created,
+        now=invitation.created,
+    )
 
 
 async def _changeable(
@@ -259,6 +302,15 @@ async def _join(
         organization_id=invitation.organization_id,
         role=invitation.role,
     )
+    if await tx.email_links.confirmed(person.id) is not None:
+        await email_choices.subscribe(
+            platform, tx, person.id, of, invitation.role, now=now
+        )
+    elif notices.is_on(platform):
+        # The link may have come to them by other ways than to this address.
+        await email_addresses.send_link(
+            platform, tx, person.id, to=person.email, now=now
+        )
 
 
 def parse_role(word: str) -> Role:

@@ -4,11 +4,11 @@
 INSERT INTO subscription (
     id, organization_id, url, description, types, created, sealed_secret,
     sealed_old_secret, old_secret_until, failing_since, pause, stopped, position,
-    attempts, due
+    attempts, due, format, sealed_url
 )
 VALUES (
     :id, :organization_id, :url, :description, :types, :created, :sealed_secret,
-    NULL, NULL, NULL, NULL, 0, :position, 0, :due
+    NULL, NULL, NULL, NULL, 0, :position, 0, :due, :format, :sealed_url
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -25,20 +25,23 @@ WHERE id = :id
 /* FOR UPDATE */;
 
 -- name: list
+-- Those of its people, who get emails, are theirs.
 SELECT *
 FROM subscription
 WHERE organization_id = :organization_id
+    AND format <> 'email'
 ORDER BY created, id;
 
 -- name: count
 SELECT count(*)
 FROM subscription
-WHERE organization_id = :organization_id;
+WHERE organization_id = :organization_id
+    AND format <> 'email';
 
 -- name: change
 UPDATE subscription
-SET url = :url, description = :description, types = :types, stopped = :stopped,
-    failing_since = :failing_since, pause = :pause
+SET url = :url, sealed_url = :sealed_url, description = :description, types = :types,
+    stopped = :stopped, failing_since = :failing_since, pause = :pause
 WHERE id = :id;
 
 -- name: set_health
@@ -89,6 +92,7 @@ LEFT JOIN task ON task.kind = :kind
 WHERE task.key IS NULL
     AND subscription.pause IS NULL
     AND subscription.stopped = 0
+    AND subscription.format <> 'email'
     AND subscription.position < event_log.last
 ORDER BY subscription.id;
 

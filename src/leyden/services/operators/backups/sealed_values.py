@@ -14,10 +14,11 @@ from leyden.services.operators import sealing_keys
 from leyden.services.people.sign_in import TOTP
 from leyden.storage import answers
 from leyden.storage.addressees import old_purpose
+from leyden.storage.emails import email_purpose
 from leyden.storage.every_table import metadata
 from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import secret_purpose
+from leyden.storage.subscriptions import secret_purpose, url_purpose
 from leyden.values import Struct
 
 _AT_ONCE: Final = 500
@@ -31,6 +32,7 @@ def _replaced(row: Mapping[str, Any]) -> str:
 # What the value of a column is sealed for, by the rest of its row.
 PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "channel_order.sealed_ticket": lambda row: ticket_purpose(row["id"]),
+    "email.sealed": lambda row: email_purpose(row["id"]),
     "issued_certificate.key": lambda row: name_purpose(row["name"]),
     "issued_certificate.order_key": lambda row: name_purpose(row["name"]),
     "issuer_account.sealed": lambda row: ACCOUNT.format(row["directory"]),
@@ -47,6 +49,7 @@ PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
         secret_purpose(row["id"])
     ),
     "subscription.sealed_secret": lambda row: secret_purpose(row["id"]),
+    "subscription.sealed_url": lambda row: url_purpose(row["id"]),
     "webhook_receiver.sealed_old_secret": lambda row: old_purpose(
         webhook_secret_purpose(row["node_id"])
     ),

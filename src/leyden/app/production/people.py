@@ -1,0 +1,33 @@
+"""Checks of what people need: emails, and second factors of operators."""
+
+from leyden.app.emailing import server_of
+from leyden.services.platform import Platform
+
+
+async def emails(platform: Platform) -> str:
+    """Sign in at the mail server."""
+    server = server_of(platform.settings)
+    if server is None:
+        return (
+            "set smtp_host and smtp_from: without emails nobody can reset a password, "
+            "and you are told of alarms by webhooks alone"
+        )
+    await server.check()
+    return ""
+
+
+async def second_factors(platform: Platform) -> str:
+    """Look for an operator, and for a second factor of each."""
+    reader = platform.database.reader
+    operators = [
+        each
+        for each in await reader.accounts.people()
+        if await reader.people.is_operator(each.id)
+    ]
+    if not operators:
+        return "make somebody an operator: `leyden user operator EMAIL`"
+    for each in operators:
+        totp = await reader.second_factors.totp(each.id)
+        if totp is None and not await reader.second_factors.passkeys(each.id):
+            return f"{each.email} has to add a passkey or an authenticator"
+    return ""

@@ -1,0 +1,39 @@
+"""`leyden mail`: the mail server."""
+
+import click
+
+from leyden.app.emailing import emailing_of
+from leyden.cli.groups import Group
+from leyden.cli.operator.database import on_platform
+from leyden.domain.accounts import new_id
+from leyden.domain.emails import Email, is_address
+from leyden.domain.letters import Letter, write
+from leyden.errors import Malformed, SetupError
+from leyden.services.platform import Platform
+
+
+@click.group(cls=Group)
+def mail() -> None:
+    """Try the mail server."""
+
+
+@mail.command()
+@click.argument("address")
+def test(address: str) -> None:
+    """Send a test email to ADDRESS now; exit 1 with the server's reason if it fails.
+
+    \b
+    leyden mail test ada@example.org
+    """
+    if not is_address(address):
+        raise Malformed("ADDRESS: must look like name@example.org")
+
+    async def send(platform: Platform) -> str:
+        emailing = emailing_of(platform)
+        if emailing is None:
+            raise SetupError("smtp_host: is not set, so no emails are sent")
+        subject, text = write(Letter(kind="test", facts={}), origin=emailing.origin)
+        await emailing.send(Email(id=new_id(), to=address, subject=subject, text=text))
+        return f"{emailing.server.host}:{emailing.server.port}"
+
+    click.echo(f"{on_platform(send)} accepted an email for {address}")

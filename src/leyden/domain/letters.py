@@ -1,0 +1,98 @@
+"""Emails that people get one by one: about their account, and invitations."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from leyden.domain.emails import one_line
+from leyden.values import Struct, hiding
+
+_IGNORE: Final = "If you did not ask for this, do nothing: nothing changes."
+_NOT_YOU: Final = (
+    "If this was not you, reset your password at {origin}/app/forgot-password at once, "
+    "and tell the operator."
+)
+Facts = Mapping[str, str]
+
+
+class Letter(Struct, frozen=True, kw_only=True):
+    """What an email says: a kind, and what it is filled in with."""
+
+    kind: str
+    facts: Facts
+
+    __repr__ = hiding("facts")  # a link is a secret
+
+
+def write(letter: Letter, *, origin: str) -> tuple[str, str]:
+    """Return subject and text of a letter, with links to this dashboard."""
+    return _LETTERS[letter.kind](letter.facts, origin)
+
+
+def _reset(facts: Facts, origin: str) -> tuple[str, str]:
+    link = _link(origin, "/app/reset-password", facts)
+    text = (
+        "Somebody, probably you, asked to reset the password of your account.\n\n"
+        "Open this link within an hour, in the browser in which you asked for it. It "
+        f"works once:\n\n{link}\n\n"
+        "Your second step (authenticator app or passkeys) stays as it is, and you are "
+        f"signed out everywhere.\n\n{_IGNORE}\n"
+    )
+    return "Reset your password", text
+
+
+def _confirm(facts: Facts, origin: str) -> tuple[str, str]:
+    link = _link(origin, "/app/account/confirm-email", facts)
+    text = (
+        "Confirm that this address is yours. Open this link within a day while you are "
+        f"signed in; it works once:\n\n{link}\n\n{_IGNORE}\n"
+    )
+    return "Confirm your email address", text
+
+
+def _invitation(facts: Facts, origin: str) -> tuple[str, str]:
+    link = _link(origin, "/app/invitation", facts)
+    team = one_line(facts["organization"])
+    text = (
+        f'You are invited to the organization "{team}", as {facts["role"]}.\n\n'
+        f"Open this link to join, until {facts['until']}. It works once:\n\n{link}\n\n"
+        "If you do not know who invited you, do nothing.\n"
+    )
+    return f'Invitation to "{team}"', text
+
+
+def _password_changed(facts: Facts, origin: str) -> tuple[str, str]:
+    del facts
+    text = (
+        "The password of your account was changed, and its other sessions have ended."
+        f"\n\n{_NOT_YOU.format(origin=origin)}\n"
+    )
+    return "Your password was changed", text
+
+
+def _address_changed(facts: Facts, origin: str) -> tuple[str, str]:
+    del facts, origin
+    text = (
+        "Your account has another email address now. We send nothing to this one any "
+        "more.\n\nIf this was not you, tell the operator at once.\n"
+    )
+    return "Your email address was changed", text
+
+
+def _test(facts: Facts, origin: str) -> tuple[str, str]:
+    del facts
+    return ("Test", f"This is a test. {origin} can send emails.\n")
+
+
+def _link(origin: str, path: str, facts: Facts) -> str:
+    return f"{origin}{path}?{urlencode({'word': facts['word']})}"
+
+
+_LETTERS: Final[Mapping[str, Callable[[Facts, str], tuple[str, str]]]] = {
+    "reset": _reset,
+    "confirm": _confirm,
+    "invitation": _invitation,
+    "password_changed": _password_changed,
+    "address_changed": _address_changed,
+    "test": _test,
+}

@@ -1,0 +1,1 @@
+"""Sending emails: the mail server that the settings name."""

@@ -1,0 +1,46 @@
+"""What sending emails needs, wired by app/emailing.py and passed down."""
+
+from datetime import timedelta
+from typing import Final
+
+from leyden.domain.deliveries import RETRIES
+from leyden.domain.emails import Email, compose
+from leyden.domain.times import Clock
+from leyden.emails.smtp import SmtpServer
+from leyden.services.deliveries.concurrency import Concurrency
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.values import Struct, field
+
+# Connections to the mail server at a time; an organization gets at most half of them.
+AT_ONCE: Final = 8
+# Who finds no connection free is looked at again after so long.
+PUT_OFF: Final = timedelta(seconds=1)
+# The server says no for good: an address may be created a moment later, but not ten.
+REFUSALS: Final = 3
+# What was tried so often in vain, for some minutes, is the operator's to look at.
+FAILING: Final = 4
+_LONGEST_WAIT: Final = timedelta(hours=1)
+
+
+class Emailing(Struct, frozen=True, kw_only=True):
+    """The dependencies of emails."""
+
+    database: Database
+    sealer: Sealer
+    server: SmtpServer
+    clock: Clock
+    origin: str  # of the dashboard, for links
+    per_hour: int  # emails about the events of one organization to one person
+    concurrency: Concurrency = field(default_factory=lambda: Concurrency(AT_ONCE))
+
+    async def send(self, email: Email) -> None:
+        """Send an email, with no transaction open."""
+        sender = self.server.sender
+        message = compose(email, sender=sender, now=self.clock())
+        await self.server.send(message, to=email.to)
+
+
+def retry_after(attempts: int) -> timedelta:
+    """Return how long to wait after so many attempts that failed."""
+    return min(RETRIES[min(attempts, len(RETRIES)) - 1], _LONGEST_WAIT)

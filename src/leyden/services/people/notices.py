@@ -1,0 +1,24 @@
+"""Whether emails are sent, and telling people what was done to their account."""
+
+from datetime import datetime
+
+from leyden.domain.letters import Letter
+from leyden.services.deliveries import letters
+from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
+
+
+def is_on(platform: Platform) -> bool:
+    """Return whether the settings name a mail server."""
+    return bool(platform.settings.smtp_host)
+
+
+async def tell(
+    platform: Platform, tx: Stores, kind: str, *, to: str, now: datetime
+) -> None:
+    """Queue a notice of a change that was made, where emails are sent."""
+    if is_on(platform):
+        letter = Letter(kind=kind, facts={})
+        await letters.queue(
+            tx, platform.sealer, letter, to=to, is_limited=False, now=now
+        )

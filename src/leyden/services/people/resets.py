@@ -1,0 +1,140 @@
+"""Resetting a forgotten password by a link that is sent by email.
+
+The link works once, for an hour, in the browser in which it was asked for, and until
+the password is changed. It ends all sessions, and leaves the second factor as it is.
+
+Whoever asks is answered before anybody looks whether the address is known: the answer,
+and the time it takes, are the same.
+"""
+
+import hmac
+import secrets
+from datetime import datetime, timedelta
+from typing import Final
+
+from leyden.domain.accounts import check_email
+from leyden.domain.addresses import rate_limit_key
+from leyden.domain.letters import Letter
+from leyden.errors import Conflict, Forbidden, NotFound, TooMany
+from leyden.services.deliveries import letters
+from leyden.services.people import email_choices, notices, passwords
+from leyden.services.platform import Platform
+from leyden.storage.email_links import EmailLink, LinkKind
+from leyden.storage.stores import Stores
+
+LIVES: Final = timedelta(hours=1)
+NO_EMAILS: Final = (
+    "This installation sends no emails. Ask its operator for a new password."
+)
+GONE: Final = (
+    "This link was used, has expired, or is older than your password. Ask for a new "
+    "one."
+)
+ELSEWHERE: Final = (
+    "This link works only in the browser in which it was asked for. Open it there, or "
+    "ask for a new one here."
+)
+_BROWSER: Final = "browser of a reset"
+_COUNTED: Final = "resets"
+_WITHIN: Final = timedelta(hours=1)
+_PER_BOTH: Final = 3  # for an address, from one source
+_PER_SOURCE: Final = 20  # many people may share one
+_PER_EMAIL: Final = 10
+
+
+async def ask(
+    platform: Platform, email: str, *, address: str, browser: str, now: datetime
+) -> str:
+    """Ask for a link; return the word for the cookie of this browser.
+
+    One that it has stays: a link that was asked for before works there, too.
+    The same is done for an address that nobody has. Raise TooMany over the limits.
+    """
+    if not notices.is_on(platform):
+        raise Conflict(NO_EMAILS)
+    email = check_email(email)
+    browser = browser or secrets.token_urlsafe(32)
+    word = secrets.token_urlsafe(32)
+    facts = {"word": word, "browser": _digest(platform, browser).hex()}
+    letter = Letter(kind=letters.RESET, facts=facts)
+    await _count(platform, email, rate_limit_key(address), now=now)
+    async with platform.database.transaction() as tx:
+        await letters.queue(tx, platform.sealer, letter, to=email, lives=LIVES, now=now)
+    return browser
+
+
+async def find(
+    platform: Platform, word: str, *, browser: str, now: datetime
+) -> EmailLink:
+    """Return a link that still works here; else raise what is wrong."""
+    digest = letters.link_digest(platform.sealer, word)
+    reader = platform.database.reader
+    link = await reader.email_links.find(digest, LinkKind.RESET, now=now)
+    if link is None or not await _is_of_password(platform, reader, link):
+        raise NotFound(GONE)
+    if not hmac.compare_digest(link.browser or b"", _digest(platform, browser)):
+        raise Forbidden(ELSEWHERE)
+    return link
+
+
+async def reset(
+    platform: Platform, word: str, password: str, *, browser: str, now: datetime
+) -> None:
+    """Set a new password and end all sessions; the second factor stays."""
+    link = await find(platform, word, browser=browser, now=now)
+    digest = await passwords.digest(password)
+    async with platform.database.transaction() as tx:
+        await tx.people.lock(link.user_id)
+        # The password may have been changed, or the link used, while this was hashed.
+        if not await tx.email_links.use(link.digest) or not await _is_of_password(
+            platform, tx, link
+        ):
+            raise NotFound(GONE)
+        await tx.accounts.set_password(link.user_id, digest)
+        await tx.sessions.end_others(link.user_id, but="")
+        await tx.email_links.end_all(link.user_id)
+        await tx.email_links.confirm(link.user_id, link.address, now=now)
+        await tx.audit.add(
+            at=now,
+            actor=f"user:{link.user_id}",
+            action="password reset",
+            subject=link.user_id,
+        )
+        await notices.tell(platform, tx, "password_changed", to=link.address, now=now)
+        await email_choices.subscribe_to_all(platform, tx, link.user_id, now=now)
+
+
+async def _is_of_password(platform: Platform, stores: Stores, link: EmailLink) -> bool:
+    """Return whether person, address and password are as they were."""
+    found = await stores.people.password(link.address)
+    if found is None or found[0].id != link.user_id or link.password is None:
+        return False
+    present = letters.password_digest(platform.sealer, found[1])
+    return hmac.compare_digest(link.password, present)
+
+
+async def _count(
+    platform: Platform, email: str, address: str, *, now: datetime
+) -> None:
+    counted = {
+        f"{email} from {address}": _PER_BOTH,
+        f"from {address}": _PER_SOURCE,
+        email: _PER_EMAIL,
+    }
+    waits = []
+    async with platform.database.transaction() as tx:
+        for what, most in counted.items():
+            who = platform.sealer.digest(what.encode(), purpose=_COUNTED)
+            count, since = await tx.sessions.failed(who, now=now, within=_WITHIN)
+            if count > most:
+                waits.append(since + _WITHIN - now)
+    if waits:
+        wait_s = max(1, int(max(waits).total_seconds()))
+        raise TooMany(
+            f"Too many requests. Wait {-(-wait_s // 60)} min and try again.",
+            retry_after_s=wait_s,
+        )
+
+
+def _digest(platform: Platform, browser: str) -> bytes:
+    return platform.sealer.digest(browser.encode(), purpose=_BROWSER)

@@ -1,0 +1,96 @@
+"""Links that work once, sent by email, and the addresses that they confirm."""
+
+from datetime import datetime
+from enum import StrEnum, auto
+
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct, hiding
+
+sql = SqlFile("email_links")
+
+
+class LinkKind(StrEnum):
+    """What a link does."""
+
+    CONFIRM = auto()  # an address, or a new one
+    RESET = auto()  # a password
+
+
+class EmailLink(Struct, frozen=True, kw_only=True):
+    """A link that was sent to somebody."""
+
+    digest: bytes
+    kind: LinkKind
+    user_id: str
+    address: str
+    browser: bytes | None  # the digest of the cookie of who asked
+    password: bytes | None  # the digest of the hash at that time
+    created: datetime
+    expires: datetime
+
+    __repr__ = hiding("digest", "browser", "password")
+
+
+class EmailLinks:
+    """The rows of email_link, and person.confirmed."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, link: EmailLink) -> None:
+        """Store a link; the second time changes nothing."""
+        await self._run(
+            sql.add,
+            digest=link.digest,
+            kind=link.kind,
+            user_id=link.user_id,
+            address=link.address,
+            browser=link.browser,
+            password=link.password,
+            created=to_us(link.created),
+            expires=to_us(link.expires),
+        )
+
+    async def find(
+        self, digest: bytes, kind: LinkKind, *, now: datetime
+    ) -> EmailLink | None:
+        """Return a link that still works, if there is one."""
+        for row in await self._run(sql.find, digest=digest, kind=kind, now=to_us(now)):
+            *_, user_id, address, browser, password, created, expires = row
+            return EmailLink(
+                digest=digest,
+                kind=kind,
+                user_id=user_id,
+                address=address,
+                browser=browser,
+                password=password,
+                created=from_us(created),
+                expires=from_us(expires),
+            )
+        return None
+
+    async def use(self, digest: bytes) -> bool:
+        """Use a link up; return False if it was used before."""
+        return bool(await self._run(sql.use, digest=digest))
+
+    async def end_all(self, user_id: str) -> None:
+        """End all links of a person."""
+        await self._run(sql.end_all, user_id=user_id)
+
+    async def forget(self, *, now: datetime) -> None:
+        """Delete links that have expired."""
+        await self._run(sql.forget, now=to_us(now))
+
+    async def confirmed(self, user_id: str) -> datetime | None:
+        """Return when a person's address was confirmed; None if it was not."""
+        rows = await self._run(sql.confirmed, id=user_id)
+        return from_us(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    async def confirm(self, user_id: str, email: str, *, now: datetime) -> None:
+        """Note that a person's address is theirs, if it still is that one."""
+        await self._run(sql.confirm, id=user_id, email=email, now=to_us(now))
+
+    async def move(self, user_id: str, email: str, *, now: datetime) -> bool:
+        """Change a person's address; return False if somebody else has it."""
+        return bool(await self._run(sql.move, id=user_id, email=email, now=to_us(now)))

@@ -1,0 +1,79 @@
+"""Emails that wait for the mail server."""
+
+from datetime import datetime
+from typing import Final
+
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct, hiding
+
+sql = SqlFile("emails")
+
+EMAILS: Final = "emails"  # a kind of task; its key is the id
+
+
+class WaitingEmail(Struct, frozen=True, kw_only=True):
+    """An email that the mail server has not accepted yet."""
+
+    id: str
+    organization_id: str  # empty: of no organization
+    address: str
+    sealed: bytes
+    created: datetime
+    expires: datetime
+    attempts: int  # that failed
+
+    __repr__ = hiding("sealed")
+
+
+def email_purpose(email_id: str) -> str:
+    """Return the purpose that what an email says is sealed for."""
+    return f"email of {email_id}"
+
+
+class Emails:
+    """The rows of email."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, waiting: WaitingEmail) -> None:
+        """Store an email that waits."""
+        await self._run(
+            sql.add,
+            id=waiting.id,
+            organization_id=waiting.organization_id,
+            address=waiting.address,
+            sealed=waiting.sealed,
+            created=to_us(waiting.created),
+            expires=to_us(waiting.expires),
+            attempts=waiting.attempts,
+        )
+
+    async def find(self, email_id: str) -> WaitingEmail | None:
+        """Return an email that waits, if it does."""
+        for row in await self._run(sql.get, id=email_id):
+            id_, organization_id, address, sealed, created, expires, attempts = row
+            return WaitingEmail(
+                id=id_,
+                organization_id=organization_id,
+                address=address,
+                sealed=sealed,
+                created=from_us(created),
+                expires=from_us(expires),
+                attempts=attempts,
+            )
+        return None
+
+    async def set_attempts(self, email_id: str, attempts: int) -> None:
+        """Store how many attempts failed."""
+        await self._run(sql.set_attempts, id=email_id, attempts=attempts)
+
+    async def failing(self, *, attempts: int) -> int:
+        """Count those that the mail server has not taken so many times."""
+        rows = await self._run(sql.failing, attempts=attempts)
+        return int(rows[0][0])
+
+    async def delete(self, email_id: str) -> None:
+        """Delete an email that was accepted, or given up."""
+        await self._run(sql.delete, id=email_id)

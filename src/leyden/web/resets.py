@@ -1,0 +1,86 @@
+"""A forgotten password: asking for a link, and what the link opens."""
+
+from starlette.responses import Response
+
+from leyden.errors import Conflict, Forbidden, NotFound, Refused
+from leyden.services.people import notices, resets
+from leyden.web.visits import SIGN_IN, Visit, redirect
+
+
+async def ask(visit: Visit) -> Response:
+    """Ask for the address of an account."""
+    return _asked(visit)
+
+
+async def send(visit: Visit) -> Response:
+    """Send a link, and say the same whoever has the address, if anybody does."""
+    email = visit.form.text("email")
+    try:
+        browser = await resets.ask(
+            visit.platform,
+            email,
+            address=visit.address,
+            browser=visit.cookies.reset,
+            now=visit.now,
+        )
+    except Refused as error:
+        return _asked(visit, email=email, refused=error)
+    response = _asked(visit, email=email, is_sent=True)
+    lives_s = int(resets.LIVES.total_seconds())
+    visit.cookies.set_reset(response, browser, lives_s=lives_s)
+    return response
+
+
+async def open_(visit: Visit) -> Response:
+    """Ask for a new password, if the link works here."""
+    word = visit.query.text("word")
+    return await _opened(visit, word)
+
+
+async def reset(visit: Visit) -> Response:
+    """Set the new password; whoever did signs in with it."""
+    word = visit.form.text("word")
+    try:
+        await resets.reset(
+            visit.platform,
+            word,
+            visit.form.secret("password"),
+            browser=visit.cookies.reset,
+            now=visit.now,
+        )
+    except Refused as error:
+        return await _opened(visit, word, refused=error)
+    response = redirect(f"{SIGN_IN}?done=reset")
+    visit.cookies.end_session(response)
+    visit.cookies.set_reset(response, "", lives_s=0)
+    return response
+
+
+async def _opened(visit: Visit, word: str, refused: Refused | None = None) -> Response:
+    try:
+        link = await resets.find(
+            visit.platform, word, browser=visit.cookies.reset, now=visit.now
+        )
+    except (NotFound, Forbidden) as error:
+        return _asked(visit, refused=error)
+    return visit.render(
+        "passwords/reset.html", word=word, email=link.address, refused=refused
+    )
+
+
+def _asked(
+    visit: Visit,
+    *,
+    email: str = "",
+    is_sent: bool = False,
+    refused: Refused | None = None,
+) -> Response:
+    if refused is None and not notices.is_on(visit.platform):
+        refused = Conflict(resets.NO_EMAILS)
+    return visit.render(
+        "passwords/forgot.html",
+        email=email,
+        is_sent=is_sent,
+        is_on=notices.is_on(visit.platform),
+        refused=refused,
+    )

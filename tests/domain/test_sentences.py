@@ -1,0 +1,32 @@
+"""Events in sentences, for people."""
+
+import pytest
+
+from leyden.domain.events import ALARMS, TYPES
+from leyden.domain.sentences import sentence
+
+
+@pytest.mark.parametrize("kind", sorted(TYPES))
+def test_every_type_of_event_has_a_sentence(kind: str) -> None:
+    text = sentence(kind, TYPES[kind].example)
+    assert text.endswith(".")
+    assert not {"?", "{", "}"} & set(text)
+    assert kind not in text
+
+
+def test_a_sentence_has_no_amounts() -> None:
+    for kind, each in TYPES.items():
+        amounts = [each.example.get(name) for name in ("amount", "capacity", "log")]
+        text = sentence(kind, each.example)
+        assert not [one for one in amounts if one and str(one) in text]
+
+
+@pytest.mark.parametrize("kind", sorted(ALARMS))
+def test_an_alarm_says_itself(kind: str) -> None:
+    data = ALARMS[kind].example
+    assert sentence(kind, data) == f"Alarm: {ALARMS[kind].about}"
+    assert sentence(kind, {**data, "status": "cleared"}).startswith("Cleared: ")
+
+
+def test_a_fact_that_is_missing_breaks_nothing() -> None:
+    assert sentence("node.running", {}) == 'Node "?" is running.'

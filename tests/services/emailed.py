@@ -1,0 +1,56 @@
+"""Sending the emails that wait, without a queue that runs."""
+
+from datetime import timedelta
+
+from leyden.domain.times import Clock
+from leyden.emails.smtp import SmtpServer
+from leyden.services.deliveries import event_emails, letters
+from leyden.services.deliveries.emailing import Emailing
+from leyden.storage.database import Database
+from leyden.storage.emails import EMAILS
+from leyden.storage.secrets import Sealer
+from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.tasks import Work
+
+ORIGIN = "http://dashboard.example:8000"
+_RUNS = {EMAILS: letters.send, SUBSCRIPTIONS: event_emails.deliver}
+
+
+def emailing(
+    database: Database,
+    sealer: Sealer,
+    server: SmtpServer,
+    clock: Clock,
+    *,
+    per_hour: int = 3,
+) -> Emailing:
+    return Emailing(
+        database=database,
+        sealer=sealer,
+        server=server,
+        clock=clock,
+        origin=ORIGIN,
+        per_hour=per_hour,
+    )
+
+
+async def send_emails(of: Emailing) -> None:
+    """Send what is due now, until nothing is."""
+    for _ in range(100):
+        claimed = 0
+        for kind, run in _RUNS.items():
+            now = of.clock()
+            async with of.database.transaction() as tx:
+                claims = await tx.tasks.claim(
+                    kind, now=now, until=now + timedelta(seconds=30), most=10
+                )
+            claimed += len(claims)
+            for claim in claims:
+                work = Work(of.database, claim)
+                await run(of, work)
+                if not work.settled:
+                    async with work.transaction() as tx:
+                        await work.done(tx)
+        if not claimed:
+            return
+    raise AssertionError("the queue does not come to rest")

@@ -1,0 +1,247 @@
+"""Events by email: in time, not too many, never lost, and known when sent twice."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+
+from leyden.domain.accounts import Membership, Organization, Person, Role
+from leyden.domain.events import Event
+from leyden.domain.letters import Letter
+from leyden.services.deliveries import event_emails, letters
+from leyden.services.deliveries.emailing import FAILING, Emailing
+from leyden.services.operators.alarms import list_alarms
+from leyden.services.people import email_choices
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.emails import EMAILS
+from leyden.storage.secrets import Sealer
+from leyden.storage.stores import Stores
+from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.tasks import Work
+from tests.conftest import NOW
+from tests.mail_server import MailServer, mail_server, text
+from tests.services.emailed import emailing, send_emails
+
+TEAM, ADA = "harbour", "ada@example.org"
+
+
+@dataclass
+class Office:
+    """Ada, who owns the team, and a mail server of hers."""
+
+    platform: Platform
+    served: MailServer
+    now: datetime = NOW
+    of: Emailing = field(init=False)
+
+    def __post_init__(self) -> None:
+        database, sealer = self.platform.database, self.platform.sealer
+        server = self.served.smtp()
+        self.of = emailing(database, sealer, server, lambda: self.now)
+
+    async def tell(self, *names: str, kind: str = "node.failed") -> None:
+        async with self.of.database.transaction() as tx:
+            for name in names:
+                data = {"node_id": "7N", "name": name}
+                event = Event(organization_id=TEAM, type=kind, data=data)
+                tx.events.add(event, at=self.now)
+
+    async def pass_time(self, **time: float) -> None:
+        self.now += timedelta(**time)
+        await send_emails(self.of)
+
+    def named(self) -> list[list[str]]:
+        """The names of the nodes that each email tells of."""
+        return [re.findall(r'ode "(\w+)"', text(each)) for each in self.served.taken]
+
+
+@pytest.fixture
+def served() -> Iterator[MailServer]:
+    with mail_server() as served:
+        yield served
+
+
+@pytest.fixture
+async def office(db: Database, sealer: Sealer, served: MailServer) -> Office:
+    given = Settings(smtp_host="127.0.0.1", smtp_from="leyden@harbour.test")
+    platform = Platform(settings=given, database=db, sealer=sealer, clock=lambda: NOW)
+    async with db.transaction() as tx:
+        await tx.accounts.add(Organization(id=TEAM, name="Harbour", created=NOW))
+        ada = Person(id="ada", email=ADA, created=NOW)
+        await tx.accounts.add_person(ada, password=None)
+        member = Membership(
+            organization_id=TEAM, user_id="ada", role=Role.OWNER, created=NOW
+        )
+        await tx.accounts.join(member)
+        await tx.email_links.confirm("ada", ADA, now=NOW)
+        await email_choices.subscribe_to_all(platform, tx, "ada", now=NOW)
+    return Office(platform, served)
+
+
+async def test_a_flood_becomes_a_digest(office: Office) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        await office.tell(name)
+        await office.pass_time(minutes=1)
+    assert office.named() == [["a"], ["b"], ["c"]]  # three in an hour
+    await office.tell(*(f"n{number}" for number in range(40)))
+    await office.pass_time(minutes=50)
+    assert len(office.served.taken) == 3
+    await office.pass_time(minutes=6)
+    [*_, digest] = office.named()
+    assert digest == ["d", "e", *(f"n{number}" for number in range(28))]
+    assert "And 12 more: node.failed (12)." in text(office.served.taken[-1])
+    assert office.served.subjects()[-1] == "42 events of Harbour"
+    await office.tell("f")
+    await office.pass_time(minutes=1)
+    assert office.named()[-1] == ["f"]
+
+
+async def test_what_happens_at_once_is_one_email(office: Office) -> None:
+    await office.tell("a", "b")
+    await office.pass_time()
+    assert office.named() == [["a", "b"]]
+
+
+async def test_a_mail_server_that_is_away_loses_nothing(office: Office) -> None:
+    office.served.answers["DATA"] = "451 not now"
+    await office.tell("a")
+    for _ in range(FAILING):
+        await office.pass_time(hours=1)
+        await office.tell("b")
+    kinds = [each.kind for each in await list_alarms(office.platform, now=office.now)]
+    assert kinds == ["email.away"]
+    tried = len(office.served.recipients)
+    await office.pass_time()  # what is told meanwhile does not hurry it
+    assert len(office.served.recipients) == tried
+    office.served.answers["DATA"] = "250 OK"
+    await office.pass_time(hours=1)
+    # What the first one holds was settled when it was tried first.
+    assert office.named() == [["a"], ["b"] * FAILING]
+    assert await list_alarms(office.platform, now=office.now) == []
+
+
+class Died(Exception):
+    """The process was killed."""
+
+
+class Mortal(Work):
+    """A task whose process dies as it begins a transaction, after so many."""
+
+    left = 0
+
+    def transaction(self) -> AbstractAsyncContextManager[Stores]:
+        if not self.left:
+            raise Died
+        self.left -= 1
+        return super().transaction()
+
+
+async def killed(
+    office: Office, kind: str, run: Callable[[Emailing, Work], Awaitable[None]], at: int
+) -> None:
+    """Run what is due, and die at its transaction of this number; the claim ends."""
+    async with office.of.database.transaction() as tx:
+        [claim] = await tx.tasks.claim(kind, now=office.now, until=office.now, most=9)
+    work = Mortal(office.of.database, claim)
+    work.left = at
+    with pytest.raises(Died):
+        await run(office.of, work)
+
+
+async def test_an_email_that_is_sent_twice_is_the_same(office: Office) -> None:
+    await office.tell("a")
+    await killed(office, SUBSCRIPTIONS, event_emails.deliver, 1)
+    await office.tell("b")
+    await office.pass_time(minutes=1)
+    assert office.named() == [["a"], ["a"], ["b"]]
+    first, second, third = (each["Message-ID"] for each in office.served.taken)
+    assert first == second != third
+
+
+async def test_an_address_that_is_refused_for_good_gets_no_more(
+    office: Office,
+) -> None:
+    office.served.answers["RCPT"] = "550 no such user"
+    await office.tell("a")
+    for _ in range(5):
+        await office.pass_time(hours=1)
+        await office.tell("b")
+    assert len(office.served.recipients) == 3
+    kept = await office.of.database.reader.email_subscriptions.list_("ada")
+    found = await office.of.database.reader.subscriptions.find(kept[0].subscription_id)
+    assert found is not None
+    assert found.pause == "gone"
+
+
+async def letter(office: Office, lives: timedelta = timedelta(days=1)) -> None:
+    async with office.of.database.transaction() as tx:
+        made = Letter(kind="test", facts={})
+        sealer = office.of.sealer
+        assert await letters.queue(
+            tx, sealer, made, to=ADA, lives=lives, now=office.now
+        )
+
+
+async def test_a_letter_waits_for_the_mail_server_and_not_for_ever(
+    office: Office,
+) -> None:
+    office.served.answers["RCPT"] = "451 not now"
+    await letter(office)
+    await office.pass_time()
+    await office.pass_time(seconds=4)
+    assert len(office.served.recipients) == 1
+    await office.pass_time(seconds=1)
+    office.served.answers["RCPT"] = "250 OK"
+    await office.pass_time(seconds=30)
+    assert office.served.subjects() == ["Test"]
+    office.served.answers["RCPT"] = "451 not now"
+    await letter(office, timedelta(minutes=1))
+    await office.pass_time()
+    await office.pass_time(minutes=2)
+    office.served.answers["RCPT"] = "250 OK"
+    await office.pass_time(hours=2)
+    assert office.served.subjects() == ["Test"]  # its link would work no more
+    async with office.of.database.transaction() as tx:
+        assert not await tx.tasks.claim(
+            EMAILS, now=office.now, until=office.now, most=9
+        )
+
+
+async def test_a_letter_that_is_sent_twice_has_one_message_id(office: Office) -> None:
+    await letter(office)
+    await killed(office, EMAILS, letters.send, 0)
+    await office.pass_time()
+    first, second = (each["Message-ID"] for each in office.served.taken)
+    assert first == second
+
+
+async def test_one_organization_leaves_connections_to_others(office: Office) -> None:
+    room = office.of.concurrency
+    with ExitStack() as held:
+        taken = [held.enter_context(room.enter(TEAM)) for _ in range(4)]
+        assert all(taken)
+        await office.tell("a")
+        await office.pass_time()
+        assert office.served.taken == []  # put off: it has its half
+        await letter(office)
+        await office.pass_time()
+        assert office.served.subjects() == ["Test"]
+    await office.pass_time(seconds=1)
+    assert office.named()[-1] == ["a"]
+
+
+async def test_a_letter_is_sealed_while_it_waits(office: Office) -> None:
+    made = Letter(kind="reset", facts={"word": "lantern", "browser": "00"})
+    async with office.of.database.transaction() as tx:
+        sealer = office.of.sealer
+        await letters.queue(tx, sealer, made, to=ADA, now=NOW)
+        [claim] = await tx.tasks.claim(EMAILS, now=NOW, until=NOW, most=1)
+    kept = await office.of.database.reader.emails.find(claim.key)
+    assert kept is not None
+    assert b"lantern" not in kept.sealed
+    assert "sealed" not in repr(kept)

@@ -1,0 +1,319 @@
+"""Addresses confirmed and changed by links, and the emails that people choose."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from leyden.domain.accounts import Role
+from leyden.domain.events import INSTALLATION, Event
+from leyden.services.deliveries.emailing import Emailing
+from leyden.services.people import accounts
+from leyden.services.people.email_choices import IMPORTANT
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.web.site import Site
+from tests.mail_server import MailServer, mail_server, text
+from tests.services.emailed import ORIGIN, emailing, send_emails
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD, person
+from tests.web.visitor import Shown, Visitor
+
+ALICE, NEW = "alice@example.org", "alice@harbour.test"
+LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
+ACCOUNT = "/app/account"
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(
+        sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
+    )
+
+
+@pytest.fixture
+def served() -> Iterator[MailServer]:
+    with mail_server() as served:
+        yield served
+
+
+@pytest.fixture
+def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
+    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+
+
+async def link_to(office: Emailing, served: MailServer, address: str) -> str:
+    """Return the first link of the newest email to somebody."""
+    await send_emails(office)
+    found = LINK.search(served.texts(address)[-1])
+    assert found is not None
+    return found[1]
+
+
+async def used(visitor: Visitor, link: str) -> Shown:
+    """Open a link, and confirm what it asks."""
+    await visitor.get(link)
+    word = link.partition("word=")[2]
+    return await visitor.submit(f"{ACCOUNT}/confirm-email", {"word": word})
+
+
+async def confirmed(visitor: Visitor, office: Emailing, served: MailServer) -> str:
+    """Confirm an address; return the link, which is used up."""
+    await visitor.get(ACCOUNT)
+    asked = await visitor.submit(f"{ACCOUNT}/email/link")
+    assert asked.location == f"{ACCOUNT}?done=link"
+    link = await link_to(office, served, ALICE)
+    assert (await used(visitor, link)).location == f"{ACCOUNT}?done=email"
+    return link
+
+
+async def tell(office: Emailing, organization_id: str, *types: str) -> None:
+    async with office.database.transaction() as tx:
+        for kind in types:
+            data = {"node_id": "7N", "name": "harbour light"}
+            event = Event(organization_id=organization_id, type=kind, data=data)
+            tx.events.add(event, at=office.clock())
+    await send_emails(office)
+
+
+async def test_an_address_is_confirmed_by_a_link_that_works_once(
+    alice: Visitor, charlie: Visitor, office: Emailing, served: MailServer, site: Site
+) -> None:
+    await tell(office, alice.organization_id, "node.failed")
+    assert served.taken == []  # nothing before it is confirmed
+    await alice.get(ACCOUNT)
+    await alice.submit(f"{ACCOUNT}/email/link")
+    link = await link_to(office, served, ALICE)
+    # Not by a stranger, nor by who signed in as somebody else.
+    assert (await Visitor(site).get(link)).location.startswith("/app/sign-in")
+    for shown in (await charlie.get(link), await used(charlie, link)):
+        assert (shown.status, ALICE in shown.text) == (403, False)
+    assert (await used(alice, link)).location == f"{ACCOUNT}?done=email"
+    for shown in (await alice.get(link), await used(alice, link)):
+        assert shown.status == 404
+    assert "confirmed" in (await alice.get(ACCOUNT)).text
+    again = await alice.submit(f"{ACCOUNT}/email/link")
+    assert again.status == 409
+
+
+async def test_an_address_changes_once_the_new_one_is_confirmed(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
+) -> None:
+    await alice.get(ACCOUNT)
+    wrong = {"email": NEW, "present": "not it at all"}
+    assert (await alice.submit(f"{ACCOUNT}/email", wrong)).status == 401
+    asked = await alice.submit(f"{ACCOUNT}/email", {"email": NEW, "present": PASSWORD})
+    assert asked.location == f"{ACCOUNT}?done=link"
+    await nobody.get("/app/forgot-password")
+    await nobody.submit("/app/forgot-password", {"email": ALICE})
+    link = await link_to(office, served, NEW)
+    old = LINK.search(served.texts(ALICE)[-1])
+    assert old is not None
+    assert ALICE in (await alice.get(ACCOUNT)).text
+    assert NEW in (await alice.get(link)).text
+    assert (await used(alice, link)).location == f"{ACCOUNT}?done=email"
+    assert (await nobody.get(old[1])).status == 404  # what went to the old address
+    assert (await nobody.sign_in(ALICE, PASSWORD)).status == 401
+    assert (await nobody.sign_in(NEW, PASSWORD)).status == 303
+    await send_emails(office)
+    assert served.subjects(ALICE)[-1] == "Your email address was changed"
+
+
+async def test_only_who_has_its_mailbox_learns_that_an_address_is_in_use(
+    alice: Visitor, bob: Visitor, office: Emailing, served: MailServer
+) -> None:
+    del bob
+    await alice.get(ACCOUNT)
+    theirs = {"email": "bob@example.org", "present": PASSWORD}
+    asked = await alice.submit(f"{ACCOUNT}/email", theirs)
+    assert asked.location == f"{ACCOUNT}?done=link"
+    link = await link_to(office, served, "bob@example.org")
+    refused = await used(alice, link)
+    assert (refused.status, "cannot be used" in refused.text) == (409, True)
+    assert ALICE in (await alice.get(ACCOUNT)).text
+
+
+@pytest.mark.parametrize(
+    "email", ["", "ada", ALICE, "a,b@example.org", "ada@example.org\r\nBcc: b@c.org"]
+)
+async def test_a_wrong_address_is_refused(
+    alice: Visitor, office: Emailing, served: MailServer, email: str
+) -> None:
+    await alice.get(ACCOUNT)
+    fields = {"email": email, "present": PASSWORD}
+    assert (await alice.submit(f"{ACCOUNT}/email", fields)).status == 400
+    await send_emails(office)
+    assert served.recipients == []
+
+
+async def test_what_is_important_is_emailed_until_one_chooses(
+    alice: Visitor, bob: Visitor, office: Emailing, served: MailServer
+) -> None:
+    del bob  # who has not confirmed his address
+    await confirmed(alice, office, served)
+    served.taken.clear()
+    await tell(office, alice.organization_id, "node.running", "node.failed")
+    [sent] = served.taken
+    assert (sent["To"], sent["Subject"]) == (
+        ALICE,
+        'Node "harbour light" could not be started. We try again.',
+    )
+    assert f"{ORIGIN}/app/{alice.organization_id}/events" in text(sent)
+    shown = await alice.get(f"{ACCOUNT}/emails")
+    ticked = re.findall(r'value="([\w.]+)" checked', shown.text)
+    assert set(ticked) <= IMPORTANT
+    chosen = {"organization": alice.organization_id, "type": ["node.running"]}
+    saved = await alice.submit(f"{ACCOUNT}/emails", chosen)
+    assert saved.location == f"{ACCOUNT}/emails?done=saved"
+    await tell(office, alice.organization_id, "node.failed", "node.running")
+    assert served.subjects()[1:] == ['Node "harbour light" is running.']
+    await alice.submit(f"{ACCOUNT}/emails", {"organization": alice.organization_id})
+    await tell(office, alice.organization_id, "node.running")
+    assert len(served.taken) == 2
+    # Chosen again, it begins with what happens from then on.
+    await alice.submit(f"{ACCOUNT}/emails", chosen)
+    await send_emails(office)
+    assert len(served.taken) == 2
+
+
+async def test_a_choice_is_among_what_one_may_see(
+    alice: Visitor, charlie: Visitor, office: Emailing, served: MailServer
+) -> None:
+    await alice.get(f"{ACCOUNT}/emails")
+    early = {"organization": alice.organization_id, "type": ["node.failed"]}
+    refused = await alice.submit(f"{ACCOUNT}/emails", early)
+    assert (refused.status, "Confirm your email address" in refused.text) == (409, True)
+    await confirmed(alice, office, served)
+    for organization, kind, status in (
+        (charlie.organization_id, "node.failed", 404),
+        (INSTALLATION, "disk.low", 404),
+        (alice.organization_id, "disk.low", 400),
+        (alice.organization_id, "order.eaten", 400),
+    ):
+        fields = {"organization": organization, "type": [kind]}
+        await alice.get(f"{ACCOUNT}/emails")
+        answer = await alice.submit(f"{ACCOUNT}/emails", fields)
+        assert answer.status == status, organization
+
+
+async def test_a_former_member_gets_nothing_more(
+    alice: Visitor,
+    platform: Platform,
+    site: Site,
+    office: Emailing,
+    served: MailServer,
+) -> None:
+    dora = await person(platform, site, "dora", alice.organization_id, Role.ADMIN)
+    await dora.get(ACCOUNT)
+    await dora.submit(f"{ACCOUNT}/email/link")
+    link = await link_to(office, served, "dora@example.org")
+    assert (await used(dora, link)).status == 303
+    served.taken.clear()
+    members = await platform.database.reader.people.members(alice.organization_id)
+    [user] = [each.person.id for each in members if "dora" in each.person.email]
+    await alice.get(f"{alice.root}/team")
+    await alice.submit(
+        f"{alice.root}/team/role", {"user": user, "role": Role.BILLING.value}
+    )
+    await tell(office, alice.organization_id, "node.failed")
+    assert served.taken == []  # which money is not
+    await alice.get(f"{alice.root}/team")
+    await alice.submit(f"{alice.root}/team/remove", {"user": user})
+    await tell(office, alice.organization_id, "order.failed")
+    assert served.taken == []
+
+
+async def test_an_operator_gets_alarms(
+    alice: Visitor, platform: Platform, office: Emailing, served: MailServer
+) -> None:
+    await accounts.set_operator(platform, ALICE, operator=True, actor="test")
+    await confirmed(alice, office, served)
+    served.taken.clear()
+    async with platform.database.transaction() as tx:
+        data = {"status": "raised", "what": "1 GiB is free"}
+        event = Event(organization_id=INSTALLATION, type="disk.low", data=data)
+        tx.events.add(event, at=platform.clock())
+    await send_emails(office)
+    assert served.subjects() == ["Alarm: 1 GiB is free"]
+    await accounts.set_operator(platform, ALICE, operator=False, actor="test")
+    async with platform.database.transaction() as tx:
+        tx.events.add(event, at=platform.clock())
+    await send_emails(office)
+    assert len(served.taken) == 1
+
+
+async def test_an_email_has_a_link_that_ends_emails_like_it(
+    alice: Visitor, site: Site, office: Emailing, served: MailServer
+) -> None:
+    await confirmed(alice, office, served)
+    await tell(office, alice.organization_id, "node.failed")
+    header = served.taken[-1]["List-Unsubscribe"]
+    assert f"List-Unsubscribe: {header}" in served.raw[-1].decode().splitlines()
+    assert served.taken[-1]["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    link = header.strip("<>").removeprefix(ORIGIN)
+    nobody = Visitor(site)
+    shown = await nobody.get(link)
+    assert (shown.status, ALICE in shown.text) == (200, False)
+    wrong = f"{link[:-1]}{'0' if link[-1] != '0' else '1'}"
+    assert (await nobody.submit(wrong)).status == 404
+    await tell(office, alice.organization_id, "node.failed")
+    before = len(served.taken)
+    # As mail programs do: without a cookie, a token, or a page before.
+    program = await Visitor(site).ask(
+        "POST", link, b"List-Unsubscribe=One-Click", headers={"origin": "https://x.org"}
+    )
+    assert (program.status, "You are unsubscribed" in program.text) == (200, True)
+    await tell(office, alice.organization_id, "node.failed")
+    assert len(served.taken) == before
+
+
+async def test_an_invitation_is_sent_and_shown(
+    alice: Visitor, site: Site, office: Emailing, served: MailServer
+) -> None:
+    await alice.get(f"{alice.root}/team")
+    fields = {"email": "erin@example.org", "role": "developer"}
+    shown = await alice.submit(f"{alice.root}/team/invite", fields)
+    assert "We are sending this link to erin@example.org" in shown.text
+    link = await link_to(office, served, "erin@example.org")
+    assert link in shown.text
+    erin = Visitor(site)
+    await erin.get(link)
+    word = link.partition("word=")[2]
+    joined = await erin.submit("/app/invitation", {"word": word, "password": PASSWORD})
+    assert joined.status == 303
+    # The link was shown to Alice, so it proves nothing about the mailbox.
+    await send_emails(office)
+    assert served.subjects("erin@example.org") == [
+        'Invitation to "Harbour Light"',
+        "Confirm your email address",
+    ]
+
+
+async def test_one_address_is_not_flooded_with_invitations(
+    alice: Visitor, office: Emailing, served: MailServer, yard: Yard
+) -> None:
+    fields = {"email": "erin@example.org", "role": "developer"}
+    for number in range(13):
+        await alice.get(f"{alice.root}/team")
+        shown = await alice.submit(f"{alice.root}/team/invite", fields)
+        is_sent = "We are sending this link" in shown.text
+        assert is_sent == (number < 10), number
+    await send_emails(office)
+    assert len(served.taken) == 10
+    yard.now += timedelta(hours=1, seconds=1)
+    await alice.get(f"{alice.root}/team")
+    shown = await alice.submit(f"{alice.root}/team/invite", fields)
+    assert "We are sending this link" in shown.text
+
+
+async def test_a_new_password_is_told_to_its_owner(
+    alice: Visitor, office: Emailing, served: MailServer
+) -> None:
+    await alice.get(ACCOUNT)
+    fields = {"present": PASSWORD, "new": "two lamps in the harbour"}
+    await alice.submit(f"{ACCOUNT}/password", fields)
+    await send_emails(office)
+    assert served.subjects(ALICE) == ["Your password was changed"]

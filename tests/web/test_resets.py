@@ -1,0 +1,273 @@
+"""A forgotten password: a link by email, which works once, here, and for a while."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from leyden.errors import TooMany
+from leyden.services.deliveries.emailing import Emailing
+from leyden.services.people import accounts, resets
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.web.site import Site
+from tests.mail_server import MailServer, mail_server
+from tests.services.emailed import ORIGIN, emailing, send_emails
+from tests.services.yard import Yard
+from tests.web.conftest import PASSWORD
+from tests.web.test_account import enrolled
+from tests.web.visitor import Shown, Visitor
+
+ALICE = "alice@example.org"
+NEW = "two lamps in the harbour"
+LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings(
+        sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
+    )
+
+
+@pytest.fixture
+def served() -> Iterator[MailServer]:
+    with mail_server() as served:
+        yield served
+
+
+@pytest.fixture
+def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
+    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+
+
+async def asked(visitor: Visitor, email: str = ALICE) -> Shown:
+    await visitor.get("/app/forgot-password")
+    return await visitor.submit("/app/forgot-password", {"email": email})
+
+
+async def linked(visitor: Visitor, office: Emailing, served: MailServer) -> str:
+    """Ask for a link, and return it."""
+    assert (await asked(visitor)).status == 200
+    await send_emails(office)
+    found = LINK.search(served.texts(ALICE)[-1])
+    assert found is not None
+    return found[1]
+
+
+async def chosen(visitor: Visitor, link: str, password: str = NEW) -> Shown:
+    """Open a link, and choose a new password."""
+    await visitor.get(link)
+    word = link.partition("word=")[2]
+    fields = {"word": word, "password": password}
+    return await visitor.submit("/app/reset-password", fields)
+
+
+async def test_a_link_sets_a_new_password_and_ends_every_session(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
+) -> None:
+    link = await linked(nobody, office, served)
+    opened = await nobody.get(link)
+    assert (opened.status, ALICE in opened.text) == (200, True)
+    short = await chosen(nobody, link, "short")
+    assert (short.status, "at least 10 characters" in short.text) == (400, True)
+    done = await chosen(nobody, link)
+    assert done.location == "/app/sign-in?done=reset"
+    assert "Your password is changed" in (await nobody.get(done.location)).text
+    await send_emails(office)
+    assert served.subjects(ALICE) == [
+        "Reset your password",
+        "Your password was changed",
+    ]
+    assert LINK.findall(served.texts(ALICE)[-1]) == ["/app/forgot-password"]
+    assert (await alice.get("/app/account")).status == 303
+    assert (await nobody.sign_in(ALICE, PASSWORD)).status == 401
+    assert (await nobody.sign_in(ALICE, NEW)).location == "/app/"
+
+
+async def test_a_link_works_once(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
+) -> None:
+    del alice
+    link = await linked(nobody, office, served)
+    cookies = dict(nobody.cookies)
+    assert (await chosen(nobody, link)).status == 303
+    nobody.cookies = cookies
+    again = await chosen(nobody, link, "a third lamp entirely")
+    assert (again.status, resets.GONE in again.text) == (404, True)
+    assert ALICE not in again.text
+    assert (await nobody.sign_in(ALICE, NEW)).status == 303
+
+
+async def test_a_link_works_only_in_the_browser_that_asked(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, site: Site
+) -> None:
+    del alice
+    link = await linked(nobody, office, served)
+    thief = Visitor(site)
+    await asked(thief, "mallory@example.org")  # a cookie of their own
+    for each in (thief, Visitor(site)):
+        opened = await each.get(link)
+        assert (opened.status, ALICE in opened.text) == (403, False)
+        assert "only in the browser in which it was asked for" in opened.text
+        taken = await chosen(each, link)
+        assert taken.status == 403
+    assert (await chosen(nobody, link)).status == 303
+
+
+async def test_a_link_ends_with_its_hour(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, yard: Yard
+) -> None:
+    del alice
+    link = await linked(nobody, office, served)
+    yard.now += timedelta(hours=1)
+    late = await chosen(nobody, link)
+    assert (late.status, resets.GONE in late.text) == (404, True)
+
+
+async def test_a_link_ends_with_the_password_that_it_was_asked_for(
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    platform: Platform,
+) -> None:
+    link = await linked(nobody, office, served)
+    await alice.get("/app/account")
+    await alice.submit("/app/account/password", {"present": PASSWORD, "new": NEW})
+    late = await chosen(nobody, link, "a third lamp entirely")
+    assert (late.status, resets.GONE in late.text) == (404, True)
+    # However it was changed.
+    link = await linked(nobody, office, served)
+    await accounts.readmit(
+        platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
+    )
+    assert (await chosen(nobody, link)).status == 404
+    assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
+
+
+async def test_a_password_changed_while_the_new_one_is_hashed_ends_the_link(
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    platform: Platform,
+) -> None:
+    del alice
+    link = await linked(nobody, office, served)
+    await nobody.get(link)
+
+    async def readmitted() -> None:
+        await accounts.readmit(
+            platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
+        )
+
+    nobody.meanwhile = readmitted
+    assert (await chosen(nobody, link)).status == 404
+
+
+async def test_the_second_factor_stays(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, yard: Yard
+) -> None:
+    assert await enrolled(alice, yard)
+    link = await linked(nobody, office, served)
+    assert (await chosen(nobody, link)).status == 303
+    signed_in = await nobody.sign_in(ALICE, NEW)
+    assert signed_in.location.startswith("/app/second-factor")
+
+
+async def test_nobody_learns_whether_an_address_is_known(
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    site: Site,
+    platform: Platform,
+) -> None:
+    del alice
+    known = await asked(nobody)
+    stranger = Visitor(site, address="192.0.2.9")
+    unknown = await asked(stranger, "ghost@example.org")
+    assert unknown.status == known.status
+    assert (
+        unknown.text.replace("ghost@example.org", ALICE).replace(
+            stranger.token, nobody.token
+        )
+        == known.text
+    )
+    set_ = [
+        [each.split("=")[0] for n, each in shown.headers if n == "set-cookie"]
+        for shown in (known, unknown)
+    ]
+    assert set_ == [["leyden-reset-8000"]] * 2
+    # Nor from the work that is done: it is the same, until nobody waits for it.
+    rows = [
+        await platform.database.reader.emails.find(each)
+        for each in await waiting(platform)
+    ]
+    assert [row.address for row in rows if row] == [ALICE, "ghost@example.org"]
+    await send_emails(office)
+    assert (served.recipients, await waiting(platform)) == ([ALICE], [])
+
+
+async def waiting(platform: Platform) -> list[str]:
+    """Return the ids of the emails that wait."""
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        claims = await tx.tasks.claim("emails", now=now, until=now, most=100)
+    return [each.key for each in claims]
+
+
+async def test_asking_is_limited_for_known_and_unknown_alike(
+    alice: Visitor, platform: Platform, yard: Yard
+) -> None:
+    del alice
+
+    async def ask(email: str, address: str) -> None:
+        await resets.ask(platform, email, address=address, browser="", now=yard.now)
+
+    for email in (ALICE, "ghost@example.org"):
+        for _ in range(3):
+            await ask(email, "192.0.2.1")
+        with pytest.raises(TooMany, match="Wait 60 min") as first:
+            await ask(email, "192.0.2.1")
+        assert first.value.retry_after_s == 3600
+        for number in range(2, 8):
+            await ask(email, f"192.0.2.{number}")
+        with pytest.raises(TooMany):
+            await ask(email, "192.0.2.9")
+    yard.now += timedelta(hours=1, seconds=1)
+    await ask(ALICE, "192.0.2.1")
+    for number in range(19):
+        await ask(f"ghost{number}@example.org", "192.0.2.1")
+    with pytest.raises(TooMany):
+        await ask("ghost20@example.org", "192.0.2.1")
+
+
+async def test_a_wrong_address_is_refused_and_sends_nothing(
+    nobody: Visitor, office: Emailing, served: MailServer
+) -> None:
+    for email in ("", "ada", "ada@example.org\r\nBcc: victim@example.org"):
+        refused = await asked(nobody, email)
+        assert (refused.status, "name@example.org" in refused.text) == (400, True)
+    strange = await asked(nobody, "ada,victim@example.org")
+    assert strange.status == 200
+    await send_emails(office)
+    assert served.recipients == []
+
+
+class TestWithoutAMailServer:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(sign_in_failures=3)
+
+    async def test_the_operator_is_named(self, nobody: Visitor) -> None:
+        shown = await nobody.get("/app/forgot-password")
+        assert resets.NO_EMAILS in shown.text
+        assert (shown.status, "<form" in shown.text) == (409, False)
+        await nobody.get("/app/sign-in")  # which has a token
+        sent = await nobody.submit("/app/forgot-password", {"email": ALICE})
+        assert sent.status == 409
