@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0030_drill_reminders"
-down_revision = "0028_node_starts"
+down_revision = "0029_emails"
 
 
 def upgrade() -> None:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0034_relocations"
-down_revision = "0028_node_starts"
+down_revision = "0031_lsps1_orders"
 
 _STEPS = "'stopping', 'copying', 'switching', 'returning', 'cleaning', 'done'"
 
