@@ -91,13 +91,14 @@ class Lsps1:
         except Malformed:
             raise lsps1.rejected("this is a node of the platform itself") from None
         transaction = transaction or self._shop.database.transaction
+        order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # the same has the same invoice
         async with self._turn:
             for _ in range(_TRIES - 1):
                 try:
-                    return await self._create(wanted, who, transaction)
+                    return await self._create(order_id, wanted, who, transaction)
                 except Stale:
                     continue
-            return await self._create(wanted, who, transaction)
+            return await self._create(order_id, wanted, who, transaction)
 
     async def get(self, order_id: object, who: Orderer) -> tuple[Order, Lsps1Order]:
         """Return an order; raise the same for none, and for another client's.
@@ -143,7 +144,11 @@ class Lsps1:
         return self._seen
 
     async def _create(
-        self, wanted: WantedChannel, who: Orderer, transaction: Transaction
+        self,
+        order_id: str,
+        wanted: WantedChannel,
+        who: Orderer,
+        transaction: Transaction,
     ) -> tuple[Order, Lsps1Order]:
         shop, rules = self._shop, self._rules
         now, reader = shop.clock(), shop.database.reader
@@ -155,7 +160,7 @@ class Lsps1:
         promise = await promises.find(shop, "", priced, now=now)
         await limits.check_coins(reader, rules, promise.coins)
         order = Order(
-            id=f"{uuid.uuid4()}{orders.SUFFIX}",
+            id=order_id,
             organization_id=organization_id,
             status=Status.WAITING_PAYMENT,
             created=now,
@@ -163,7 +168,7 @@ class Lsps1:
             quote=priced,
         )
         kept = Lsps1Order(
-            order_id=order.id,
+            order_id=order_id,
             source=who.source,
             address=who.address,
             confirmations=wanted.confirmations,
