@@ -298,7 +298,11 @@ async def test_unpaid_orders_are_no_quota_of_the_organizations(shop: Till) -> No
     for peer in (PEER, OTHER):
         for _ in range(4):
             await ordered(shop, over_bolt8(peer))
-    assert await shop.database.reader.lsps1_orders.unpaid() == 8
+    reader = shop.database.reader
+    assert await reader.lsps1_orders.unpaid() == 8
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 0
+    await shop.create()
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 1
 
 
 # Bad input.
