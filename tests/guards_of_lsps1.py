@@ -49,6 +49,13 @@ GUARDS = (
         _TESTS,
     ),
     Guard(
+        "reserved coins are counted between processes",
+        _SERVER,
+        "await limits.check_coins(tx, rules)",
+        "pass",
+        _TESTS,
+    ),
+    Guard(
         "a node has so many unpaid orders",
         _LIMITS,
         "is_over = unpaid + more > rules.lsps1.orders_per_peer",

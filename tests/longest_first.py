@@ -27,6 +27,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     ),
     "harbour": (
         "tests/acceptance/test_rails.py",
+        "tests/contracts/test_messages.py",
         "tests/contracts/test_payments.py",
         "tests/contracts/test_seller.py",
     ),
@@ -35,6 +36,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_channel_in_browser.py",
         "tests/acceptance/test_direct_channel.py",
         "tests/acceptance/test_first_channel.py",
+        "tests/acceptance/test_lsps1.py",
     ),
     "town": (
         "tests/acceptance/test_auto_unlock.py",

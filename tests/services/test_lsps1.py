@@ -1,8 +1,10 @@
 """Channels for everybody over LSPS1: one money path, and nothing for nothing."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +13,10 @@ from leyden.domain import ledger
 from leyden.domain.lsps1 import Fault, Source
 from leyden.domain.openings import LSPS
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
+from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
+from leyden.payments.fake import FakePayments
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
@@ -206,6 +209,45 @@ async def test_two_processes_together_keep_the_limit(shop: Till) -> None:
     assert (await unpaid(PEER, Source.BOLT8))[0] == 5
 
 
+class Together(FakePayments):
+    """A treasury that makes two invoices at once, or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = asyncio.Barrier(2)
+
+    async def request(
+        self, order_id: str, sats: Sats, *, lives: timedelta
+    ) -> PaymentRequest:
+        async with asyncio.timeout(10):
+            await self.both.wait()
+        return await super().request(order_id, sats, lives=lives)
+
+
+@pytest.mark.parametrize(
+    ("limit", "peers", "refused"),
+    [
+        ({"orders_per_peer": 1}, (PEER, PEER), TooMany),
+        ({"most_reserved": Sats(7_999_999)}, (PEER, OTHER), SoldOut),
+    ],
+)
+async def test_of_two_processes_at_the_limit_one_gets_the_place(
+    shop: Till, limit: dict[str, Any], peers: tuple[str, str], refused: type[Exception]
+) -> None:
+    """Both have looked, and made an invoice, before either stores its order."""
+    shop.rules = replace(shop.rules, lsps1=replace(RULES, **limit))
+    shop.seller.coins.clear()
+    shop.seller.fill([3_000_000, 5_000_000])  # each takes another coin
+    payments = Together()
+    one, two = (Lsps1(replace(shop.shop, payments=payments)) for _ in range(2))
+    made = await at_once(
+        one.create(WANTED, over_bolt8(peers[0])),
+        two.create({**WANTED, "lsp_balance_sat": "4000000"}, over_bolt8(peers[1])),
+    )
+    assert [isinstance(each, refused) for each in made].count(True) == 1
+    assert await shop.database.reader.lsps1_orders.unpaid() == 1
+
+
 async def test_an_address_has_a_limit_of_its_own(shop: Till) -> None:
     shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_address=3))
     for _ in range(2):
@@ -256,7 +298,11 @@ async def test_unpaid_orders_are_no_quota_of_the_organizations(shop: Till) -> No
     for peer in (PEER, OTHER):
         for _ in range(4):
             await ordered(shop, over_bolt8(peer))
-    assert await shop.database.reader.lsps1_orders.unpaid() == 8
+    reader = shop.database.reader
+    assert await reader.lsps1_orders.unpaid() == 8
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 0
+    await shop.create()
+    assert await reader.quotas.unpaid_orders(HARBOUR, now=shop.now) == 1
 
 
 # Bad input.

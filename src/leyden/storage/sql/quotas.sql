@@ -27,10 +27,16 @@ WHERE organization_id = :organization_id
     AND slot IS NOT NULL;
 
 -- name: unpaid
+-- What strangers order over LSPS1 has limits of its own.
 SELECT count(*)
 FROM channel_order
 WHERE organization_id = :organization_id
-    AND status = 'waiting_payment';
+    AND status = 'waiting_payment'
+    AND NOT EXISTS (
+        SELECT 1
+        FROM lsps1_order
+        WHERE lsps1_order.order_id = channel_order.id
+    );
 
 -- name: given_up
 SELECT count(*), min(created)

@@ -13,7 +13,7 @@ import msgspec
 
 from leyden.domain import lsps1
 from leyden.domain.lsps1 import Fault, Source
-from leyden.errors import Away, LeydenError, SoldOut, Stale
+from leyden.errors import Away, LeydenError, Refused, SoldOut
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.server import Lsps1, Transaction
 
@@ -82,10 +82,12 @@ def fault_of(error: LeydenError) -> Fault:
     """Return what a client is told of an error."""
     if isinstance(error, Fault):
         return error
-    if isinstance(error, SoldOut) or not isinstance(error, Away | Stale):
+    if isinstance(error, Refused | SoldOut):
         return lsps1.rejected(error.message)
-    log.warning("a request of LSPS1 has to wait", extra={"why": str(error)})
-    return Fault(lsps1.INTERNAL, "Internal error", {"message": error.message})
+    log.warning("a request of LSPS1 cannot be answered", extra={"why": str(error)})
+    # What is away says so; what is broken is ours to mend, not to show.
+    why = {"message": error.message} if isinstance(error, Away) else {}
+    return Fault(lsps1.INTERNAL, "Internal error", why)
 
 
 def _request(raw: bytes) -> Mapping[str, Any] | None:

@@ -9,8 +9,8 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 from leyden.domain import destinations, lsps1, pricing
@@ -20,7 +20,7 @@ from leyden.domain.openings import ZERO_CONF
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
-from leyden.errors import Malformed, SellerAway, Stale
+from leyden.errors import Malformed, SellerAway, Stale, TooMany
 from leyden.services.channels import orders, promises
 from leyden.services.channels.destinations import refuse_own
 from leyden.services.channels.lsps1 import answers, limits
@@ -37,6 +37,8 @@ _FRESH_S: Final = 60.0
 _TRIES: Final = 5
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _OUT_S: Final = 60
+_MOST_WAITING: Final = 64  # a treasury that hangs keeps no more than these
+_BUSY_S: Final = 5
 
 
 class _Seen(Struct, frozen=True):
@@ -59,6 +61,7 @@ class Lsps1:
         self._organization_id = ""
         # One after the other, so that no flood makes invoices beyond the limits.
         self._turn = asyncio.Lock()
+        self._waiting = 0
 
     async def info(self) -> dict[str, Any]:
         """Return what is sold; raise SellerAway while nobody knows."""
@@ -91,13 +94,28 @@ class Lsps1:
         except Malformed:
             raise lsps1.rejected("this is a node of the platform itself") from None
         transaction = transaction or self._shop.database.transaction
-        async with self._turn:
+        order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # the same has the same invoice
+        async with self._in_turn():
             for _ in range(_TRIES - 1):
                 try:
-                    return await self._create(wanted, who, transaction)
+                    return await self._create(order_id, wanted, who, transaction)
                 except Stale:
                     continue
-            return await self._create(wanted, who, transaction)
+            return await self._create(order_id, wanted, who, transaction)
+
+    @asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        if self._waiting >= _MOST_WAITING:
+            raise TooMany(
+                "too many orders are being placed; try again in a moment",
+                retry_after_s=_BUSY_S,
+            )
+        self._waiting += 1
+        try:
+            async with self._turn:
+                yield
+        finally:
+            self._waiting -= 1
 
     async def get(self, order_id: object, who: Orderer) -> tuple[Order, Lsps1Order]:
         """Return an order; raise the same for none, and for another client's.
@@ -143,7 +161,11 @@ class Lsps1:
         return self._seen
 
     async def _create(
-        self, wanted: WantedChannel, who: Orderer, transaction: Transaction
+        self,
+        order_id: str,
+        wanted: WantedChannel,
+        who: Orderer,
+        transaction: Transaction,
     ) -> tuple[Order, Lsps1Order]:
         shop, rules = self._shop, self._rules
         now, reader = shop.clock(), shop.database.reader
@@ -155,7 +177,7 @@ class Lsps1:
         promise = await promises.find(shop, "", priced, now=now)
         await limits.check_coins(reader, rules, promise.coins)
         order = Order(
-            id=f"{uuid.uuid4()}{orders.SUFFIX}",
+            id=order_id,
             organization_id=organization_id,
             status=Status.WAITING_PAYMENT,
             created=now,
@@ -163,7 +185,7 @@ class Lsps1:
             quote=priced,
         )
         kept = Lsps1Order(
-            order_id=order.id,
+            order_id=order_id,
             source=who.source,
             address=who.address,
             confirmations=wanted.confirmations,
