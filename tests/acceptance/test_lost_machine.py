@@ -114,8 +114,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     await guest.says(again, "waiting_init")
     channels = (await guest.of(again, "GET", "/backup"))["channel_backup"]
     assert channels == before
-    again.seed = await owner.seed_of(again)
-    await restore_wallet(again, channels)
+    await restore_wallet(again, await owner.seed_of(again), channels)
     await guest.says(again, "running")
     assert (await again.call("GET", "/v1/getinfo"))["identity_pubkey"] == key
     await comes_home(town, guest, again)
@@ -123,14 +122,14 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     assert "this backup restores" in await drilled_again(guest, recovery)
 
 
-async def restore_wallet(node: Owned, channels: str) -> None:
+async def restore_wallet(node: Owned, seed: list[str], channels: str) -> None:
     """Make the wallet again of its seed, and let its channels come home."""
     made = await node.call(
         "POST",
         "/v1/initwallet",
         {
             "wallet_password": PASSWORD,
-            "cipher_seed_mnemonic": node.seed,
+            "cipher_seed_mnemonic": seed,
             "stateless_init": True,
             "recovery_window": 50,
             "channel_backups": {"multi_chan_backup": {"multi_chan_backup": channels}},
