@@ -55,9 +55,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
 ) -> None:
     node = await guest.create("harbour light")
     owner = Owner(guest, guest.home.parent)
-    await node.init()
-    await guest.says(node, "running")
-    await owner.keeps(node)
+    await owner.creates_the_wallet(guest, node)
     await in_business(guest, node)
     await drills(owner, node)
     key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
@@ -155,8 +153,11 @@ class Owner:
         shutil.copy(guest.facts["ca_path"], folder / "root.pem")
         (folder / "password").write_text("harbour light\n")
 
-    async def keeps(self, node: Owned) -> None:
-        """Encrypt the seed and the macaroon, and store both in the vault."""
+    async def creates_the_wallet(self, guest: Guest, node: Owned) -> None:
+        """Store the seed and the macaroon in the vault, encrypted."""
+        await guest.says(node, "waiting_init")
+        await node.init()
+        await guest.says(node, "running")
         (self._folder / "seed").write_text(" ".join(node.seed))
         (self._folder / "macaroon").write_bytes(bytes.fromhex(node.macaroon))
         await self.runs("keep", node.id, "--seed", "seed")
