@@ -1,6 +1,7 @@
 """A machine burns: its installation is restored from the store, and all goes on."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import shutil
@@ -16,7 +17,7 @@ from leyden.services.operators.backups.places import Programs
 from tests.acceptance.guest import Guest
 from tests.acceptance.orders import Orders
 from tests.acceptance.test_node_story import has_channel, in_business
-from tests.acceptance.town import LEYDEN, Owned, Refused, Town
+from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Refused, Town
 from tests.backups.conftest import programs
 
 pytestmark = [
@@ -54,8 +55,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
 ) -> None:
     node = await guest.create("harbour light")
     owner = Owner(guest, guest.home.parent)
-    await owner.creates_the_wallet(node)
-    await guest.says(node, "running")
+    await owner.creates_the_wallet(guest, node)
     await in_business(guest, node)
     await drills(owner, node)
     key = (await node.call("GET", "/v1/getinfo"))["identity_pubkey"]
@@ -112,12 +112,28 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     await guest.says(again, "waiting_init")
     channels = (await guest.of(again, "GET", "/backup"))["channel_backup"]
     assert channels == before
-    await owner.restores_the_wallet(again)
+    await restore_wallet(again, await owner.seed_of(again), channels)
     await guest.says(again, "running")
     assert (await again.call("GET", "/v1/getinfo"))["identity_pubkey"] == key
     await comes_home(town, guest, again)
     assert "the books are right" in await guest.run("verify")
     assert "this backup restores" in await drilled_again(guest, recovery)
+
+
+async def restore_wallet(node: Owned, seed: list[str], channels: str) -> None:
+    """Make the wallet again of its seed, and let its channels come home."""
+    made = await node.call(
+        "POST",
+        "/v1/initwallet",
+        {
+            "wallet_password": PASSWORD,
+            "cipher_seed_mnemonic": seed,
+            "stateless_init": True,
+            "recovery_window": 50,
+            "channel_backups": {"multi_chan_backup": {"multi_chan_backup": channels}},
+        },
+    )
+    node.macaroon = base64.b64decode(made["admin_macaroon"]).hex()
 
 
 class Owner:
@@ -137,18 +153,20 @@ class Owner:
         shutil.copy(guest.facts["ca_path"], folder / "root.pem")
         (folder / "password").write_text("harbour light\n")
 
-    async def creates_the_wallet(self, node: Owned) -> None:
-        await self._wallet_of(node, "init", node.id, "--unattended")
+    async def creates_the_wallet(self, guest: Guest, node: Owned) -> None:
+        """Store the seed and the macaroon in the vault, encrypted."""
+        await guest.says(node, "waiting_init")
+        await node.init()
+        await guest.says(node, "running")
+        (self._folder / "seed").write_text(" ".join(node.seed))
+        (self._folder / "macaroon").write_bytes(bytes.fromhex(node.macaroon))
+        await self.runs("keep", node.id, "--seed", "seed")
+        await self.runs("keep", node.id, "--macaroon", "macaroon", "--name", "admin")
 
-    async def restores_the_wallet(self, node: Owned) -> None:
-        where = ("--from", node.id, "--window", "50")
-        await self._wallet_of(node, "restore", node.id, *where)
-
-    async def _wallet_of(self, node: Owned, *words: str) -> None:
-        path = self._folder / "admin.macaroon"
-        path.unlink(missing_ok=True)
-        await self.runs(*words, "--out", str(path))
-        node.macaroon = path.read_bytes().hex()
+    async def seed_of(self, node: Owned) -> list[str]:
+        """Open the seed in the vault."""
+        found: list[str] = json.loads(await self.runs("seed", node.id))["seed"]
+        return found
 
     async def runs(self, *words: str) -> str:
         """Run a `leyden wallet` command."""
@@ -164,7 +182,7 @@ class Owner:
             stderr=asyncio.subprocess.PIPE,
         )
         told, said = await command.communicate()
-        assert command.returncode == 0, (words, told, said)
+        assert command.returncode == 0, f"{words}: {told!r}\n{said.decode()}"
         return told.decode()
 
 

@@ -139,9 +139,13 @@ async def test_a_name_of_a_node_has_to_resolve_and_its_ports_to_be_open(
 
 
 async def test_a_drill_with_the_recovery_key_is_due_every_quarter(
-    sqlite_db: Database, sealer: Sealer
+    sqlite_db: Database, sealer: Sealer, tmp_path: Path
 ) -> None:
-    platform = platform_of(sqlite_db, sealer)
+    platform = platform_of(
+        sqlite_db, sealer, home=str(tmp_path), backup_store=str(tmp_path / "store")
+    )
+    (tmp_path / "backup").mkdir()
+    (tmp_path / "backup/password").touch()
     assert "--key" in await upkeep.attended(platform)
     for ok, why in ((True, ""), (False, "no such key")):
         async with sqlite_db.transaction() as tx:
@@ -150,4 +154,6 @@ async def test_a_drill_with_the_recovery_key_is_due_every_quarter(
             )
             await tx.backup_results.keep(kept)
         told = await upkeep.attended(platform)
-        assert told.startswith("it failed: no such key") if why else told == ""
+        assert "failed: no such key. Then run" in told if why else told == ""
+    (tmp_path / "backup/password").unlink()
+    assert await upkeep.attended(platform) == "set up backups first, see above"

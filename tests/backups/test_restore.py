@@ -190,7 +190,7 @@ async def test_killed_at_any_moment_of_a_restore_nothing_is_half_restored(
     assert not beside.exists()
 
 
-@pytest.mark.parametrize("step", ["fetched-*", "home/leyden.db", "home/restored.json"])
+@pytest.mark.parametrize("step", ["fetched-*", "home/leyden.db"])
 async def test_a_restore_that_is_killed_leaves_nothing_and_is_repeated(
     kept: Kept, step: str
 ) -> None:

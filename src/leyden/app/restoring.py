@@ -68,9 +68,8 @@ async def restore(
     refuse_occupied(given)
     target = given.home_path
     # Where the home is a disk of its own, nothing is moved onto it from another one.
-    with _alone(target / restored.BESIDE if target.is_mount() else _beside(target)) as (
-        beside
-    ):
+    beside = target / restored.BESIDE if target.is_mount() else _beside(target)
+    with _alone(beside):
         return await _restored(given, programs, key, beside, store=store, wanted=wanted)
 
 
@@ -128,14 +127,14 @@ async def _restored(
 
 
 @contextmanager
-def _alone(beside: Path) -> Iterator[Path]:
+def _alone(beside: Path) -> Iterator[None]:
     """Create the folder to restore in, for one restore at a time; delete it after."""
     with suppress(FileNotFoundError), _held(beside):
         shutil.rmtree(beside)  # of one that was killed
     beside.mkdir(mode=0o700, parents=True)
     with _held(beside):
         try:
-            yield beside
+            yield
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
@@ -320,15 +319,20 @@ def _move(new: Path, given: Settings) -> None:
         if elsewhere.parent != given.home_path:
             elsewhere.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(new / "leyden.db", elsewhere)
+            sync(elsewhere)
+            sync(elsewhere.parent)
         elif elsewhere.name != "leyden.db":
             (new / "leyden.db").rename(new / elsewhere.name)
     if given.secrets_path != given.home_path / keys.SECRETS:
         given.secrets_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.move(new / keys.SECRETS, given.secrets_path)
+        sync(given.secrets_path)
+        sync(given.secrets_path.parent)
     if given.home_path.is_mount():
         # What says that the home may not run yet comes first.
         for each in sorted(new.iterdir(), key=lambda one: one.name != restored.FILE):
             each.rename(given.home_path / each.name)
+        sync(given.home_path)
     else:
         os.rename(new, given.home_path)  # noqa: PTH104  over an empty folder, or none
         sync(given.home_path.parent)

@@ -56,7 +56,7 @@ class Cgroups:
             # limits while the service itself is in there.
             known = {*(self._mount / _CONTROLLERS).read_text().split()}
         except OSError:
-            return f"{self._mount} has no groups of version 2"
+            return f"{self._mount} has no groups of version 2; start Linux with them"
         # Some machines are started without the controller of memory.
         if missing := self._limits.keys() - known:
             return f"{self._mount} has no groups for {', '.join(sorted(missing))}"

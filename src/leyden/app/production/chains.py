@@ -43,7 +43,7 @@ async def fees(platform: Platform) -> str:
     """Ask mainnet's source of fees for an estimate."""
     given = platform.settings
     if not given.mainnet_backend:
-        return "set mainnet_backend"
+        return "set mainnet_backend first, see above"
     backend = local_nodes.grounds(given)[Network.MAINNET].backend
     if isinstance(backend, Neutrino):
         return await _fee_url(given.mainnet_fee_url)

@@ -23,7 +23,7 @@ async def nodes(platform: Platform) -> str:
     if f".{domain}".endswith(_HERE):
         return (
             f"nodes_domain is {domain}, which nobody else can resolve; set it to a "
-            "domain of yours, and point *.THAT at the gateway"
+            "domain of yours, and point all names in it, *.DOMAIN, at the gateway"
         )
     name = f"doctor-{secrets.token_hex(4)}.{domain}"
     loop = asyncio.get_running_loop()

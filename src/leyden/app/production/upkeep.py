@@ -38,18 +38,18 @@ async def store(platform: Platform) -> str:
 async def backed_up(platform: Platform) -> str:
     """Look at the last backup."""
     every = timedelta(seconds=platform.settings.backup_every_s)
-    return await _fresh(platform, "run", within=2 * every)
+    return await _fresh(platform, "run", "leyden backup run", within=2 * every)
 
 
 async def drilled(platform: Platform) -> str:
     """Look at the last drill."""
-    return await _fresh(platform, "drill", within=_DRILLED)
+    return await _fresh(platform, "drill", "leyden backup drill", within=_DRILLED)
 
 
 async def attended(platform: Platform) -> str:
     """Look at the last drill with the recovery key."""
-    to_do = await _fresh(platform, "attended", within=_QUARTER)
-    return f"{to_do} with --key, brought from where it lies" if to_do else ""
+    command = "leyden backup drill --key FILE"
+    return await _fresh(platform, "attended", command, within=_QUARTER)
 
 
 async def metrics(platform: Platform) -> str:
@@ -72,14 +72,17 @@ async def alarms(platform: Platform) -> str:
     return "; ".join(each.what for each in seen.alarms)
 
 
-async def _fresh(platform: Platform, kind: Kind, *, within: timedelta) -> str:
+async def _fresh(
+    platform: Platform, kind: Kind, command: str, *, within: timedelta
+) -> str:
     found = await platform.database.reader.backup_results.all_()
     good, bad = results.last(found, kind), results.last(found, kind, ok=False)
-    command = "run" if kind == "run" else "drill"
     if bad is not None and (good is None or bad.at > good.at):
-        return f"it failed: {bad.detail}; `leyden backup {command}`"
+        if not places.is_ready(platform.settings):
+            return "set up backups first, see above"
+        return f"the last one failed: {bad.detail}. Then run `{command}`"
     if good is None or platform.clock() - good.at > within:
-        return f"`leyden backup {command}`"
+        return f"run `{command}`"
     return ""
 
 
