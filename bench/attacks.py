@@ -25,6 +25,11 @@ from bench.town import SETTINGS, Caller
 from leyden.processes import set_niceness
 
 _CALLERS = 8
+# Another address of this machine than the victim's: who floods does so from its own.
+NEIGHBOUR = "127.66.6.9"
+STRANGER = "127.66.6.10"  # on nobody's whitelist
+_MOST_HELD = 100  # by each caller, of what an address may have
+_ENDS_WITHIN_S = 5
 _ALICE = random.Random(14)  # noqa: S311  the same at every run
 
 
@@ -37,7 +42,10 @@ class Customer:
     organization_id: str
     keys: list[str]
     node_id: str  # with a webhook of its own
+    endpoint: str  # of the same one
+    peer_port: int  # of the same one
     locked: str  # the endpoint of a node whose wallet is locked
+    restored: str  # the id of a node that may be deleted and restored
     authority: str  # a file
     slow_names: str  # below which no name is ever answered for; empty is none
     most_nodes: int
@@ -62,15 +70,16 @@ class Customer:
                 answer = await caller.call(method, path, body, _ALICE.choice(self.keys))
         except (OSError, EOFError, TimeoutError):
             caller.close()
-            self._count("none")
+            self.count("none")
             await asyncio.sleep(0.05)
             return 0, {}
-        self._count(str(answer[0]))
+        self.count(str(answer[0]))
         if answer[0] == 429:
             await asyncio.sleep(0.02)
         return answer
 
-    def _count(self, answer: str) -> None:
+    def count(self, answer: str) -> None:
+        """Count what an attack was answered."""
         attack = asyncio.current_task()
         assert attack is not None
         self.answers[f"{attack.get_name()} {answer}"] += 1
@@ -182,6 +191,54 @@ async def unlocks(customer: Customer) -> None:
         await customer.ask(door, "POST", "/v1/unlockwallet", body)
 
 
+async def restores(customer: Customer) -> None:
+    """Delete a node, restore it and start it, again and again."""
+    caller, node = customer.api(), f"{customer.nodes}/{customer.restored}"
+    while True:
+        await customer.ask(caller, "DELETE", node)
+        await customer.ask(caller, "POST", f"{node}/restore")
+        await customer.ask(caller, "POST", f"{node}/start")
+
+
+async def connections(customer: Customer) -> None:
+    """Open connections to one's own node through the gateway, and hold them."""
+    await _flood(customer, customer.gateway_port, source=NEIGHBOUR)
+
+
+async def strangers(customer: Customer) -> None:
+    """Knock at a node from an address that is not allowed to reach it."""
+    await _flood(customer, customer.gateway_port, source=STRANGER)
+
+
+async def peers(customer: Customer) -> None:
+    """Open connections to the peer port of one's own node, and hold them."""
+    await _flood(customer, customer.peer_port, source=STRANGER, tls=False)
+
+
+async def _flood(
+    customer: Customer, port: int, *, source: str, tls: bool = True
+) -> None:
+    trusts = ssl.create_default_context(cafile=customer.authority) if tls else None
+    held: list[asyncio.StreamWriter] = []
+    while True:
+        try:
+            async with asyncio.timeout(_ENDS_WITHIN_S):
+                _, writer = await asyncio.open_connection(
+                    *("127.0.0.1", port),
+                    ssl=trusts,
+                    server_hostname=customer.endpoint if tls else None,
+                    local_addr=(source, 0),
+                )
+        except (OSError, TimeoutError):
+            customer.count("refused")
+            await asyncio.sleep(0.02)
+        else:
+            customer.count("held")
+            held.append(writer)
+        if len(held) > _MOST_HELD or (held and held[0].is_closing()):
+            held.pop(0).transport.abort()
+
+
 async def listing(customer: Customer) -> None:
     """List all there is, as fast as it comes."""
     caller = customer.api()
@@ -200,6 +257,10 @@ ATTACKS: dict[str, Attack] = {
     "webhooks": webhooks,
     "unlocks": unlocks,
     "listing": listing,
+    "restores": restores,
+    "connections": connections,
+    "strangers": strangers,
+    "peers": peers,
 }
 EVERYTHING = "everything"
 

@@ -6,6 +6,10 @@ node's `/v1/state` through the gateway and 2 webhooks a second. Beside it anothe
 customer does each of the attacks of bench/attacks.py, by eight callers, in a process of
 its own. Quiet and attacked turns alternate, so a drift of the machine hits both.
 
+The attacker stands for machines elsewhere, but runs on this one: it has the lowest
+priority, in a session of its own, and what it used of the processors is told beside
+what the platform used for it. Connections are flooded from addresses of its own.
+
 What is late counts from when it should have begun. A webhook counts from the commit
 that announced it to its receipt.
 
@@ -27,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from bench.attacks import ATTACKS, EVERYTHING, Customer
+from bench.attacks import ATTACKS, EVERYTHING, NEIGHBOUR, Customer
 from bench.hostile_home import Home, open_folder, silent
 from bench.measure import Figures, Report, turns
 from bench.processors import Processors
@@ -51,7 +55,9 @@ def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
     with home.client(theirs[0]) as client:
         hers = _node(client, "calm", there.url("prompt", 0))
     with home.client(keys[0]) as client:
-        own = _node(client, "own", there.url("prompt", 1))
+        own = _node(client, "own", there.url("prompt", 1), NEIGHBOUR)
+        restored = _node(client, "restored", "")
+        about = client.nodes.get(own)
         locked = _node(client, "locked", "")
         with client.lnd(locked) as lnd:
             wallets.init(lnd, _PASSWORD, wallets.new_seed(lnd))
@@ -65,10 +71,13 @@ def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
         organization_id=worst,
         keys=keys,
         node_id=own,
+        endpoint=about.api_endpoint,
+        peer_port=int(about.peer_address.rpartition(":")[2]),
         locked=endpoint,
+        restored=restored,
         authority=str(home.root),
         slow_names=home.unanswered,
-        most_nodes=nodes - 2,
+        most_nodes=nodes - 3,
     )
     with home.client(theirs[0]) as client:
         name = client.nodes.get(hers).api_endpoint
@@ -81,8 +90,10 @@ def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
     return customer, victim
 
 
-def _node(client: Client, name: str, webhook: str) -> str:
-    made = client.nodes.create(name, settings={**SETTINGS, "webhook": webhook})
+def _node(client: Client, name: str, webhook: str, *allowed: str) -> str:
+    whitelist = ["127.0.0.1", *allowed]
+    settings = {**SETTINGS, "webhook": webhook, "whitelist": whitelist}
+    made = client.nodes.create(name, settings=settings)
     client.nodes.wait(made.node_id, ("waiting_init",))
     return made.node_id
 
@@ -92,7 +103,7 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
     if not attack:
         return await victim.live(seconds), {}
     told = {**asdict(customer)}
-    del told["answers"]
+    del told["answers"]  # of which it counts its own
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bench.attacks", attack, str(seconds + 2)),
         cwd=Path(__file__).parents[1],
@@ -104,7 +115,7 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
     await asyncio.sleep(1)  # until it has begun
     figures = await victim.live(seconds)
     said, _ = await attacking
-    return figures, json.loads(said)["answers"]
+    return figures, json.loads(said)
 
 
 async def tidied(customer: Customer, victim: Victim) -> None:
@@ -119,6 +130,9 @@ async def tidied(customer: Customer, victim: Victim) -> None:
             while any(n.node_name.startswith("storm ") for n in client.nodes.list_()):
                 assert time.monotonic() < until
                 time.sleep(0.5)
+            deleted = {node.node_id for node in client.nodes.deleted()}
+            if customer.restored in deleted:
+                client.nodes.restore(customer.restored)
             own = victim.there.url("prompt", 1)
             client.nodes.change_settings(customer.node_id, webhook=own)
 
@@ -134,6 +148,7 @@ async def measured(
     figures = Figures()
     before = _running(victim)
     answers: dict[str, int] = {}
+    used_s = 0.0
     for name in turns([QUIET, ATTACKED, AGAIN], rounds=rounds):
         doing = attack if name == ATTACKED else ""
         busy = Processors()
@@ -141,11 +156,13 @@ async def measured(
         report.note(f"{name}: {busy}")
         for what, p99 in late.items():
             figures.add(f"{what} {name}", p99)
-        for status, number in told.items():
+        used_s += told.get("cpu_s", 0.0)
+        for status, number in told.get("answers", {}).items():
             answers[status] = answers.get(status, 0) + number
         if doing:
             await tidied(customer, victim)
     report.note(f"the attacker was answered {answers}")
+    report.note(f"and used {used_s:.0f} s of a processor")
     for what, most in GOALS.items():
         quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED}"
         report.note(

@@ -19,6 +19,7 @@ from leyden.settings import Settings, every_setting
 
 _SLOW = "slow.test"
 _SILENT = "127.66.6.53"
+_PEER_PORTS = "20500-20599"  # another platform here may have the usual ones
 _PORTS = ("api_port", "gateway_rest_port", "gateway_grpc_port", "devnet_")
 
 
@@ -44,6 +45,7 @@ class Home:
             },
             "LEYDEN_HOME": str(self.home),
             "LEYDEN_METRICS_PORT": "0",
+            "LEYDEN_PEER_PORTS": _PEER_PORTS,
             "LEYDEN_DEVNET_MARKET": "false",
             "LEYDEN_LOG_LEVEL": "warning",
             "LEYDEN_WEBHOOKS_OVER_HTTP": "true",

@@ -53,6 +53,8 @@ def _program(words: list[bytes]) -> str:
         return "kernel"
     if "-m" in names[:-1]:
         return names[names.index("-m") + 1]
+    if "-c" in names:
+        return "python -c"
     if names[0].startswith("python"):
         return " ".join(names[1:3])[:40]
     return names[0].partition("-v")[0]

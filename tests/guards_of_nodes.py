@@ -685,7 +685,7 @@ GUARDS = (
     Guard(
         "a start is counted in the folder before lnd runs there",
         "runtimes/local.py",
-        "            counter.count(self.layout.starts(node), launch_spec.last_start)\n",
+        "        counter.count(self.layout.starts(node), launch_spec.last_start)\n",
         "",
         "tests/runtimes/test_counted_starts.py",
     ),
