@@ -117,9 +117,7 @@ def pod(
     made["metadata"]["finalizers"] = [HELD]
     made["metadata"]["annotations"] = dict(annotations)
     made["spec"] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
+        **_spec(node),
         "terminationGracePeriodSeconds": grace_s,
         "tolerations": [
             {"key": key, "operator": "Exists", "effect": "NoExecute"} for key in _LOST
@@ -134,13 +132,7 @@ def pod(
                 },
             }
         ],
-        "securityContext": {
-            **pod_security(),
-            "fsGroup": _USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-        },
         "containers": [_lnd(image, share, rest_port, grpc_port)],
-        "volumes": _volumes(node),
     }
     if companion is not None:
         spec = made["spec"]
@@ -158,15 +150,8 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
     made = _object("Pod", node)
     made["metadata"]["labels"] = {**labels(node.id), COPIER_LABEL: "true"}
     made["spec"] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
+        **_spec(node),
         "terminationGracePeriodSeconds": 1,
-        "securityContext": {
-            **pod_security(),
-            "fsGroup": _USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-        },
         "containers": [
             {
                 "name": pods.LND,
@@ -186,19 +171,29 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
                 "volumeMounts": _MOUNTS,
             }
         ],
-        "volumes": _volumes(node),
     }
     return made
 
 
-def _volumes(node: Node) -> list[Manifest]:
-    return [
-        {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
-        {
-            "name": "outfit",
-            "secret": {"secretName": name(node), "defaultMode": 0o440},
+def _spec(node: Node) -> Manifest:
+    """Return what both kinds of pods have: its volume, and no right to anything."""
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {
+            **pod_security(),
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
         },
-    ]
+        "volumes": [
+            {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
+            {
+                "name": "outfit",
+                "secret": {"secretName": name(node), "defaultMode": 0o440},
+            },
+        ],
+    }
 
 
 def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
