@@ -2,21 +2,27 @@
 
 import asyncio
 import base64
+import os
+import signal
 import ssl
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from leyden.app import moving
+from leyden.app import adoption, moving
 from leyden.app.migration import migrate
+from leyden.app.opening import opened
 from leyden.domain.nodes import RuntimeName
 from leyden.domain.relocations import Relocation, Step
-from leyden.errors import NotAllowed
+from leyden.errors import NotAllowed, SetupError
 from leyden.runtimes import census, layout
+from leyden.runtimes.kubernetes.kinds import COPIER_LABEL
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
+from tests.devcluster.clusters import within
 from tests.devcluster.test_platform import (
     Customer,
     Shore,
@@ -151,3 +157,109 @@ async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
         await until(lambda: not list(root.iterdir()))
     why = await refusal(replace(both, runtime="kubernetes"))
     assert "belong to another home" in why
+
+
+async def test_once_no_node_is_left_behind_the_cluster_has_the_platform(
+    shore: Shore,
+    both: Settings,
+) -> None:
+    both = replace(both, kubernetes_namespace=shore.others[1])
+    alone = replace(both, runtime="kubernetes")
+    migrate(both)
+
+    async def adopt(given: Settings) -> None:
+        async with opened(given) as platform:
+            await adoption.adopt(
+                platform, new_authority=False, start_empty=False, actor="operator"
+            )
+
+    async with running(both) as platform:
+        customer = await customer_of(platform)
+        node = await customer.create()
+        await customer.is_(node, "waiting_init")
+        await moved(platform, node, LOCAL)
+        await customer.is_(node, "waiting_init")
+    with pytest.raises(SetupError, match=f"leyden fleet move {node} --to kubernetes"):
+        await adopt(alone)
+    async with running(both) as platform:
+        await moved(platform, node, KUBERNETES)
+        await customer.is_(node, "waiting_init")
+        before = (await platform.database.reader.nodes.get(node)).process
+    assert f"leyden fleet move {node} --to local" in await refusal(
+        replace(both, runtime="local")
+    )
+    await adopt(alone)
+    async with running(alone) as platform:
+        await customer.is_(node, "waiting_init")
+        assert (await platform.database.reader.nodes.get(node)).process == before
+        with pytest.raises(SetupError, match='must be "both"'):
+            await moving.begin(platform, node, LOCAL, actor="operator")
+    await adopt(both)
+    async with running(both) as platform:
+        await customer.is_(node, "waiting_init")
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not pods_in(shore, both.kubernetes_namespace))
+
+
+@pytest.mark.parametrize("victim", ["platform", "kube-apiserver", "copier"])
+async def test_whatever_is_killed_while_it_is_copied_one_side_has_the_node(
+    shore: Shore,
+    both: Settings,
+    victim: str,
+) -> None:
+    namespace = shore.others[{"platform": 2, "kube-apiserver": 3, "copier": 4}[victim]]
+    both = replace(both, kubernetes_namespace=namespace)
+    root = layout.root(both.home_path)
+    migrate(both)
+
+    async def copying(platform: Platform) -> None:
+        reader = platform.database.reader
+        async with asyncio.timeout(60):
+            while not await asyncio.to_thread(pods_in, shore, namespace):
+                found = await reader.relocations.find(node)
+                assert found is None or found.step is not Step.DONE
+
+    async with running(both) as platform:
+        customer, node, owner, key = await made(platform)
+        await moved(platform, node, LOCAL)
+        await customer.is_(node, "waiting_unlock")
+        await moving.begin(platform, node, KUBERNETES, actor="operator")
+        await copying(platform)
+        match victim:
+            case "kube-apiserver":
+                names = {
+                    Path(each.exe).name: each.pid for each in within(shore.cluster)
+                }
+                os.kill(names[victim], signal.SIGKILL)
+                await asyncio.to_thread(shore.cluster.run, "up")
+            case "copier":
+                kill = ("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+                await asyncio.to_thread(
+                    shore.cluster.kubectl, *kill, "--namespace", namespace
+                )
+        assert census.lnds(root)[node] + len(running_lnds(shore, namespace)) <= 1
+        if victim != "platform":
+            found = await ended(platform, node)
+    if victim == "platform":
+        assert census.lnds(root)[node] == 0
+        async with running(both) as platform:
+            found = await ended(platform, node)
+    async with running(both) as platform:
+        at = (await platform.database.reader.nodes.get(node)).runtime
+        assert at is (LOCAL if found.failed else KUBERNETES)
+        await customer.is_(node, "waiting_unlock")
+        await owner.unlock()
+        assert await owner.public_key() == key
+        assert census.lnds(root)[node] == (at is LOCAL)
+        assert len(running_lnds(shore, namespace)) == (at is KUBERNETES)
+        await customer.call("DELETE", f"/{node}")
+        await until(lambda: not pods_in(shore, namespace))
+
+
+def running_lnds(shore: Shore, namespace: str) -> list[Any]:
+    """Return the pods that may have an lnd, which those that copy never have."""
+    return [
+        each
+        for each in pods_in(shore, namespace)
+        if COPIER_LABEL not in each["metadata"]["labels"]
+    ]

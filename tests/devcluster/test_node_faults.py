@@ -233,6 +233,30 @@ async def test_the_api_server_is_killed_while_nodes_start_and_stop(
     assert not (await hands.runtime.observe(node)).alive
 
 
+@pytest.mark.parametrize("program", ["kubelet", "containerd"])
+async def test_what_runs_pods_is_killed_while_nodes_start_and_stop(
+    hands: PodHands, node: Node, program: str
+) -> None:
+    async def killed() -> None:
+        await asyncio.sleep(0.3)
+        for each in within(hands.cluster):
+            if Path(each.exe).name == program:
+                os.kill(each.pid, signal.SIGKILL)
+        await asyncio.to_thread(hands.cluster.run, "up")
+
+    starting = asyncio.create_task(start(hands, node))
+    await killed()
+    await asyncio.wait([starting])
+    node = await start(hands, node)
+    assert len(hands.lnds(node)) == 1
+    stopping = asyncio.create_task(hands.runtime.stop(node))
+    await killed()
+    await asyncio.wait([stopping])
+    await hands.runtime.stop(node)
+    assert hands.lnds(node) == []
+    assert not (await hands.runtime.observe(node)).alive
+
+
 async def test_while_the_api_server_is_away_nothing_is_known_until_it_is_back(
     hands: PodHands, node: Node
 ) -> None:

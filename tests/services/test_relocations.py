@@ -81,7 +81,7 @@ class Mortal:
         self._side = side
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        call = getattr(self._side, name)
+        call: Callable[..., Any] = getattr(self._side, name)
         if name not in _CALLS:
             return call
 

@@ -108,7 +108,7 @@ class _Feed(io.RawIOBase):
         return True
 
     def end(self, *, whole: bool) -> None:
-        """Say that nothing more comes."""
+        """Record that nothing more comes."""
         self._whole = self._whole or whole
         self._parts.put(None)
 

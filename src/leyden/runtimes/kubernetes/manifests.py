@@ -119,9 +119,7 @@ def pod(
     made["metadata"]["finalizers"] = [HELD]
     made["metadata"]["annotations"] = dict(annotations)
     made["spec"] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
+        **_spec(node),
         "terminationGracePeriodSeconds": grace_s,
         "tolerations": [
             {"key": key, "operator": "Exists", "effect": "NoExecute"} for key in _LOST
@@ -136,13 +134,7 @@ def pod(
                 },
             }
         ],
-        "securityContext": {
-            **pod_security(),
-            "fsGroup": _USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-        },
         "containers": [_lnd(image, share, rest_port, grpc_port)],
-        "volumes": _volumes(node),
     }
     if companion is not None:
         spec = made["spec"]
@@ -160,15 +152,8 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
     made = _object("Pod", node)
     made["metadata"]["labels"] = {**labels(node.id), COPIER_LABEL: "true"}
     made["spec"] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
+        **_spec(node),
         "terminationGracePeriodSeconds": 1,
-        "securityContext": {
-            **pod_security(),
-            "fsGroup": _USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-        },
         "containers": [
             {
                 "name": pods.LND,
@@ -188,19 +173,38 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
                 "volumeMounts": _MOUNTS,
             }
         ],
-        "volumes": _volumes(node),
     }
     return made
 
 
+<<<<<<< HEAD
 def _volumes(node: Node) -> list[Manifest]:
     return [
         {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
         {
             "name": "config",
             "secret": {"secretName": name(node), "defaultMode": 0o440},
+=======
+def _spec(node: Node) -> Manifest:
+    """Return what both kinds of pods have: its volume, and no right to anything."""
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {
+            **pod_security(),
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+>>>>>>> fleet
         },
-    ]
+        "volumes": [
+            {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
+            {
+                "name": "outfit",
+                "secret": {"secretName": name(node), "defaultMode": 0o440},
+            },
+        ],
+    }
 
 
 def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:

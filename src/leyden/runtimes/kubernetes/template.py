@@ -1,6 +1,7 @@
 """What all nodes of a cluster have in common: images, sizes, ports, chains."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from leyden.domain.nodes import Network, Node, Type
 from leyden.domain.versions import Version
@@ -67,7 +68,10 @@ class Template(Struct, frozen=True, kw_only=True):
         )
 
     def secret(
-        self, node: Node, launch_spec: LaunchSpec, more: Mapping[str, bytes]
+        self,
+        node: Node,
+        launch_spec: LaunchSpec,
+        more: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Manifest:
         """Return a node's secret; raise for settings that lnd would misread."""
         ground, peers = self.grounds[node.network], launch_spec.peer_address

@@ -1,0 +1,284 @@
+"""B-cluster: a node in a cluster, against `kubectl apply` of the same objects.
+
+Both begin with the wish and end when the node's lnd answers at its service. The base
+applies what the platform itself has made for an earlier node: its service, claim,
+secret and pod, under other names. Then what a node takes while nothing happens: lnd,
+its companion, and what Kubernetes adds for the pod.
+
+As root, beside a cluster of `leyden dev cluster up`:
+
+    ./leyden bench cluster --cluster .leyden [--pairs 6]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import platform as machine
+import secrets
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import uvloop
+from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
+from bench.town import SETTINGS
+
+from leyden.app import installation
+from leyden.app.migration import migrate
+from leyden.daemons import catalogue
+from leyden.daemons.build import default_cache
+from leyden.daemons.workshop import place
+from leyden.devcluster import binaries, images
+from leyden.devcluster.places import Places
+from leyden.domain.versions import OFFERED
+from leyden.services.people import accounts
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+
+_LOOK_EVERY_S = 0.02
+_WITHIN_S = 60.0
+_KINDS = ("service", "pvc", "secret", "pod")
+_PROGRAMS = ("lnd", "companion", "pause", "containerd-shim-runc-v2")
+_QUIET_S = 30.0
+
+
+def program(name: str) -> Path:
+    """Return where a program is."""
+    return place(default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS))
+
+
+class Cluster:
+    """A namespace of its own in a cluster that is up."""
+
+    def __init__(self, home: Path) -> None:
+        self.places = Places.of(home)
+        self.namespace = f"bench-{secrets.token_hex(3)}"
+
+    def kubectl(self, *words: str, given: object = None) -> str:
+        """Run kubectl as the administrator."""
+        return subprocess.run(
+            (program("kubectl"), "--kubeconfig", self.places.kubeconfig, *words),
+            input=None if given is None else json.dumps(given),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        """Return a node's objects as they would be applied under another name."""
+        made = []
+        for kind in _KINDS:
+            text = self.kubectl("get", kind, name, "-n", self.namespace, "-o", "json")
+            made.append(_bare(json.loads(text)))
+        return made
+
+    def apply(self, objects: list[dict[str, Any]], name: str) -> str:
+        """Apply the objects of one node under a new name; return its address."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        old = objects[0]["metadata"]["name"]
+        given = json.loads(text.replace(old, name))
+        self.kubectl("apply", "-n", self.namespace, "-f", "-", given=given)
+        where = ("-n", self.namespace, "-o", "jsonpath={.spec.clusterIP}")
+        return self.kubectl("get", "service", name, *where)
+
+    def leave(self) -> None:
+        """Delete the namespace, and what holds its pods."""
+        scope = ("-n", self.namespace)
+        self.kubectl("delete", "pods", "--all", "--wait=false", "--now", *scope)
+        for name in self.kubectl("get", "pods", "-o", "name", *scope).split():
+            gone = '{"metadata": {"finalizers": null}}'
+            with contextlib.suppress(subprocess.CalledProcessError):
+                self.kubectl("patch", name, "--type=merge", "-p", gone, *scope)
+        self.kubectl("delete", "namespace", self.namespace, "--wait=false")
+
+
+def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without what the cluster has added, and its node's label."""
+    made = {key: found[key] for key in ("apiVersion", "kind") if key in found}
+    made["metadata"] = {
+        key: found["metadata"][key]
+        for key in ("name", "labels", "annotations")
+        if key in found["metadata"]
+    }
+    # The service finds its pod by it, and the platform must not take it for its own.
+    name = found["metadata"]["name"]
+    made["metadata"]["labels"] = {"bench": name}
+    for key in ("spec", "data", "type"):
+        if key in found:
+            made[key] = found[key]
+    spec = made.get("spec", {})
+    for key in ("clusterIP", "clusterIPs", "nodeName", "volumeName", "serviceAccount"):
+        spec.pop(key, None)
+    if made["kind"] == "Service":
+        spec["selector"] = {"bench": name}
+    return made
+
+
+async def answers(host: str, port: int) -> None:
+    """Return once an lnd says at its service that it waits for a wallet."""
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    patience = aiohttp.ClientTimeout(total=0.5)
+    async with asyncio.timeout(_WITHIN_S), aiohttp.ClientSession() as session:
+        while True:
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                url = f"https://{host}:{port}/v1/state"
+                async with session.get(url, ssl=anybody, timeout=patience) as answer:
+                    if b"NON_EXISTING" in await answer.read():
+                        return
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+class Ours:
+    """The platform, as a customer sees it."""
+
+    def __init__(self, platform: Platform, organization: str, key: str) -> None:
+        self._platform = platform
+        port = platform.settings.api_port
+        self._url = f"http://127.0.0.1:{port}/organizations/{organization}/nodes"
+        self._key = key
+
+    async def create(self) -> tuple[str, str]:
+        """Create a node; return its id and its address, once it has one."""
+        wish = {
+            "name": secrets.token_hex(4),
+            "network": "testnet",
+            "type": "standard",
+            "settings": SETTINGS,
+        }
+        headers = {"X-SERVICE-AUTH": self._key}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.post(self._url, json=wish) as answer,
+        ):
+            made = await answer.json()
+        node_id = str(made["node_id"])
+        reader = self._platform.database.reader
+        while True:
+            if host := (await reader.nodes.get(node_id)).host:
+                return node_id, host
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def race(cluster: Cluster, ours: Ours, given: Settings, pairs: int) -> Figures:
+    """Let both make nodes in turns; return the seconds that each took."""
+    first, host = await ours.create()
+    await answers(host, given.node_rest_port)
+    name = f"node-{first.lower()}"
+    objects = await asyncio.to_thread(cluster.objects, name)
+    figures = Figures()
+    for who in turns(("kubectl", "ours", "kubectl again"), rounds=pairs):
+        began = time.perf_counter()
+        if who == "ours":
+            _, host = await ours.create()
+        else:
+            new = f"bench-{secrets.token_hex(4)}"
+            host = await asyncio.to_thread(cluster.apply, objects, new)
+        await answers(host, given.node_rest_port)
+        figures.add(who, time.perf_counter() - began)
+    return figures
+
+
+def idle(report: Report) -> None:
+    """Note what the processes of pods take while nothing happens."""
+    pids: dict[str, list[int]] = {name: [] for name in _PROGRAMS}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name = (process / "exe").readlink().name
+            shown = b"/home/lnd" in (process / "environ").read_bytes()
+            if name in pids and (name != "lnd" or shown):
+                pids[name].append(int(process.name))
+    before = {name: cpu_seconds(*of) for name, of in pids.items()}
+    time.sleep(_QUIET_S)
+    for name, of in pids.items():
+        if of:
+            memory = sum(map(resident_kib, of)) / len(of) / 1024
+            cpu = (cpu_seconds(*of) - before[name]) / len(of) / _QUIET_S * 1000
+            report.note(
+                f"idle, {name}: {memory:.1f} MiB resident and {cpu:.2f} ms of a "
+                f"processor each second, the mean of {len(of)}"
+            )
+
+
+def settings_for(cluster: Cluster, folder: Path) -> Settings:
+    """Return the settings of a platform beside the cluster."""
+    decided = cluster.places.read()
+    if decided is None or decided.addresses is None:
+        sys.exit("there is no cluster there: leyden dev cluster up")
+    cache, this = default_cache(os.environ), machine.machine()
+    version = catalogue.find("lnd")[1].version
+    lnd = images.ensure_lnd(cache, program("lnd"), version, machine=this)
+    beside = images.ensure_companion(cache, program("companion"), machine=this)
+    port = 20_000 + os.getpid() % 10_000
+    return Settings(
+        home=str(folder),
+        api_port=port,
+        metrics_port=0,
+        gateway_here=False,
+        testnet_chain="simnet",
+        testnet_backend="neutrino",
+        runtime="kubernetes",
+        kubeconfig=str(cluster.places.kubeconfig),
+        kubernetes_namespace=cluster.namespace,
+        kubernetes_storage_class="local-retained",
+        kubernetes_images=f"{OFFERED.default}={images.by_digest(lnd.archive)}",
+        companion_image=images.by_digest(beside.archive),
+        companion_url=f"https://{decided.addresses.host}:{port + 1}",
+        companion_port=port + 1,
+    )
+
+
+async def measure(home: Path, pairs: int) -> int:
+    """Race, look at what idles, and report."""
+    cluster, report = Cluster(home), Report("A node in a cluster")
+    cluster.kubectl("create", "namespace", cluster.namespace)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            given = settings_for(cluster, Path(folder))
+            await asyncio.to_thread(migrate, given)
+            async with installation.running(given) as platform:
+                team = await accounts.create_organization(
+                    platform, "Harbour", actor="bench"
+                )
+                _, key = await accounts.create_key(
+                    platform,
+                    team.id,
+                    name="all",
+                    scopes=["node"],
+                    expires=None,
+                    actor="bench",
+                )
+                ours = Ours(platform, team.id, key)
+                figures = await race(cluster, ours, given, pairs)
+                kubectl, own = figures.median("kubectl"), figures.median("ours")
+                report.note(
+                    f"medians, at a load of {os.getloadavg()[0]:.0f}: kubectl "
+                    f"{kubectl:.2f} s, ours {own:.2f} s"
+                )
+                report.null(figures.ratio("kubectl again", "kubectl"))
+                report.at_most(1.1, figures.ratio("ours", "kubectl"))
+                await asyncio.to_thread(idle, report)
+    finally:
+        cluster.leave()
+    return report.end()
+
+
+def main() -> int:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cluster", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=6)
+    given = parser.parse_args()
+    return uvloop.run(measure(given.cluster, given.pairs))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""The guards of nodes that are moved between runtimes; see mutations.py."""
+
+from tests.guards import Guard
+
+_MOVES = "services/nodes/relocations.py"
+_SIDE = "runtimes/local_side.py"
+_STORY = "tests/services/test_relocations.py"
+_COPIES = "tests/runtimes/test_copies.py"
+
+GUARDS = (
+    Guard(
+        "nobody starts a node that is being moved",
+        "domain/node_moves.py",
+        "    if node.moves_to is not None:\n"
+        "        return Step.STOP if node.has_process else Step.NOTHING\n",
+        "",
+        _STORY,
+    ),
+    Guard(
+        "a copy that differs is never started",
+        _MOVES,
+        "if arrived != sealed:",
+        "if False:",
+        _STORY,
+    ),
+    Guard(
+        "a node is sealed before it is copied",
+        _MOVES,
+        "    await origin.seal(node, launch_spec)\n",
+        "",
+        _STORY,
+    ),
+    Guard(
+        "a node is copied once its lnd has ended",
+        _SIDE,
+        "await processes.stop(held, grace_s=self._grace_s)",
+        "break",
+        _COPIES,
+    ),
+    Guard(
+        "a copy that arrives takes no folder's place",
+        _SIDE,
+        "            if folder.exists():\n"
+        "                raise SetupError(\n"
+        '                    f"node {node.id}: {folder} is there, and is not',
+        "            if False:\n"
+        "                raise SetupError(\n"
+        '                    f"node {node.id}: {folder} is there, and is not',
+        _COPIES,
+    ),
+    Guard(
+        "a move counts as a start",
+        _SIDE,
+        'counter.count(arriving / "starts", number)',
+        "pass",
+        _COPIES,
+    ),
+    Guard(
+        "an archive leads to no file outside",
+        "runtimes/copies.py",
+        'or ".." in parts:',
+        "or False:",
+        _COPIES,
+    ),
+)
