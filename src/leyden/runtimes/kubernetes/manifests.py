@@ -177,14 +177,6 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
     return made
 
 
-<<<<<<< HEAD
-def _volumes(node: Node) -> list[Manifest]:
-    return [
-        {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
-        {
-            "name": "config",
-            "secret": {"secretName": name(node), "defaultMode": 0o440},
-=======
 def _spec(node: Node) -> Manifest:
     """Return what both kinds of pods have: its volume, and no right to anything."""
     return {
@@ -195,12 +187,11 @@ def _spec(node: Node) -> Manifest:
             **pod_security(),
             "fsGroup": _USER,
             "fsGroupChangePolicy": "OnRootMismatch",
->>>>>>> fleet
         },
         "volumes": [
             {"name": "home", "persistentVolumeClaim": {"claimName": name(node)}},
             {
-                "name": "outfit",
+                "name": "config",
                 "secret": {"secretName": name(node), "defaultMode": 0o440},
             },
         ],
