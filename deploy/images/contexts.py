@@ -105,6 +105,7 @@ async def of_machine(kitchen: Kitchen, progress: Progress) -> Content:
     """Return the platform with Envoy and each lnd, as packages."""
     platform_ = of_platform(kitchen)
     envoy = python.envoy_package(kitchen.site)
+    shell = await debian.extracted(debian.MACHINE, kitchen.cache, progress)
     daemons = {f"{_DAEMONS}/__init__.py": Entry(content=b"")}
     parts: list[Part] = []
     for tools, program in _lnds():
@@ -117,10 +118,16 @@ async def of_machine(kitchen: Kitchen, progress: Progress) -> Content:
     return Content(
         layers={
             **platform_.layers,
+            "shell.tar": layer(debian.shell(shell)),
             "envoy-package.tar": layer(envoy),
             "daemons.tar": layer(daemons),
         },
-        parts=(*platform_.parts, *sbom.python(envoy), *parts),
+        parts=(
+            *platform_.parts,
+            *_debian(debian.MACHINE),
+            *sbom.python(envoy),
+            *parts,
+        ),
     )
 
 

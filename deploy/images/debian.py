@@ -16,6 +16,7 @@ from leyden.devcluster import packages
 HERE: Final = Path(__file__).parent
 PYTHON: Final = HERE / "debian-python.txt"
 BASE: Final = HERE / "debian-base.txt"
+MACHINE: Final = HERE / "debian-machine.txt"
 _LEFT_OUT: Final = (
     *("usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/lintian/"),
     *("usr/share/bug/", "usr/share/binfmts/", "usr/share/applications/"),
@@ -37,12 +38,20 @@ async def extracted(listing: Path, cache: Path, progress: Progress) -> Path:
     return found.root
 
 
+def shell(root: Path) -> dict[str, Entry]:
+    """Return the layer of a shell."""
+    found = {name: each for name, each in tree(root).items() if _kept(name)}
+    return {**found, "bin/sh": Entry(link="dash", mode=0o777)}
+
+
 def entries(root: Path, *, home: str = "") -> dict[str, Entry]:
     """Return the layer of these packages; `home` is the user's, if there is one."""
     found = {name: each for name, each in tree(root).items() if _kept(name)}
     found |= {
         "etc/passwd": Entry(content=_PEOPLE.encode()),
         "etc/group": Entry(content=_GROUPS.encode()),
+        # Whoever runs containers puts his own over it.
+        "etc/hosts": Entry(content=b"127.0.0.1 localhost\n::1 localhost\n"),
         "etc/nsswitch.conf": Entry(content=_NAMES.encode()),
         "tmp": folder(mode=0o1777),
     }
