@@ -21,7 +21,8 @@ NEXT = {
     "waiting_payment": "pay the invoice, or the address; then "
     "leyden flow status {id} --wait created",
     "creating": "the order is paid, and its ticket is being created",
-    "created": "register it with your own poold: pool sidecar register {ticket}",
+    "created": "give its channel to a node of yours: leyden claim {id}; or register "
+    "the ticket with your own poold: pool sidecar register {ticket}",
     "submitted": "the auction looks for a seller, which takes minutes to hours",
     "filled": "a seller was found; the channel is being opened",
     "expired": "the order was not paid in time; a late payment becomes credit",
