@@ -34,7 +34,8 @@ _NEXT_DIRECT = {
     "creating": "the order is paid, and its channel is being opened",
     "created": "your node is not connected: lncli connect {uri}",
     "submitted": "the seller was asked for the channel; the outcome is not known yet",
-    "filled": "the channel is published; it is usable after some confirmations",
+    "filled": "the channel is published; it is usable after some confirmations; before "
+    "its lease ends, renew it: leyden flow order {capacity} --for {node}",
     "failed": "no channel could be opened; a payment over Lightning went back, and "
     "what was paid otherwise is credit",
 }
@@ -102,7 +103,11 @@ def is_direct(order: OrderAnswer) -> bool:
 
 def _next(order: OrderAnswer, ticket: str) -> str:
     if is_direct(order) and (step := _NEXT_DIRECT.get(order.status)):
-        return step.format(uri=order.seller_uri)
+        return step.format(
+            uri=order.seller_uri,
+            capacity=order.capacity,
+            node=order.node_id or order.node,
+        )
     return NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
 
 
