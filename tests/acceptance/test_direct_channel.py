@@ -5,13 +5,16 @@ import contextlib
 import json
 import signal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leyden import processes
 from leyden.devnet import access, trading, wallet
+from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
+from leyden.devnet.hosted import owned
 from leyden.errors import Away, Conflict, Refused
 from tests.acceptance.test_first_channel import _STEP
 from tests.acceptance.town import Town
@@ -60,6 +63,32 @@ async def test_a_hosted_node_gets_a_channel(market_town: Town) -> None:
     story = await played(market_town, "--hosted", "--capacity", "2000000")
     assert story["capacity"] == 2_000_000
     assert story["node_id"]
+
+
+@pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
+async def test_a_hosted_node_is_named_on_the_command_line(
+    market_town: Town, tmp_path: Path
+) -> None:
+    """Its key is asked of the node itself, through the gateway."""
+    town = market_town
+    before = json.loads(await town.run("seller", "--json"))
+    async with calling(town.home) as call, owned(town.home, call) as node:
+        key = await node.key()
+        macaroon = tmp_path / "admin.macaroon"
+        macaroon.write_bytes(bytes.fromhex(node.macaroon))
+        made = json.loads(
+            await town.run(
+                *("flow", "order", "400000", "--for", node.node_id, "--json"),
+                *("--macaroon-file", str(macaroon)),
+            )
+        )
+    assert (made["node"], made["node_id"]) == (key, node.node_id)
+    after = json.loads(await town.run("seller", "--json"))
+    assert after["coins"] == before["coins"] - 1
+    assert after["reserved"] - before["reserved"] == before["free"] - after["free"]
+    assert after["uri"] in await town.run("seller")
+    await town.api("POST", "/flow/cancel", {"order_id": made["order_id"]})
+    assert json.loads(await town.run("seller", "--json"))["coins"] == before["coins"]
 
 
 class Order:

@@ -26,6 +26,7 @@ from tests.client.harbour import Harbour
 
 ROOT = Path(__file__).parents[2]
 CAPACITY = "1000000"
+POINT = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 @pytest.fixture(autouse=True)
@@ -238,6 +239,7 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert "leyden flow status" in typed("flow", "status", made["order_id"]).stdout
     here.pay(made["order_id"])
     waited = typed("flow", "status", made["order_id"], "--wait", "created")
+    assert f"leyden claim {made['order_id']}" in waited.stdout
     assert "pool sidecar register sidecar1" in waited.stdout
     assert made["order_id"] in typed("flow", "orders").stdout
     kept = typed("flow", "cancel", made["order_id"], given="n\n")
@@ -251,6 +253,75 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert "it will not become created" in in_vain.stderr
     assert f"{made['total_fee']:,} sat became credit" in given_up.stdout
     assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
+
+
+def test_a_channel_is_ordered_for_a_node_by_its_key(
+    here: Harbour, typed: Typed
+) -> None:
+    node = f"02{POINT}"
+    here.seller.fill([1_500_000] * 2)
+    quoted = told(typed("flow", "quote", CAPACITY, "--for", node, "--json"))
+    assert quoted["source"] == "own"
+    refused = typed("flow", "order", CAPACITY, "--for", node, "--bps", "10")
+    assert (refused.exit_code, "bps" in refused.stderr) == (2, True)
+    made = told(typed("flow", "order", CAPACITY, "--for", node, "--announce", "--json"))
+    assert (made["node"], made["announce"]) == (node, True)
+    assert made["total_fee"] == quoted["total_fee"]
+    here.pay(made["order_id"])
+    away = typed("flow", "status", made["order_id"], "--wait", "created")
+    assert f"next: your node is not connected: lncli connect {here.seller.pubkey}" in (
+        away.stdout
+    )
+    another = typed("flow", "order", CAPACITY, "--for", node)
+    assert (another.exit_code, "one at a time" in another.stderr) == (5, True)
+    here.seller.online.add(node)
+    filled = typed("flow", "status", made["order_id"], "--wait", "filled")
+    assert filled.exit_code == 0, filled.output
+    (channel,) = here.seller.opened_for(made["order_id"])
+    assert channel.point in filled.stdout
+    assert channel.wanted.announce
+    assert "next: the channel is published" in filled.stdout
+
+
+def test_a_channel_for_a_name_that_is_not_there_is_refused(
+    here: Harbour, typed: Typed, pier: str
+) -> None:
+    del here
+    refused = typed("flow", "order", CAPACITY, "--for", "peir")
+    assert (refused.exit_code, f"did you mean {pier!r}" in refused.stderr) == (4, True)
+
+
+def test_what_cannot_be_claimed_says_what_to_do(
+    here: Harbour, typed: Typed, pier: str, alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(alone / "state"))
+    dear = ("flow", "order", "16000000", "--json")  # more than any credit here
+    made = told(typed(*dear))["order_id"]
+    unpaid = typed("claim", made)
+    assert (unpaid.exit_code, "pay it first" in unpaid.stderr) == (5, True)
+    here.pay(made)
+    told(typed("flow", "status", made, "--wait", "created", "--json"))
+    early = typed("claim", made, "--for", pier)
+    assert (early.exit_code, f"leyden wallet init {pier!r}" in early.stderr) == (
+        5,
+        True,
+    )
+    typed("nodes", "create", "deaf", "--no-grpc", "--whitelist", "::1")
+    deaf = typed("claim", made, "--for", "deaf")
+    assert (deaf.exit_code, "does not serve gRPC" in deaf.stderr) == (5, True)
+    which = typed("claim", made)
+    assert (which.exit_code, "--for: name the node" in which.stderr) == (2, True)
+    unwanted = told(typed(*dear))["order_id"]
+    typed("flow", "cancel", unwanted, "--yes")
+    ended = typed("claim", unwanted)
+    assert (ended.exit_code, "the order is cancelled" in ended.stderr) == (5, True)
+    here.seller.fill([1_500_000])
+    node = f"03{POINT}"
+    direct = told(typed("flow", "order", CAPACITY, "--for", node, "--json"))
+    named = typed("claim", direct["order_id"])
+    assert (named.exit_code, "names its node" in named.stderr) == (5, True)
+    assert typed("claim", "../x").exit_code == 2
+    assert not list((alone / "state").rglob("claim.json"))
 
 
 @pytest.mark.usefixtures("here")

@@ -276,6 +276,12 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert (last["action"], last["subject"]) == ("order abandoned", order_id)
 
 
+def test_without_a_seller_its_setting_is_named(migrated: Typed) -> None:
+    missing = migrated("seller")
+    assert missing.exit_code == 1
+    assert "seller_host: not set" in missing.stderr
+
+
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
     assert "none yet" in migrated("coupon", "list").stdout
     migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")

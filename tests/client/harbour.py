@@ -28,6 +28,7 @@ from leyden.domain.times import utc_now
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
+from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import credit
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import Shop, ShopSettings
@@ -63,6 +64,7 @@ class Harbour:
         self.organization_id: str
         self.yard: Yard
         self.payments = FakePayments()
+        self.seller = FakeSeller()
         self.platform: Platform
         self.asked: list[tuple[str, str]] = []  # (method, path), as they came
         self.before: list[Callable[[Any, Any], Awaitable[bool]]] = []
@@ -148,6 +150,7 @@ class Harbour:
             sealer=sealer,
             payments=self.payments,
             market=SimulatedMarket(),
+            seller=self.seller,
             clock=utc_now,
             rules=ShopSettings(quotas=PLENTY),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from leyden.devnet import access, actions
+from leyden.devnet.chain import connected
 from leyden.devnet.seller import bake, macaroon
 from leyden.domain.openings import Coin
 from leyden.domain.units import Sats
@@ -52,6 +53,9 @@ class World(Protocol):
 
     async def mine(self) -> None:
         """Confirm what there is."""
+
+    async def reorganise(self, depth: int) -> None:
+        """Undo blocks, and mine one more than there were."""
 
     async def give_up(self, wanted: WantedOpening) -> None:
         """Ask for a channel, and be gone before the answer."""
@@ -108,6 +112,10 @@ class FakeWorld:
     async def mine(self) -> None:
         self.seller.height += 6
 
+    async def reorganise(self, depth: int) -> None:
+        del depth
+        self.seller.height += 1
+
     async def give_up(self, wanted: WantedOpening) -> None:
         self.seller.answers_lost = 1
         with contextlib.suppress(Exception):
@@ -162,6 +170,14 @@ class LndWorld:
 
     async def mine(self) -> None:
         await actions.mine(self.harbour.home, 6)
+        await synced(self.owner, self.harbour.home)
+        await synced(self._peers, self.harbour.home)
+
+    async def reorganise(self, depth: int) -> None:
+        async with connected(access.load(self.harbour.home).btcd) as chain:
+            first = await chain.call("getblockhash", await chain.height() - depth + 1)
+            await chain.call("invalidateblock", first)
+            await chain.mine(depth + 1)
         await synced(self.owner, self.harbour.home)
         await synced(self._peers, self.harbour.home)
 

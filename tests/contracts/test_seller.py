@@ -89,6 +89,21 @@ async def test_a_channel_is_opened_with_its_coin_and_found_by_its_order(
     assert found == replace(opening, height=found.height)
 
 
+async def test_an_opening_outlives_a_reorganisation(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    opening = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(opening, Opening)
+    await world.mine()
+    await world.reorganise(6)  # the block of the funding transaction, and all after
+    found = await world.seller.find(order_id, [coin])
+    assert found == replace(opening, height=found.height)
+    assert coin not in (await world.seller.wallet()).coins
+    await world.mine()
+
+
 async def test_no_second_channel_comes_of_the_same_coin(
     world: World, order_id: str
 ) -> None:

@@ -289,7 +289,7 @@ class Shopping(RuleBasedStateMachine):
     # Looking.
 
     def chain_grows(self, blocks: int) -> None:
-        """Tell whoever else is on this chain."""
+        """Move whoever else is on this chain."""
 
     def _hear_or_miss(self, data: st.DataObject) -> None:
         if data.draw(st.booleans(), label="missed"):
@@ -373,7 +373,7 @@ def walk(machine: type[Shopping], *, examples: int, steps: int) -> None:
 def shopping_on(
     machine: type[Shopping], request: pytest.FixtureRequest, sealer: Sealer
 ) -> None:
-    """Give each walk of a machine a database of its own."""
+    """Let each walk of a machine have a database of its own."""
     machine.sealer = sealer
     if request.param == "sqlite":
         template: Path = request.getfixturevalue("sqlite_template")

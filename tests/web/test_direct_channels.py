@@ -51,8 +51,14 @@ async def test_a_named_node_gets_its_channel(alice: Visitor, world: World) -> No
     text = await until(lambda: _text(alice, page), shows="Your channel is published")
     (opened,) = world.seller.channels.values()
     assert opened.wanted.announce
-    for shown in (opened.point, KEY, world.seller.pubkey, "Order another"):
+    for shown in (opened.point, KEY, world.seller.pubkey, "Renew with a new channel"):
         assert shown in text
+    link = f"channels/new?for=other&amp;node={KEY}&amp;capacity=1000000&amp;lease=2016"
+    assert link in text
+    renewed = link.replace("&amp;", "&").replace("1000000", "700000")
+    text = (await alice.get(f"{alice.root}/{renewed.replace('2016', '4032')}")).text
+    assert 'value="700,000"' in text
+    assert '<option value="4032" selected>' in text
 
 
 async def test_a_node_that_is_not_connected_is_told_how(

@@ -30,16 +30,16 @@ class Owned:
     def __init__(self, node_id: str, lnd: Lnd, macaroon: str) -> None:
         self.node_id = node_id
         self._lnd = lnd
-        self._macaroon = macaroon
+        self.macaroon = macaroon
 
     async def key(self) -> str:
         """Return the node's public key."""
-        told = await self._lnd.call("GET", "/v1/getinfo", macaroon=self._macaroon)
+        told = await self._lnd.call("GET", "/v1/getinfo", macaroon=self.macaroon)
         return str(told["identity_pubkey"])
 
     async def channels(self) -> list[dict[str, Any]]:
         """List the lnd's open channels, as lnd returns them."""
-        told = await self._lnd.call("GET", "/v1/channels", macaroon=self._macaroon)
+        told = await self._lnd.call("GET", "/v1/channels", macaroon=self.macaroon)
         return list(told["channels"])
 
 

@@ -36,15 +36,15 @@ class _Priced(Struct, frozen=True, kw_only=True):
 
 
 async def ask(visit: Visit) -> Response:
-    """Show the form for a channel, with the price of a usual one."""
-    chosen = visit.query.text("for")
+    """Show the form for a channel, with the price of a usual one, or of its link's."""
+    given = visit.query
     values = {
-        "for": chosen,
-        "node": visit.query.text("node"),
+        "for": given.text("for"),
+        "node": given.text("node"),
         "announce": "",
-        "capacity": "1,000,000",
+        "capacity": given.text("capacity", "1,000,000"),
         "self_chan_balance": "0",
-        "lease": "2016",
+        "lease": given.text("lease", "2016"),
         "tier": NodeTier.BEST.value,
         "bps": "",
         "once": str(uuid.uuid4()),

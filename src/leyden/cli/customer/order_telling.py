@@ -21,7 +21,8 @@ NEXT = {
     "waiting_payment": "pay the invoice, or the address; then "
     "leyden flow status {id} --wait created",
     "creating": "the order is paid, and its ticket is being created",
-    "created": "register it with your own poold: pool sidecar register {ticket}",
+    "created": "give its channel to a node of yours: leyden claim {id}; or register "
+    "the ticket with your own poold: pool sidecar register {ticket}",
     "submitted": "the auction looks for a seller, which takes minutes to hours",
     "filled": "a seller was found; the channel is being opened",
     "expired": "the order was not paid in time; a late payment becomes credit",
@@ -33,7 +34,8 @@ _NEXT_DIRECT = {
     "creating": "the order is paid, and its channel is being opened",
     "created": "your node is not connected: lncli connect {uri}",
     "submitted": "the seller was asked for the channel; the outcome is not known yet",
-    "filled": "the channel is published; it is usable after some confirmations",
+    "filled": "the channel is published; it is usable after some confirmations; before "
+    "its lease ends, renew it: leyden flow order {capacity} --for {node}",
     "failed": "no channel could be opened; a payment over Lightning went back, and "
     "what was paid otherwise is credit",
 }
@@ -101,7 +103,11 @@ def is_direct(order: OrderAnswer) -> bool:
 
 def _next(order: OrderAnswer, ticket: str) -> str:
     if is_direct(order) and (step := _NEXT_DIRECT.get(order.status)):
-        return step.format(uri=order.seller_uri)
+        return step.format(
+            uri=order.seller_uri,
+            capacity=order.capacity,
+            node=order.node_id or order.node,
+        )
     return NEXT.get(order.status, "").format(id=order.order_id, ticket=ticket)
 
 
