@@ -75,14 +75,6 @@ GUARDS = (
         "changes_once",
     ),
     Guard(
-        "an address that somebody has is nobody else's",
-        "storage/sql/email_links.sql",
-        "        WHERE other.email = :email",
-        "        WHERE other.email = :email AND other.id = :id",
-        _EMAILS,
-        "learns_that_an_address",
-    ),
-    Guard(
         "emails of events follow the role",
         "services/deliveries/event_emails.py",
         "    return frozenset(to.types) & visible_types(to.organization_id, role)",

@@ -105,6 +105,8 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
     await alice.get(ACCOUNT)
     wrong = {"email": NEW, "present": "not it at all"}
     assert (await alice.submit(f"{ACCOUNT}/email", wrong)).status == 401
+    await alice.submit(f"{ACCOUNT}/email/link")
+    former = await link_to(office, served, ALICE)
     asked = await alice.submit(f"{ACCOUNT}/email", {"email": NEW, "present": PASSWORD})
     assert asked.location == f"{ACCOUNT}?done=link"
     await nobody.get("/app/forgot-password")
@@ -115,7 +117,9 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
     assert ALICE in (await alice.get(ACCOUNT)).text
     assert NEW in (await alice.get(link)).text
     assert (await used(alice, link)).location == f"{ACCOUNT}?done=email"
-    assert (await nobody.get(old[1])).status == 404  # what went to the old address
+    # What went to the old address opens nothing, nor does it change back.
+    assert (await nobody.get(old[1])).status == 404
+    assert (await used(alice, former)).status == 404
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 401
     assert (await nobody.sign_in(NEW, PASSWORD)).status == 303
     await send_emails(office)
