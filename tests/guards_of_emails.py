@@ -53,8 +53,8 @@ GUARDS = (
     Guard(
         "asking for resets is limited, known or not",
         "services/people/resets.py",
-        "            if count > most:",
-        "            if count > 10**6:",
+        "    await sign_in.count_all(platform, counted, within=_WITHIN, now=now)",
+        "    del counted",
         _RESETS,
         "limited",
     ),

@@ -1,7 +1,6 @@
 """Addresses confirmed and changed by links, and the emails that people choose."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,36 +12,21 @@ from leyden.services.people import accounts
 from leyden.services.people.email_choices import IMPORTANT
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from tests.mail_server import MailServer, mail_server, text
-from tests.services.emailed import ORIGIN, emailing, send_emails
+from tests.mail_server import MailServer, text
+from tests.services.emailed import ORIGIN, send_emails
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD, person
+from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.visitor import Shown, Visitor
 
 ALICE, NEW = "alice@example.org", "alice@harbour.test"
-LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
 ACCOUNT = "/app/account"
 
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(
-        sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
-    )
-
-
-@pytest.fixture
-def served() -> Iterator[MailServer]:
-    with mail_server() as served:
-        yield served
-
-
-@pytest.fixture
-def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
-    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+    return SENDS_EMAILS
 
 
 async def link_to(office: Emailing, served: MailServer, address: str) -> str:
