@@ -58,8 +58,9 @@ async def test_over_tls_the_server_is_verified_before_anything_is_said(
 
 async def test_nothing_is_said_to_a_server_without_starttls() -> None:
     with mail_server() as served:
-        with pytest.raises(EmailAway, match="STARTTLS"):
-            await send(served.smtp(security=Security.STARTTLS, **SIGNED_IN))
+        for given in ({}, SIGNED_IN):
+            with pytest.raises(EmailAway, match="STARTTLS"):
+                await send(served.smtp(security=Security.STARTTLS, **given))
         assert (served.taken, served.recipients) == ([], [])
 
 

@@ -1,6 +1,6 @@
 """The dashboard as people see it: Alice and Bob on one team, Charlie on another."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import cache
 
 import pytest
@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.certificates.constraints import scope
 from leyden.domain.accounts import Role
+from leyden.services.deliveries.emailing import Emailing
 from leyden.services.people import accounts, sign_in
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -18,6 +19,8 @@ from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.api.flow.conftest import world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
+from tests.mail_server import MailServer, mail_server
+from tests.services.emailed import emailing
 from tests.services.yard import Yard
 from tests.web.visitor import HOST, Visitor
 
@@ -130,3 +133,14 @@ async def charlie(site: Site, platform: Platform) -> Visitor:
 def nobody(site: Site) -> Visitor:
     """A visitor who is not signed in."""
     return Visitor(site)
+
+
+@pytest.fixture
+def served() -> Iterator[MailServer]:
+    with mail_server() as served:
+        yield served
+
+
+@pytest.fixture
+def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
+    return emailing(db, sealer, served.smtp(), lambda: yard.now)

@@ -98,6 +98,10 @@ async def test_the_ways_in_are_clean(site: Site, alice: Visitor, yard: Yard) -> 
         await page.goto(f"{shown.base}{link[0]}")
         seen.add(urlsplit(page.url).path)
         await look(shown, faults)
+        for path in ("forgot-password", "reset-password", "unsubscribe"):
+            await page.goto(f"{shown.base}/app/{path}")
+            seen.add(urlsplit(page.url).path)
+            await look(shown, faults)
         await page.goto(f"{shown.base}/app/sign-in")
         await page.fill("#email", "alice@example.org")
         await page.fill("#password", "not hers")

@@ -1,7 +1,6 @@
 """Addresses confirmed and changed by links, and the emails that people choose."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,36 +12,21 @@ from leyden.services.people import accounts
 from leyden.services.people.email_choices import IMPORTANT
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from tests.mail_server import MailServer, mail_server, text
-from tests.services.emailed import ORIGIN, emailing, send_emails
+from tests.mail_server import MailServer, text
+from tests.services.emailed import ORIGIN, send_emails
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD, person
+from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.visitor import Shown, Visitor
 
 ALICE, NEW = "alice@example.org", "alice@harbour.test"
-LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
 ACCOUNT = "/app/account"
 
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(
-        sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
-    )
-
-
-@pytest.fixture
-def served() -> Iterator[MailServer]:
-    with mail_server() as served:
-        yield served
-
-
-@pytest.fixture
-def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
-    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+    return SENDS_EMAILS
 
 
 async def link_to(office: Emailing, served: MailServer, address: str) -> str:
@@ -105,6 +89,8 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
     await alice.get(ACCOUNT)
     wrong = {"email": NEW, "present": "not it at all"}
     assert (await alice.submit(f"{ACCOUNT}/email", wrong)).status == 401
+    await alice.submit(f"{ACCOUNT}/email/link")
+    former = await link_to(office, served, ALICE)
     asked = await alice.submit(f"{ACCOUNT}/email", {"email": NEW, "present": PASSWORD})
     assert asked.location == f"{ACCOUNT}?done=link"
     await nobody.get("/app/forgot-password")
@@ -115,7 +101,9 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
     assert ALICE in (await alice.get(ACCOUNT)).text
     assert NEW in (await alice.get(link)).text
     assert (await used(alice, link)).location == f"{ACCOUNT}?done=email"
-    assert (await nobody.get(old[1])).status == 404  # what went to the old address
+    # What went to the old address opens nothing, nor does it change back.
+    assert (await nobody.get(old[1])).status == 404
+    assert (await used(alice, former)).status == 404
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 401
     assert (await nobody.sign_in(NEW, PASSWORD)).status == 303
     await send_emails(office)

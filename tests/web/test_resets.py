@@ -1,7 +1,5 @@
 """A forgotten password: a link by email, which works once, here, and for a while."""
 
-import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -11,37 +9,22 @@ from leyden.services.deliveries.emailing import Emailing
 from leyden.services.people import accounts, resets
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from tests.mail_server import MailServer, mail_server
-from tests.services.emailed import ORIGIN, emailing, send_emails
+from tests.mail_server import MailServer
+from tests.services.emailed import send_emails
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
+from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.test_account import enrolled
 from tests.web.visitor import Shown, Visitor
 
 ALICE = "alice@example.org"
 NEW = "two lamps in the harbour"
-LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
 
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(
-        sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
-    )
-
-
-@pytest.fixture
-def served() -> Iterator[MailServer]:
-    with mail_server() as served:
-        yield served
-
-
-@pytest.fixture
-def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
-    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+    return SENDS_EMAILS
 
 
 async def asked(visitor: Visitor, email: str = ALICE) -> Shown:

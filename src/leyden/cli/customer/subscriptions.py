@@ -8,6 +8,7 @@ import msgspec
 
 from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
 from leyden.cli.customer.session import Session, with_session
+from leyden.cli.formats import format_option
 from leyden.cli.groups import Group
 from leyden.cli.output import (
     as_json,
@@ -15,7 +16,6 @@ from leyden.cli.output import (
     print_list,
     print_one,
 )
-from leyden.schemas.subscriptions import FORMATS
 
 _subscription = click.argument("subscription_id", metavar="ID")
 _type = click.option(
@@ -53,14 +53,7 @@ def list_(session: Session, *, as_json: bool) -> None:
 @click.argument("url")
 @_type
 @click.option("--description", default="", help="What it is for.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
-    show_default=True,
-    help="What URL is sent: signed JSON, or sentences for a chat.",
-)
+@format_option
 @as_json
 @with_session
 def create(

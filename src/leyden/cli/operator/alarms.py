@@ -8,13 +8,13 @@ from typing import TypeVar
 import click
 
 from leyden.app.dispatcher import dispatcher_of
+from leyden.cli.formats import format_option
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.chat import parse_format
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.times import to_iso
-from leyden.schemas.subscriptions import FORMATS
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -88,14 +88,7 @@ def endpoints(*, as_json: bool) -> None:
     help="A kind of alarm, like disk.low, or pool.*; may be repeated.",
 )
 @click.option("--description", default="", help="What it is for.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
-    show_default=True,
-    help="What URL is sent: signed JSON, or sentences for a chat.",
-)
+@format_option
 @as_json
 def send_to(
     url: str,

@@ -25,7 +25,7 @@ from leyden.domain.quotas import Quota
 from leyden.domain.sign_in import RIGHTS, Right
 from leyden.domain.times import to_iso
 from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
-from leyden.services.people import passwords, people_events
+from leyden.services.people import notices, passwords, people_events
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
 
@@ -119,6 +119,9 @@ async def readmit(
             action="user readmitted",
             subject=person.id,
             keep_authenticator=keep_authenticator,
+        )
+        await notices.tell(
+            platform, tx, "password_changed", to=person.email, now=platform.clock()
         )
     return person
 

@@ -9,15 +9,16 @@ and the time it takes, are the same.
 
 import hmac
 import secrets
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.domain.accounts import check_email
 from leyden.domain.addresses import rate_limit_key
 from leyden.domain.letters import Letter
-from leyden.errors import Conflict, Forbidden, NotFound, TooMany
+from leyden.errors import Conflict, Forbidden, NotFound
 from leyden.services.deliveries import letters
-from leyden.services.people import email_choices, notices, passwords
+from leyden.services.people import email_choices, notices, passwords, sign_in
 from leyden.services.platform import Platform
 from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.storage.stores import Stores
@@ -57,7 +58,8 @@ async def ask(
     word = secrets.token_urlsafe(32)
     facts = {"word": word, "browser": _digest(platform, browser).hex()}
     letter = Letter(kind=letters.RESET, facts=facts)
-    await _count(platform, email, rate_limit_key(address), now=now)
+    counted = _counted(platform, email, address)
+    await sign_in.count_all(platform, counted, within=_WITHIN, now=now)
     async with platform.database.transaction() as tx:
         await letters.queue(tx, platform.sealer, letter, to=email, lives=LIVES, now=now)
     return browser
@@ -113,27 +115,17 @@ async def _is_of_password(platform: Platform, stores: Stores, link: EmailLink) -
     return hmac.compare_digest(link.password, present)
 
 
-async def _count(
-    platform: Platform, email: str, address: str, *, now: datetime
-) -> None:
-    counted = {
-        f"{email} from {address}": _PER_BOTH,
-        f"from {address}": _PER_SOURCE,
-        email: _PER_EMAIL,
-    }
-    waits = []
-    async with platform.database.transaction() as tx:
-        for what, most in counted.items():
-            who = platform.sealer.digest(what.encode(), purpose=_COUNTED)
-            count, since = await tx.sessions.failed(who, now=now, within=_WITHIN)
-            if count > most:
-                waits.append(since + _WITHIN - now)
-    if waits:
-        wait_s = max(1, int(max(waits).total_seconds()))
-        raise TooMany(
-            f"Too many requests. Wait {-(-wait_s // 60)} min and try again.",
-            retry_after_s=wait_s,
-        )
+def _counted(
+    platform: Platform, email: str, address: str
+) -> Iterator[tuple[bytes, int]]:
+    """Yield the keys that a request is counted under, with their limits."""
+    address = rate_limit_key(address)
+    for what, most in (
+        (f"{email} from {address}", _PER_BOTH),
+        (f"from {address}", _PER_SOURCE),
+        (email, _PER_EMAIL),
+    ):
+        yield platform.sealer.digest(what.encode(), purpose=_COUNTED), most
 
 
 def _digest(platform: Platform, browser: str) -> bytes:

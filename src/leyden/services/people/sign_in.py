@@ -7,6 +7,7 @@ a browser gains nothing.
 
 import hmac
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Person, check_email, new_id
@@ -251,12 +252,24 @@ async def count(
     attempts are counted there alone, so that other people's failures do not
     lock its owner out.
     """
+    counted = _counted(platform, email, address, here)
+    await count_all(platform, counted, within=_TOGETHER, now=now)
+
+
+async def count_all(
+    platform: Platform,
+    counted: Iterable[tuple[bytes, int]],
+    *,
+    within: timedelta,
+    now: datetime,
+) -> None:
+    """Count an attempt under each of these keys; raise TooMany over a limit."""
     waits = []
     async with platform.database.transaction() as tx:
-        for who, limit in _counted(platform, email, address, here):
-            count, since = await tx.sessions.failed(who, now=now, within=_TOGETHER)
+        for who, limit in counted:
+            count, since = await tx.sessions.failed(who, now=now, within=within)
             if count > limit:
-                waits.append(since + _TOGETHER - now)
+                waits.append(since + within - now)
     if waits:
         wait_s = max(1, int(max(waits).total_seconds()))
         raise TooMany(

@@ -31,7 +31,7 @@ NAMING_FILES: Final = (
     *("acme_authorities", "testnet_rpc_certificate", "mainnet_rpc_certificate"),
     *("treasury_certificate", "treasury_macaroon", "pool_certificate"),
     *("pool_macaroon", "seller_certificate", "seller_macaroon"),
-    "webhook_authorities",
+    *("webhook_authorities", "smtp_authorities"),
 )
 # Said anew by whoever restores: where things are on that machine.
 _OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})

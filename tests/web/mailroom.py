@@ -1,0 +1,11 @@
+"""A dashboard that sends emails: its settings, and the links in them."""
+
+import re
+
+from leyden.settings import Settings
+from tests.services.emailed import ORIGIN
+
+LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
+SENDS_EMAILS = Settings(
+    sign_in_failures=3, smtp_host="127.0.0.1", smtp_from="leyden@harbour.test"
+)
