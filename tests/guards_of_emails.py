@@ -75,6 +75,14 @@ GUARDS = (
         "changes_once",
     ),
     Guard(
+        "a person's emails are no endpoint of the team",
+        "services/deliveries/subscriptions.py",
+        "    if found.format is Format.EMAIL:",
+        "    if False:",
+        _EVENTS,
+        "sqlite and no_endpoint_of_the_team",
+    ),
+    Guard(
         "emails of events follow the role",
         "services/deliveries/event_emails.py",
         "    return frozenset(to.types) & visible_types(to.organization_id, role)",

@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Membership, Organization, Person, Role
+from leyden.domain.accounts import Membership, Organization, Person, Role, Scope
 from leyden.domain.events import Event
 from leyden.domain.letters import Letter
-from leyden.services.deliveries import event_emails, letters
+from leyden.errors import NotFound
+from leyden.services.deliveries import event_emails, letters, subscriptions
 from leyden.services.deliveries.emailing import FAILING, Emailing
 from leyden.services.operators.alarms import list_alarms
 from leyden.services.people import email_choices
@@ -176,6 +177,19 @@ async def test_an_address_that_is_refused_for_good_gets_no_more(
     found = await office.of.database.reader.subscriptions.find(kept[0].subscription_id)
     assert found is not None
     assert found.pause == "gone"
+
+
+async def test_a_persons_subscription_is_no_endpoint_of_the_team(
+    office: Office,
+) -> None:
+    found = await office.of.database.reader.email_subscriptions.list_("ada")
+    reader = office.of.database.reader
+    assert await reader.subscriptions.list_(TEAM) == []
+    assert await reader.subscriptions.count(TEAM) == 0
+    with pytest.raises(NotFound):
+        await subscriptions.get(
+            reader, TEAM, found[0].subscription_id, frozenset(Scope)
+        )
 
 
 async def letter(office: Office, lives: timedelta = timedelta(days=1)) -> None:

@@ -34,6 +34,7 @@ UNSEEN = frozenset(
 # Of which of many is asked stands in the query of these.
 _QUERIES = {
     "/app/account/passkeys/remove": "passkey={passkey_id}",
+    "/app/account/confirm-email": "word={email_word}",
     "/app/{organization_id}/keys/revoke": "key={key_id}",
     "/app/{organization_id}/team/remove": "user={user_id}",
     "/app/{organization_id}/team/withdraw": "invitation={invitation_id}",

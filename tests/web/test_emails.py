@@ -214,6 +214,28 @@ async def test_a_former_member_gets_nothing_more(
     assert served.taken == []
 
 
+async def test_who_refuses_emails_gets_them_once_they_choose_anew(
+    alice: Visitor, office: Emailing, served: MailServer, yard: Yard
+) -> None:
+    await confirmed(alice, office, served)
+    served.taken.clear()
+    served.answers["RCPT"] = "550 no such user"
+    for _ in range(4):
+        await tell(office, alice.organization_id, "node.failed")
+        yard.now += timedelta(hours=1)
+    served.answers["RCPT"] = "250 OK"
+    await tell(office, alice.organization_id, "node.failed")
+    assert served.taken == []
+    shown = await alice.get(f"{ACCOUNT}/emails")
+    assert "refused our emails" in shown.text
+    chosen = {"organization": alice.organization_id, "type": ["node.failed"] * 2}
+    await alice.submit(f"{ACCOUNT}/emails", chosen)
+    await send_emails(office)
+    # The one that was refused is what it was, and the rest follows.
+    assert [text(each).count("could not be started") for each in served.taken] == [1, 4]
+    assert "refused our" not in (await alice.get(f"{ACCOUNT}/emails")).text
+
+
 async def test_an_operator_gets_alarms(
     alice: Visitor, platform: Platform, office: Emailing, served: MailServer
 ) -> None:

@@ -2,15 +2,18 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any, Literal
 
 import pytest
 from playwright.async_api import ViewportSize
 
+from leyden.services.deliveries import letters
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.web.app import dashboard
 from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
@@ -19,6 +22,7 @@ from tests.ports import free_port
 from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD
 from tests.web.keyboard import faults_by_keyboard
+from tests.web.mailroom import SENDS_EMAILS
 from tests.web.rooms import ROOMS, addresses
 from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
 from tests.web.test_channels import ONCE, ordered
@@ -29,6 +33,11 @@ from tests.web.visitor import Visitor
 EVIL = "<img src=x onerror=alert(1)>"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return SENDS_EMAILS
 
 
 @pytest.fixture
@@ -107,7 +116,27 @@ async def pages(
         "user_id": await user_id(platform, "alice"),
         "invitation_id": invitation.id,
     }
+    ids["email_word"] = await linked(platform, ids["user_id"])
     return addresses(ROOMS, ids)
+
+
+async def linked(platform: Platform, user_id: str) -> str:
+    """Confirm Alice's address; return the word of a link that changes it."""
+    word, now = "lantern", platform.clock()
+    link = EmailLink(
+        digest=letters.link_digest(platform.sealer, word),
+        kind=LinkKind.CONFIRM,
+        user_id=user_id,
+        address="alice@harbour.test",
+        browser=None,
+        password=None,
+        created=now,
+        expires=now + timedelta(days=1),
+    )
+    async with platform.database.transaction() as tx:
+        await tx.email_links.confirm(user_id, "alice@example.org", now=now)
+        await tx.email_links.add(link)
+    return word
 
 
 Scheme = Literal["light", "dark"]

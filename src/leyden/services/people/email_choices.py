@@ -85,6 +85,7 @@ async def choose(
     offered = _offered(who).get(organization_id)
     if offered is None:
         raise NotFound
+    types = frozenset(types)
     if not offered[1].issuperset(types):
         raise Malformed("types: must be among those that you may see")
     async with platform.database.transaction() as tx:
@@ -108,9 +109,12 @@ async def choose(
                 failing_since=None,
             )
         )
+        position = before.position
         if before.stopped:  # what happened meanwhile is not told
-            last = await tx.events.lock(organization_id, now=now)
-            await tx.subscriptions.move(present, last, attempts=0, due=now)
+            position = await tx.events.lock(organization_id, now=now)
+            await tx.email_subscriptions.hold(present, 0)
+        if before.stopped or before.pause is not None:
+            await tx.subscriptions.move(present, position, attempts=0, due=now)
 
 
 async def unsubscribe(platform: Platform, subscription_id: str, word: str) -> None:
