@@ -35,6 +35,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_channel_in_browser.py",
         "tests/acceptance/test_direct_channel.py",
         "tests/acceptance/test_first_channel.py",
+        "tests/acceptance/test_claim.py",
     ),
     "town": (
         "tests/acceptance/test_auto_unlock.py",
