@@ -37,6 +37,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_direct_channel.py",
         "tests/acceptance/test_first_channel.py",
         "tests/acceptance/test_lsps1.py",
+        "tests/acceptance/test_claim.py",
     ),
     "town": (
         "tests/acceptance/test_auto_unlock.py",

@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from leyden import processes
 from leyden.cli.claim.kept import Claim, Kept
+from leyden.client import macaroons
 from leyden.devnet import trading
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim as claim_file
@@ -179,6 +180,8 @@ async def refuses_what_poold_never_calls(claimant: Claimant, order_id: str) -> N
         if word.startswith("--lnd.macaroonpath=")
     )
     macaroon = Path(place).read_bytes().hex()
+    (expires,) = macaroons.parse(macaroon).caveats
+    assert expires.startswith("time-before ")
     assert await claimant.call("GET", "/v1/getinfo", macaroon=macaroon)
     for method, path, body in (
         ("POST", "/v1/transactions", {"addr": "", "amount": "1000"}),

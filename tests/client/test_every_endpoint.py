@@ -49,12 +49,16 @@ def keep_and_give_back(harbour: Harbour, leyden: Client, here: str) -> None:
     assert leyden.backups.proofs(here).drill == kept_drill
 
 
-def look_and_change(leyden: Client, here: str) -> None:
+def look_and_change(harbour: Harbour, leyden: Client, here: str) -> None:
     assert leyden.nodes.find("every light").node_id == here
     leyden.nodes.change_settings(here, webhook="https://example.org/hook")
     assert leyden.nodes.replace_whitelist(here, ["::1/128"]) == ["::1"]
     assert leyden.nodes.certificate(here).startswith("-----BEGIN CERT")
-    assert leyden.nodes.connect(here).node_id == here
+    way = leyden.nodes.connect(here)
+    assert way.node_id == here
+    port = int(way.grpc_address.rpartition(":")[2])
+    with harbour.client(gateway="[::1]:443") as elsewhere:
+        assert elsewhere.grpc_address(here) == ("::1", port)
     leyden.nodes.log(here, lines=5)
     assert leyden.nodes.metrics(here).node_id == here
     assert leyden.nodes.versions().versions
@@ -126,7 +130,7 @@ def test_every_endpoint_is_called_by_some_method(harbour: Harbour) -> None:
         assert page.events == told[1:]
         made = leyden.nodes.create("every light", settings=NEW_NODE["settings"])
         leyden.nodes.wait(made.node_id, {"waiting_init"})
-        look_and_change(leyden, made.node_id)
+        look_and_change(harbour, leyden, made.node_id)
         keep_and_give_back(harbour, leyden, made.node_id)
         start_and_stop(leyden, made.node_id)
         buy(harbour, leyden)

@@ -27,11 +27,13 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.payments.fake import FakePayments, PaymentFailed
+from leyden.services.channels import lease_watch
 from leyden.services.operators.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
 from tests.reaper import in_memory
+from tests.services.direct_model import GIVEN_UP, LOCK_LEFT
 from tests.services.mortal import Fuse, MortalDatabase, mortal
 from tests.services.till import (
     HARBOUR,
@@ -41,6 +43,7 @@ from tests.services.till import (
     Till,
     request_of,
 )
+from tests.services.told import told
 
 _CHANCE = random.SystemRandom()
 _PROVEN_EVERY = 20
@@ -69,6 +72,8 @@ class Life:
             self.let_time_pass: 6,
             self.price_otherwise: 1,
             self.peers_come_and_go: 4,
+            self.locks_end: 3,
+            self.close_a_channel: 2,
             self.come_and_go: 3,
             self.lose_answers: 3,
             self.miss_the_news: 2,
@@ -228,6 +233,30 @@ class Life:
         if dice.random() < 0.3:
             seller.fill([dice.randint(100_000, 4_000_000)])
 
+    async def locks_end(self) -> None:
+        """Blocks are found; lnd lets go of payments whose lock is nearly over."""
+        payments, seller = self.till.payments, self.till.seller
+        seller.height += self.dice.choice([1, 6, 30])
+        for request in list(payments.requests.values()):
+            left = payments.invoices[request.payment_hash].expires - seller.height
+            if left <= GIVEN_UP:
+                payments.time_out(request)
+        left = self.dice.choice([LOCK_LEFT - 1, LOCK_LEFT + 5, 2_000])
+        payments.lock = seller.height - payments.height + left
+
+    async def close_a_channel(self) -> None:
+        seller = self.till.seller
+        ended = {each.point for each in seller.ended}
+        opened = [
+            point
+            for point, each in seller.channels.items()
+            if each.published and point not in ended
+        ]
+        if opened:
+            by_seller = self.dice.random() < 0.5
+            seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
+        await lease_watch.look(self.till.shop)
+
     async def lose_answers(self) -> None:
         self.till.seller.answers_lost = self.dice.randint(0, 2)
         self.till.payments.answers_lost = self.dice.randint(0, 2)
@@ -255,6 +284,7 @@ class Life:
         await self.till.start_sweeping()
         for days in (0, 1, 4, 1):
             await self.till.pass_time(days=days, minutes=6)
+        await lease_watch.look(self.till.shop)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""
@@ -281,15 +311,35 @@ class Life:
         await self.check_channels(found)
 
     async def check_channels(self, found: list[Order]) -> None:
-        """A channel for each filled order, none for any other, and no coin reserved."""
+        """A channel for each filled order, told if closed; no coin is reserved.
+
+        Any other order has none, unless its payment went back while it was signed.
+        """
+        seller, database = self.till.seller, self.till.database
         direct = [each for each in found if each.destination is not None]
         for each in direct:
-            opened = self.till.seller.opened_for(each.id)
-            assert [one.point for one in opened] == [each.channel_point] * (
-                each.status is Status.FILLED
-            ), each
+            opened = [one.point for one in seller.opened_for(each.id)]
+            if each.status is Status.FILLED or opened:
+                assert opened == [each.channel_point], each
+            assert each.status in {Status.FILLED, Status.FAILED} or not opened, each
         assert {each.status for each in direct} <= ENDED
-        assert await self.till.database.reader.reserved_coins.all_() == set()
+        assert await database.reader.reserved_coins.all_() == set()
+        ended = {each.point for each in seller.ended}
+        for who in (HARBOUR, LIGHTHOUSE):
+            closed = [
+                each.id
+                for each in direct
+                if each.organization_id == who
+                and each.status is Status.FILLED
+                and each.channel_point in ended
+            ]
+            events = await told(database, who)
+            early = [
+                data["order_id"]
+                for kind, data in events
+                if kind == "channel.closed_early"
+            ]
+            assert sorted(early) == sorted(closed)
 
 
 async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timedelta:

@@ -4,8 +4,11 @@ import os
 
 from playwright.async_api import ViewportSize
 
+from leyden.domain.observations import State
 from tests.api.flow.conftest import World
+from tests.services.yard import Yard
 from tests.web.screen import Screen, chromium
+from tests.web.test_channels import ordered
 from tests.web.test_direct_channels import KEY, pay
 from tests.web.test_screens import base, platform  # noqa: F401  fixtures
 from tests.web.visitor import Visitor
@@ -46,6 +49,30 @@ async def test_a_channel_for_a_node_is_ordered_by_keys_on_a_phone(
         await page.wait_for_selector("text=Your channel is published.")
         assert not await screen.is_wider_than_its_window()
         await picture(screen, "filled")
+    assert screen.complaints == []
+
+
+async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
+    base: str,  # noqa: F811
+    alice: Visitor,
+    world: World,
+    yard: Yard,
+) -> None:
+    node = await yard.running(organization_id=alice.organization_id)
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    page_of = await ordered(alice)
+    pay(world)
+    async with chromium() as browser:
+        size: ViewportSize = {"width": 360, "height": 740}
+        screen = await Screen.opened(await browser.new_context(viewport=size), base)
+        await screen.sign_in("alice@example.org")
+        await screen.go(page_of)
+        order_id = page_of.rpartition("/")[2]
+        command = f"leyden claim {order_id} --for {node.id}"
+        await screen.page.wait_for_selector(f"pre:has-text('{command}')")
+        assert not await screen.is_wider_than_its_window()
+        await picture(screen, "ticket")
     assert screen.complaints == []
 
 

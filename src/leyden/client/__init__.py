@@ -121,7 +121,7 @@ class Client:
         way = self.nodes.connect(node_id)
         name, _, port = way.grpc_address.rpartition(":")
         host = self._gateway.rpartition(":")[0] or _where(name, way.hosts_line)
-        return host or name, int(port)
+        return (host or name).strip("[]"), int(port)
 
 
 def _where(name: str, hosts_line: str) -> str:

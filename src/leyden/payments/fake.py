@@ -153,7 +153,7 @@ class FakePayments:
             in_channels=Sats(
                 sum(each.sats for each in settled if each.state is InvoiceState.SETTLED)
             ),
-            height=len(self._blocks),
+            height=self.height,
             synced=True,
         )
 
@@ -187,6 +187,11 @@ class FakePayments:
         for queue in self._watchers:
             queue.put_nowait(None)
 
+    @property
+    def height(self) -> int:
+        """The number of blocks."""
+        return len(self._blocks)
+
     def pay(self, request: PaymentRequest, sats: int | None = None) -> None:
         """Pay over Lightning: as in lnd never less, at most twice as much."""
         invoice = self.invoices[request.payment_hash]
@@ -195,7 +200,7 @@ class FakePayments:
             raise PaymentFailed(f"the invoice is {invoice.state}")
         if not request.sats <= amount <= 2 * request.sats:
             raise PaymentFailed("the amount is refused")
-        expires = len(self._blocks) + self.lock
+        expires = self.height + self.lock
         self._become(
             replace(invoice, sats=Sats(amount), expires=expires), InvoiceState.ACCEPTED
         )

@@ -14,6 +14,7 @@ import contextlib
 import signal
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +39,7 @@ from leyden.values import Struct
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder in memory, on every Linux
 _LOOK_EVERY_S: Final = 2.0
+_STARTS_AND_ENDS: Final = timedelta(minutes=10)
 _SAID: Final = {
     "creating": "its ticket is being created",
     "created": "the ticket is registered, and the platform has not noticed yet",
@@ -85,7 +87,10 @@ class Claiming(Struct, frozen=True, kw_only=True):
 
     async def _run(self, claim: Claim) -> str:
         self.told(f"baking a macaroon for poold at {self.node.node_name!r}")
-        macaroon = await asyncio.to_thread(self.owner.bake, self.kept, claim)
+        lasts = timedelta(seconds=self.within_s) + _STARTS_AND_ENDS
+        macaroon = await asyncio.to_thread(
+            self.owner.bake, self.kept, claim, lasts=lasts
+        )
         folder = self.kept.folder
         with _in_memory() as place:
             opens = place / "poold.macaroon"

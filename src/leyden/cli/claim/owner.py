@@ -2,6 +2,7 @@
 
 import secrets
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import click
@@ -9,7 +10,7 @@ import click
 from leyden.cli.claim.kept import Claim, Kept
 from leyden.cli.customer.session import Session
 from leyden.cli.wallet.reaching import open_node
-from leyden.client import Lnd, channels, wallets
+from leyden.client import Lnd, channels, macaroons, wallets
 from leyden.errors import LeydenError
 from leyden.schemas.nodes import NodeItem
 from leyden.values import replace
@@ -49,16 +50,21 @@ class Owner:
     def __init__(self, session: Session, node: NodeItem, admin: str) -> None:
         self._session, self._node, self._admin = session, node, admin
 
-    def bake(self, kept: Kept, claim: Claim) -> str:
+    def bake(self, kept: Kept, claim: Claim, *, lasts: timedelta) -> str:
         """Bake poold's macaroon, in hex; revoke that of a run that was killed.
 
-        Its root key is written down first, so that it can always be revoked.
+        Its root key is written down first, so that it can always be revoked. It
+        expires by itself where nobody comes back to do that.
         """
         self.revoke(kept, claim)
         root_key = _FIRST_ROOT_KEY + secrets.randbelow(_FIRST_ROOT_KEY)
         kept.save(replace(claim, root_key=root_key))
         with self._opened() as lnd:
-            return wallets.bake(lnd, PERMISSIONS, root_key_id=root_key)
+            baked = wallets.bake(lnd, PERMISSIONS, root_key_id=root_key)
+        now = datetime.now(UTC)
+        for each in macaroons.caveats(address="", until=now + lasts, now=now):
+            baked = macaroons.narrowed(baked, each)
+        return baked
 
     def revoke(self, kept: Kept, claim: Claim) -> None:
         """Revoke what is written down, unless it is revoked."""

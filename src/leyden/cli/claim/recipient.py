@@ -15,6 +15,7 @@ from leyden.values import Struct
 
 # Whose auctioneer poold knows by itself.
 _PUBLIC: Final = ("mainnet", "testnet")
+_PRIVATE: Final = ("regtest", "simnet")
 
 
 class Market(Struct, frozen=True, kw_only=True):
@@ -72,6 +73,8 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
         chain = str(lnd.get("/v1/getinfo")["chains"][0]["network"])
     if chain in _PUBLIC:
         return Market(chain=chain, auctioneer=None)
+    if chain not in _PRIVATE:
+        raise SetupError(f"{node.node_name!r} is on {chain}, where poold has no market")
     try:
         network = access.load(home_here())
     except SetupError:
