@@ -25,6 +25,7 @@ _GROUPS: Final = {
         "concepts",
         "operating",
         "cluster",
+        "capacity",
         "going-live",
         "backups",
         "faults",
