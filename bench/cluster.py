@@ -103,14 +103,9 @@ class Cluster:
 def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object without what the cluster has added, and its node's label."""
     made = {key: found[key] for key in ("apiVersion", "kind") if key in found}
-    made["metadata"] = {
-        key: found["metadata"][key]
-        for key in ("name", "labels", "annotations")
-        if key in found["metadata"]
-    }
     # The service finds its pod by it, and the platform must not take it for its own.
     name = found["metadata"]["name"]
-    made["metadata"]["labels"] = {"bench": name}
+    made["metadata"] = {"name": name, "labels": {"bench": name}}
     for key in ("spec", "data", "type"):
         if key in found:
             made[key] = found[key]
@@ -215,7 +210,8 @@ def settings_for(cluster: Cluster, folder: Path) -> Settings:
         sys.exit("there is no cluster there: leyden dev cluster up")
     cache, this = default_cache(os.environ), machine.machine()
     version = catalogue.find("lnd")[1].version
-    lnd = images.ensure_lnd(cache, program("lnd"), version, machine=this)
+    binary = place(cache, *catalogue.find("lnd"))
+    lnd = images.ensure_lnd(cache, binary, version, machine=this)
     beside = images.ensure_companion(cache, program("companion"), machine=this)
     port = 20_000 + os.getpid() % 10_000
     return Settings(
@@ -223,6 +219,7 @@ def settings_for(cluster: Cluster, folder: Path) -> Settings:
         api_port=port,
         metrics_port=0,
         gateway_here=False,
+        gateway_token=secrets.token_urlsafe(32),
         testnet_chain="simnet",
         testnet_backend="neutrino",
         runtime="kubernetes",

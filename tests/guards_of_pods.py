@@ -168,7 +168,11 @@ GUARDS = (
         "a pod is known as the node's process before it is waited for",
         _RUNTIME,
         "        yield Checkpoint(\n"
-        "            host=host, process=running.uid, revision=pods.revision(running)\n"
+        "            host=host,\n"
+        "            process=running.uid,\n"
+        "            revision=pods.revision(running),\n"
+        "            start=Start(number=number, "
+        "copy=await self._objects.volume(node)),\n"
         "        )\n",
         "",
         _STAND_IN,

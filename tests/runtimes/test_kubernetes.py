@@ -9,6 +9,7 @@ import pytest
 
 from leyden.domain.nodes import Network, Node
 from leyden.domain.observations import Observation
+from leyden.domain.starts import Start
 from leyden.domain.versions import OFFERED
 from leyden.errors import CannotStart
 from leyden.lnd.chains import Chain, Neutrino
@@ -231,3 +232,36 @@ async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     first, last = await KubernetesHomes(hands.api, nothing).log(a_node(), 2)
     assert len(first) + len(last) + 2 == MOST_TAIL
     assert last == "the last"
+
+
+async def test_a_start_is_counted_and_another_volume_needs_the_operators_word(
+    hands: Hands,
+) -> None:
+    node = a_node()
+    await hands.broken_off(node)
+    hands.cluster.delete("pods", hands.pod)
+    ((_, claim),) = [
+        each
+        for each in hands.cluster.objects.items()
+        if each[0][0] == "persistentvolumeclaims"
+    ]
+    claim["spec"]["volumeName"] = "volume-1"
+
+    async def started(last: Start) -> Start:
+        given = replace(spec(node), last_start=last)
+        steps = hands.runtime().start(replace(node, has_wallet=True), given)
+        async with aclosing(steps):
+            async for each in steps:
+                if each.process:
+                    hands.runtimes[-1].close()
+                    return each.start
+        raise AssertionError
+
+    first = await started(Start(number=1, copy=""))
+    assert first == Start(number=2, copy="volume-1")
+    assert await started(first) == first, "it runs already"
+    hands.cluster.delete("pods", hands.pod)
+    with pytest.raises(CannotStart, match=f"leyden home accept {node.id}") as refused:
+        await started(Start(number=2, copy="volume-0"))
+    assert "volume-" not in refused.value.reason
+    assert (await started(Start(number=2, copy=""))).number == 3

@@ -128,6 +128,31 @@ def test_lnd_finds_its_certificate_beside_its_configuration() -> None:
     assert not any("lnddir" in each for each in lnd["args"]), "it would take no notice"
 
 
+def test_peers_reach_an_lnd_at_its_service_if_it_has_an_address() -> None:
+    def options(peer_address: str) -> list[tuple[str, str]]:
+        secret = TEMPLATE.secret(NODE, replace(SPEC, peer_address=peer_address))
+        return list(conf.read(base64.b64decode(secret["data"]["lnd.conf"])))
+
+    assert ("nolisten", "true") in options("")
+    with_peers = options("203.0.113.7:21000")
+    assert ("listen", "0.0.0.0:18735") in with_peers
+    assert ("externalip", "203.0.113.7:21000") in with_peers
+    ports = {each["port"] for each in TEMPLATE.service(NODE)["spec"]["ports"]}
+    assert ports == {18_080, 18_009, 18_735}
+
+
+def test_the_pod_that_copies_is_held_as_the_nodes_own_and_has_its_name() -> None:
+    companion = Companion(image="companion", url="", name="", anchors_pem="")
+    copier = replace(TEMPLATE, companion=companion).copier(NODE)
+    pod = TEMPLATE.pod(NODE, shown=b"")
+    assert copier["metadata"]["name"] == pod["metadata"]["name"]
+    for key in ("securityContext", "volumes", "automountServiceAccountToken"):
+        assert copier["spec"][key] == pod["spec"][key]
+    [container] = copier["spec"]["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert container["image"] == "companion"
+
+
 def test_a_type_has_its_size() -> None:
     for type_, memory in ((Type.STANDARD, 1 << 30), (Type.PROFESSIONAL, 4 << 30)):
         pod = TEMPLATE.pod(replace(NODE, type=type_), shown=b"")

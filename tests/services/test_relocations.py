@@ -258,5 +258,9 @@ async def test_what_cannot_be_moved_is_refused_with_the_reason(shores: Shores) -
     await shores.move(node)
     assert "is being moved already" in await refused(shores.move(node))
     await shores.end(node)
+    # What a deleted node has left may be moved, as long as there is something.
     await shores.yard.ask(node, Action.DELETE)
-    assert "is deleted" in await refused(shores.move(node, LOCAL))
+    await shores.move(node, LOCAL)
+    assert (await shores.end(node)).runtime is LOCAL
+    await shores.yard.later(days=8)
+    assert "is deleted" in await refused(shores.move(node))

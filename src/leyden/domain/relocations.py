@@ -48,8 +48,8 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 def begin(node: Node, target: RuntimeName) -> Node:
     """Return the node as it is while it moves, or raise NotAllowed."""
-    if node.wanted is DesiredState.DELETED:
-        raise NotAllowed(f"node {node.id} is deleted")
+    if node.is_destroyed:
+        raise NotAllowed(f"node {node.id} is deleted, and so is its data")
     if node.moves_to is not None:
         raise NotAllowed(f"node {node.id} is being moved already")
     if node.runtime is target:

@@ -26,6 +26,7 @@ _GROUPS: Final = {
         "operating",
         "cluster",
         "lsps1",
+        "capacity",
         "going-live",
         "email",
         "backups",

@@ -47,8 +47,12 @@ def content(folder: Path) -> Content:
 
 
 def size(folder: Path) -> int:
-    """Return the bytes of all files in a folder."""
-    return sum(path.stat().st_size for _, path in _files(folder))
+    """Return the bytes of all files in a folder, in which lnd may be writing."""
+    total = 0
+    for _, path in _files(folder):
+        with contextlib.suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total
 
 
 async def packed(folder: Path) -> AsyncGenerator[bytes, None]:

@@ -14,6 +14,7 @@ from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, operator, print_one
 from leyden.devnet import wiring
+from leyden.settings import Settings
 
 
 @click.group(cls=Group)
@@ -66,13 +67,7 @@ def adopt(
     given = wiring.running_settings(settings.load(os.environ))
     found = on_running(adoption.standing)
     if not yes:
-        last = f", last on {found.known.host}" if found.known else ""
-        click.confirm(
-            f"{found.nodes} nodes belong to this home from now on. Has every lnd of "
-            f"theirs ended in the home that had them{last}?",
-            abort=True,
-            err=True,
-        )
+        click.confirm(_question(given, found), abort=True, err=True)
     alone = given.database.startswith("sqlite:")
     with only_one(given) if alone else nullcontext():
         after = on_running(
@@ -109,6 +104,19 @@ def accept(node_id: str, *, yes: bool) -> None:
     actor = operator()
     on_running(lambda platform: adoption.accept(platform, node_id, actor=actor))
     print(f"node {node_id} may start with the folder that is here")
+
+
+def _question(given: Settings, found: HomeComparison) -> str:
+    last = f", last on {found.known.host}" if found.known else ""
+    if given.runtime == "kubernetes":
+        return (
+            f"{found.nodes} nodes are looked after from the cluster alone from now on, "
+            f"where they run. Has the platform ended that did so{last}?"
+        )
+    return (
+        f"{found.nodes} nodes belong to this home from now on. Has every lnd of "
+        f"theirs ended in the home that had them{last}?"
+    )
 
 
 def _shown(found: HomeComparison) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from leyden.domain.nodes import Node
+from leyden.domain.starts import Start
 from leyden.errors import CannotStart, ClusterRefused, NodeAway
 from leyden.lnd import endings
 from leyden.runtimes.base import LaunchSpec
@@ -62,6 +63,11 @@ class Objects:
     async def has_claim(self, node: Node) -> bool:
         """Return whether the node has a claim, be it on its way out."""
         return await self._claim(node) is not None
+
+    async def volume(self, node: Node) -> str:
+        """Return the volume that the node's claim has; "" until it has one."""
+        claim = await self._claim(node)
+        return "" if claim is None else claim.spec.volume_name
 
     async def service(self, node: Node) -> str:
         """Return the address of the node's service, made if it is not there."""
@@ -116,6 +122,8 @@ class Objects:
                 reason="The node's volume is being taken away. The operator must "
                 "restore it.",
             )
+        if claim is not None and node.has_wallet:
+            _refuse_another_volume(node, claim, launch_spec.last_start)
         with refusals_of(node):
             if claim is None:
                 await self._api.create(
@@ -209,6 +217,19 @@ def refusals_of(node: Node) -> Iterator[None]:
         raise CannotStart(
             f"node {node.id}: {error.message}", reason=_FULL if full else _NOT_CREATED
         ) from error
+
+
+def _refuse_another_volume(node: Node, claim: Claim, known: Start) -> None:
+    """Raise CannotStart for a volume that may be an old copy of the node's own."""
+    volume = claim.spec.volume_name
+    if known.copy not in {"", volume}:
+        raise CannotStart(
+            f"node {node.id}: its claim has the volume {volume}, and the node was last "
+            f"started with {known.copy}. An lnd that goes back in time loses its "
+            f"money: only if what is on it is newest, `leyden home accept {node.id}`",
+            reason="The node's volume is another one. The operator must confirm that "
+            "it is the newest.",
+        )
 
 
 def _copies(pod: Pod) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
+from leyden.domain.starts import Start, next_number
 from leyden.errors import (
     CannotStart,
     ClusterAway,
@@ -99,7 +100,7 @@ class KubernetesRuntime:
         1. A pod of the node that may be running is the node's lnd, and all is done.
         2. The service gives the address, which is kept before anything uses it.
         3. Claim and secret; a node that has a wallet is started with its volume or
-           not at all.
+           not at all, and with another one only if an operator has said so.
         4. The pod. Where another one was quicker, that one is taken.
         5. Its uid is kept before it is waited for, which may take minutes: whoever
            is told to stop the node meanwhile knows what to stop.
@@ -110,13 +111,19 @@ class KubernetesRuntime:
             running = await self._launches.holder(node)
         host = await self._objects.service(node)
         yield Checkpoint(host=host)
+        last = launch_spec.last_start
+        number = last.number
         if running is None:
+            number = next_number(last, last)
             chain = launch_spec.tls.chain_pem
             is_ours = trusting_chain(self._trusts, chain) is self._trusts
             manifest = self._template.pod(node, shown=b"" if is_ours else chain)
             running = await self._launches.launch(node, launch_spec, manifest)
         yield Checkpoint(
-            host=host, process=running.uid, revision=pods.revision(running)
+            host=host,
+            process=running.uid,
+            revision=pods.revision(running),
+            start=Start(number=number, copy=await self._objects.volume(node)),
         )
         self._awaited.add(node.id)
         try:

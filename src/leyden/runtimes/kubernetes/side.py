@@ -11,6 +11,7 @@ import json
 import secrets
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
@@ -26,7 +27,7 @@ from leyden.runtimes.kubernetes import manifests, pods
 from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.template import Template
-from leyden.values import Struct, replace
+from leyden.values import Struct, hiding, replace
 
 _LOOK_EVERY_S: Final = 0.2
 _RUNS_WITHIN_S: Final = 60.0
@@ -43,9 +44,7 @@ class _Copier(Struct, frozen=True):
     tls: ssl.SSLContext
     token: str
 
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"}
+    __repr__ = hiding("token")
 
 
 class KubernetesSide:
@@ -77,22 +76,9 @@ class KubernetesSide:
 
     async def read(self, node: Node) -> AsyncGenerator[bytes, None]:
         """Yield what is in the volume."""
-        copier = self._copiers[node.id]
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=_SILENT) as session,
-                session.get(
-                    f"{copier.url}/archive",
-                    ssl=copier.tls,
-                    server_hostname=copier.name,
-                    headers=copier.headers,
-                ) as answer,
-            ):
-                await _refuse(answer)
-                async for part in answer.content.iter_chunked(_CHUNK):
-                    yield part
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise ClusterAway(f"node {node.id}: its copy broke off: {error}") from None
+        async with _called(self._copiers[node.id], "GET", "/archive") as answer:
+            async for part in answer.content.iter_chunked(_CHUNK):
+                yield part
 
     async def write(
         self,
@@ -105,20 +91,8 @@ class KubernetesSide:
         del copy
         await self._copy_from_now_on(node, launch_spec)
         copier = self._copiers[node.id]
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=_SILENT) as session,
-                session.put(
-                    f"{copier.url}/archive",
-                    data=archive,
-                    ssl=copier.tls,
-                    server_hostname=copier.name,
-                    headers=copier.headers,
-                ) as answer,
-            ):
-                await _refuse(answer)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise ClusterAway(f"node {node.id}: its copy broke off: {error}") from None
+        async with _called(copier, "PUT", "/archive", archive):
+            pass
         return await self._digest(copier)
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
@@ -161,7 +135,7 @@ class KubernetesSide:
             tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
             token=token,
         )
-        await self._until_it_answers(node, self._copiers[node.id])
+        await self._until_it_answers(self._copiers[node.id])
 
     async def _until_it_runs(self, node: Node) -> None:
         loop = asyncio.get_running_loop()
@@ -182,28 +156,17 @@ class KubernetesSide:
                 )
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    async def _until_it_answers(self, node: Node, copier: _Copier) -> None:
+    async def _until_it_answers(self, copier: _Copier) -> None:
         """Wait until its address leads to it: services hear of pods a moment later."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _RUNS_WITHIN_S
         while True:
             try:
-                async with (
-                    aiohttp.ClientSession(timeout=_SILENT) as session,
-                    session.get(
-                        copier.url,
-                        ssl=copier.tls,
-                        server_hostname=copier.name,
-                        headers=copier.headers,
-                    ) as answer,
-                ):
-                    await _refuse(answer)
+                async with _called(copier, "GET", "/"):
                     return
-            except (aiohttp.ClientError, TimeoutError) as error:
+            except ClusterAway:
                 if loop.time() > deadline:
-                    raise ClusterAway(
-                        f"node {node.id}: the pod that copies is not reached: {error}"
-                    ) from None
+                    raise
                 await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _end_copier(self, node: Node) -> None:
@@ -216,24 +179,36 @@ class KubernetesSide:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _digest(self, copier: _Copier) -> Content:
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=_SILENT) as session,
-                session.get(
-                    f"{copier.url}/content",
-                    ssl=copier.tls,
-                    server_hostname=copier.name,
-                    headers=copier.headers,
-                ) as answer,
-            ):
-                await _refuse(answer)
-                told = json.loads(await answer.read())
-                return Content(digest=str(told["digest"]), size=int(told["size"]))
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise ClusterAway(f"the copy cannot be compared: {error}") from None
+        async with _called(copier, "GET", "/content") as answer:
+            told = json.loads(await answer.read())
+        return Content(digest=str(told["digest"]), size=int(told["size"]))
 
 
-async def _refuse(answer: aiohttp.ClientResponse) -> None:
-    if answer.status != HTTPStatus.OK:
-        words = (await answer.text(errors="replace"))[:300].strip()
-        raise ClusterRefused(f"the pod that copies: {words}", code=answer.status)
+@asynccontextmanager
+async def _called(
+    copier: _Copier,
+    method: str,
+    path: str,
+    archive: AsyncIterator[bytes] | None = None,
+) -> AsyncIterator[aiohttp.ClientResponse]:
+    """Call a pod that copies; ClusterAway where it breaks off."""
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=_SILENT) as session,
+            session.request(
+                method,
+                f"{copier.url}{path}",
+                data=archive,
+                ssl=copier.tls,
+                server_hostname=copier.name,
+                headers={"Authorization": f"Bearer {copier.token}"},
+            ) as answer,
+        ):
+            if answer.status != HTTPStatus.OK:
+                words = (await answer.text(errors="replace"))[:300].strip()
+                raise ClusterRefused(
+                    f"the pod that copies: {words}", code=answer.status
+                )
+            yield answer
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise ClusterAway(f"the pod that copies {copier.name}: {error}") from None
