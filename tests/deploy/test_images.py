@@ -155,5 +155,8 @@ def within(root: Path, context: Path, *words: str) -> str:
         with tarfile.open(context / each) as archive:
             archive.extractall(root, filter="fully_trusted")  # noqa: S202  ours
     command = ["chroot", "--userspec=1000:1000", str(root), *words]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, check=True)
+    paths = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    done = subprocess.run(
+        command, env=paths, capture_output=True, text=True, check=True
+    )
     return done.stdout

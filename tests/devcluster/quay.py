@@ -242,6 +242,20 @@ class Quay:
         command = ("exec", "-n", self.name, "deploy/leyden-api", "--", "leyden")
         return json.loads(self.cluster.kubectl(*command, *words, "--json"))
 
+    def examined(self) -> dict[str, str]:
+        """Run the doctor in a pod; return what to do about each thing."""
+        command = ("exec", "-n", self.name, "deploy/leyden-api", "--", "leyden")
+        done = subprocess.run(
+            [program("kubectl"), *command, "doctor", "--cluster", "--json"],
+            env={**os.environ, "KUBECONFIG": str(self.cluster.places.kubeconfig)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=STEP_S,
+        )
+        told = json.loads(done.stdout)
+        return {each["what"]: each["to_do"] for each in told["items"]}
+
     def node_port(self) -> int:
         found = self.cluster.get("service", "leyden-gateway", "-n", self.name)
         ports = {each["name"]: each["nodePort"] for each in found["spec"]["ports"]}

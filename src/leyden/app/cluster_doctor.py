@@ -9,13 +9,17 @@ from leyden.app import clusters, pods
 from leyden.app.production import Result
 from leyden.domain.addresses import is_public
 from leyden.errors import LeydenError, SetupError
-from leyden.runtimes.kubernetes import trials
+from leyden.runtimes.kubernetes import callers, trials
 from leyden.runtimes.kubernetes.api import Api
 from leyden.settings import Settings
 
 _METADATA: Final = "169.254.169.254:80"  # of most clouds
 _HTTPS: Final = 443
 _POSTGRES: Final = 5432
+_HIDDEN: Final = (
+    "whitelists would be about machines: set externalTrafficPolicy: Local on the "
+    "service %s"
+)
 _NOT_HELD: Final = (
     "nodes reach it: apply the NetworkPolicies of deploy/chart, in a cluster with a "
     "component that enforces them (Calico, Cilium, kube-router)"
@@ -31,6 +35,10 @@ async def examine(given: Settings) -> AsyncIterator[Result]:
         clusters.check(given)
         async with pods.connected(given) as api:
             yield Result(what=what, to_do="")
+            if namespace := callers.own_namespace():
+                what = "gateways see who calls them"
+                found = await callers.hidden(api, namespace)
+                yield Result(what=what, to_do=_HIDDEN % found[0] if found else "")
             what = "a pod in the nodes' namespace runs"
             async for each in _tried(given, api):
                 yield each
