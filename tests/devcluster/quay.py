@@ -84,8 +84,10 @@ def relayed(socket_path: str, host: str) -> Iterator[int]:
     command = [sys.executable, "-c", _RELAY, host, socket_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as relay:
         assert relay.stdout is not None
-        yield int(relay.stdout.readline())
-        relay.terminate()
+        try:
+            yield int(relay.stdout.readline())
+        finally:
+            relay.terminate()
 
 
 @contextmanager
