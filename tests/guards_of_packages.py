@@ -11,6 +11,13 @@ GUARDS = (
         "tests/daemons/test_packaged.py",
     ),
     Guard(
+        "a service that puts a machine in the caller's place is named",
+        "runtimes/kubernetes/callers.py",
+        '        and each.spec.external_traffic_policy != "Local"\n',
+        '        and each.spec.external_traffic_policy == "None"\n',
+        "tests/runtimes/test_callers.py",
+    ),
+    Guard(
         "each gateway asks by a name of its own",
         "app/gateways.py",
         "        node_id=socket.gethostname(),\n",

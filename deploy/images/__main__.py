@@ -32,20 +32,20 @@ async def build(folder: Path, names: list[str], progress: Progress) -> None:
     """Build the named images into a folder."""
     cache = default_cache(os.environ)
     with tempfile.TemporaryDirectory() as temporary:
-        kitchen = None
+        sources = None
         if set(names) & set(_OF_PYTHON):
-            kitchen = await contexts.prepared(Path(temporary), cache, progress)
+            sources = await contexts.prepared(Path(temporary), cache, progress)
         for name in names:
             if name in _LNDS:
                 made = await contexts.of_lnd(cache, _LNDS[name], progress)
-            elif kitchen is None or name == "companion":
+            elif sources is None or name == "companion":
                 made = await contexts.of_companion(cache, progress)
             elif name == "platform":
-                made = contexts.of_platform(kitchen)
+                made = contexts.of_platform(sources)
             elif name == "envoy":
-                made = contexts.of_envoy(kitchen)
+                made = contexts.of_envoy(sources)
             else:
-                made = await contexts.of_machine(kitchen, progress)
+                made = await contexts.of_machine(sources, progress)
             _write(folder, name, made)
 
 

@@ -31,8 +31,8 @@ class Content(Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
 
 
-class Kitchen(Struct, frozen=True, kw_only=True):
-    """Where things come from; `site` and `stdlib` are made once for all images."""
+class Sources(Struct, frozen=True, kw_only=True):
+    """What images of Python and Envoy come from, made once for all of them."""
 
     cache: Path
     site: Path
@@ -40,38 +40,38 @@ class Kitchen(Struct, frozen=True, kw_only=True):
     with_libc: Path
 
 
-async def prepared(folder_: Path, cache: Path, progress: Progress) -> Kitchen:
+async def prepared(into: Path, cache: Path, progress: Progress) -> Sources:
     """Return what images of Python and Envoy are made of."""
-    site = python.installed(folder_)
+    site = python.installed(into)
     python.compiled(site, at=python.SITE)
     extracted = await debian.extracted(debian.PYTHON, cache, progress)
-    copied = folder_ / "debian"
+    copied = into / "debian"
     shutil.copytree(extracted, copied, symlinks=True)
     stdlib = "usr/lib/python3.11"
     python.compiled(copied / stdlib, at=stdlib)
     libc = await debian.extracted(debian.BASE, cache, progress)
-    return Kitchen(cache=cache, site=site, with_python=copied, with_libc=libc)
+    return Sources(cache=cache, site=site, with_python=copied, with_libc=libc)
 
 
-def of_platform(kitchen: Kitchen) -> Content:
+def of_platform(sources: Sources) -> Content:
     """Return API servers and workers."""
-    own = python.entries(kitchen.site)
+    own = python.entries(sources.site)
     return Content(
         layers={
-            "debian.tar": layer(debian.entries(kitchen.with_python, home=STATE)),
+            "debian.tar": layer(debian.entries(sources.with_python, home=STATE)),
             "python.tar": layer(own),
         },
         parts=(*_debian(debian.PYTHON), *sbom.python(own)),
     )
 
 
-def of_envoy(kitchen: Kitchen) -> Content:
+def of_envoy(sources: Sources) -> Content:
     """Return Envoy and the library it is linked to."""
-    package = python.envoy_package(kitchen.site)
-    program = Entry(content=python.envoy(kitchen.site), mode=0o755)
+    package = python.envoy_package(sources.site)
+    program = Entry(content=python.envoy(sources.site), mode=0o755)
     return Content(
         layers={
-            "debian.tar": layer(debian.entries(kitchen.with_libc)),
+            "debian.tar": layer(debian.entries(sources.with_libc)),
             "envoy.tar": layer({"usr/bin/envoy": program}),
         },
         parts=(*_debian(debian.BASE), *sbom.python(package)),
@@ -101,29 +101,29 @@ async def of_companion(cache: Path, progress: Progress) -> Content:
     return Content(layers={"companion.tar": layer(entries)}, parts=(*sbom.go(content),))
 
 
-async def of_machine(kitchen: Kitchen, progress: Progress) -> Content:
+async def of_machine(sources: Sources, progress: Progress) -> Content:
     """Return the platform with Envoy and each lnd, as packages."""
-    platform_ = of_platform(kitchen)
-    envoy = python.envoy_package(kitchen.site)
-    shell = await debian.extracted(debian.MACHINE, kitchen.cache, progress)
+    plain = of_platform(sources)
+    envoy = python.envoy_package(sources.site)
+    shell = await debian.extracted(debian.MACHINE, sources.cache, progress)
     daemons = {f"{_DAEMONS}/__init__.py": Entry(content=b"")}
     parts: list[Part] = []
     for tools, program in _lnds():
         content = await _built(
-            kitchen.cache, program.name, program.version, catalogue.SETS, progress
+            sources.cache, program.name, program.version, catalogue.SETS, progress
         )
         where = f"{_DAEMONS}/{packaged.place(tools, program)}"
         daemons[where] = Entry(content=content, mode=0o755)
         parts += sbom.go(content)
     return Content(
         layers={
-            **platform_.layers,
+            **plain.layers,
             "shell.tar": layer(debian.shell(shell)),
             "envoy-package.tar": layer(envoy),
             "daemons.tar": layer(daemons),
         },
         parts=(
-            *platform_.parts,
+            *plain.parts,
             *_debian(debian.MACHINE),
             *sbom.python(envoy),
             *parts,

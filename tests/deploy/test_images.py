@@ -99,6 +99,7 @@ def test_a_file_that_is_no_go_program_has_no_modules() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.timeout(300)
 def test_built_twice_they_are_the_same_bytes_and_say_what_is_in_them(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +126,7 @@ def test_built_twice_they_are_the_same_bytes_and_say_what_is_in_them(
 
 @pytest.mark.real
 @pytest.mark.long
+@pytest.mark.timeout(600)
 def test_the_platform_is_small_runs_and_is_the_same_when_built_again(
     tmp_path: Path,
 ) -> None:
@@ -155,5 +157,8 @@ def within(root: Path, context: Path, *words: str) -> str:
         with tarfile.open(context / each) as archive:
             archive.extractall(root, filter="fully_trusted")  # noqa: S202  ours
     command = ["chroot", "--userspec=1000:1000", str(root), *words]
-    done = subprocess.run(command, env={}, capture_output=True, text=True, check=True)
+    paths = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    done = subprocess.run(
+        command, env=paths, capture_output=True, text=True, check=True
+    )
     return done.stdout

@@ -1,8 +1,13 @@
 """One machine: units that systemd takes, and a compose file."""
 
+import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,9 @@ import yaml
 from leyden import settings
 from leyden.cli.commands import COMMANDS
 from leyden.settings import Settings
+from tests.devcluster.clusters import until
+from tests.installations import SETTINGS
+from tests.ports import free_ports
 
 ROOT = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((ROOT / "systemd").glob("*.service"))
@@ -93,3 +101,105 @@ def test_the_compose_file_runs_what_is_built_with_settings_that_are() -> None:
         assert each["network_mode"] == "host", "whitelists are about callers' addresses"
     order = services["leyden"]["depends_on"]
     assert order == {"migrate": {"condition": "service_completed_successfully"}}
+
+
+@pytest.fixture
+def bounded(memory_path: Path) -> Iterator[Callable[..., str]]:
+    """Commands as the unit runs them: root, within its capabilities."""
+    if os.geteuid() or shutil.which("setpriv") is None:
+        pytest.skip("this takes root, and setpriv")
+    [line] = [
+        each
+        for each in (ROOT / "systemd/leyden.service").read_text().splitlines()
+        if each.startswith("CapabilityBoundingSet=")
+    ]
+    kept = line.partition("=")[2].lower().replace("cap_", "+").split()
+    api, rest, grpc = free_ports(3)
+    environment = {
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": os.environ["HOME"],
+        "LEYDEN_HOME": str(memory_path / "home"),
+        "LEYDEN_API_PORT": str(api),
+        "LEYDEN_METRICS_PORT": "0",
+        "LEYDEN_GATEWAY_REST_PORT": str(rest),
+        "LEYDEN_GATEWAY_GRPC_PORT": str(grpc),
+        "LEYDEN_TESTNET_CHAIN": "simnet",
+        "LEYDEN_TESTNET_BACKEND": "neutrino",
+    }
+    within = ["setpriv", f"--bounding-set=-all,{','.join(kept)}", "--no-new-privs"]
+    within.append(str(Path(sys.executable).with_name("leyden")))
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [*within, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("migrate")
+    with subprocess.Popen(
+        [*within, "serve"], env=environment, stderr=subprocess.DEVNULL
+    ) as serving:
+        try:
+            until("the API", lambda: answers(api))
+            yield run
+        finally:
+            run("down", "--nodes")
+            serving.terminate()
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.real
+@pytest.mark.long
+@pytest.mark.usefixtures("real_lnd")
+def test_within_its_capabilities_a_node_gets_a_user_of_its_own(
+    bounded: Callable[..., str],
+) -> None:
+    team = json.loads(bounded("org", "create", "Harbour", "--json"))["organization_id"]
+    words = ("--organization", team, "--name", "all", "--json")
+    key = json.loads(bounded("key", "create", *words))["api_key"]
+    found = json.loads(bounded("status", "--json"))
+    wish = {
+        "name": "harbour light",
+        "network": "testnet",
+        "type": "standard",
+        "settings": SETTINGS,
+    }
+    headers = {"X-SERVICE-AUTH": key, "Content-Type": "application/json"}
+    where = f"{found['base_url']}/organizations/{team}/nodes"
+
+    def asked(body: object = None) -> str:
+        content = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(where, content, headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return str(answer.read().decode())
+
+    asked(wish)
+    until("its lnd", lambda: '"waiting_init"' in asked())
+    home = found["home"]
+    lnds = [
+        each
+        for each in Path("/proc").glob("[0-9]*")
+        if command(each).startswith(f"{home}/programs/lnd")
+    ]
+    assert len(lnds) == 1
+    assert lnds[0].stat().st_uid >= 1000
+
+
+def command(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_text()
+    except OSError:
+        return ""

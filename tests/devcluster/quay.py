@@ -84,8 +84,10 @@ def relayed(socket_path: str, host: str) -> Iterator[int]:
     command = [sys.executable, "-c", _RELAY, host, socket_path]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as relay:
         assert relay.stdout is not None
-        yield int(relay.stdout.readline())
-        relay.terminate()
+        try:
+            yield int(relay.stdout.readline())
+        finally:
+            relay.terminate()
 
 
 @contextmanager
@@ -241,6 +243,20 @@ class Quay:
         """Run a command of the operator in an API server's pod."""
         command = ("exec", "-n", self.name, "deploy/leyden-api", "--", "leyden")
         return json.loads(self.cluster.kubectl(*command, *words, "--json"))
+
+    def examined(self) -> dict[str, str]:
+        """Run the doctor in a pod; return what to do about each thing."""
+        command = ("exec", "-n", self.name, "deploy/leyden-api", "--", "leyden")
+        done = subprocess.run(
+            [program("kubectl"), *command, "doctor", "--cluster", "--json"],
+            env={**os.environ, "KUBECONFIG": str(self.cluster.places.kubeconfig)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=STEP_S,
+        )
+        told = json.loads(done.stdout)
+        return {each["what"]: each["to_do"] for each in told["items"]}
 
     def node_port(self) -> int:
         found = self.cluster.get("service", "leyden-gateway", "-n", self.name)

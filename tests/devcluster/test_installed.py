@@ -106,6 +106,18 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
         )
 
 
+def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:
+    what = "gateways see who calls them"
+    assert quay.examined()[what] == ""
+    change = '{"spec": {"externalTrafficPolicy": "%s"}}'
+    service = ("patch", "service", "leyden-gateway", "-n", quay.name, "-p")
+    quay.cluster.kubectl(*service, change % "Cluster")
+    try:
+        assert "externalTrafficPolicy: Local" in quay.examined()[what]
+    finally:
+        quay.cluster.kubectl(*service, change % "Local")
+
+
 def asked(customer: Customer) -> str:
     """Return why a request was not answered as it should be."""
     status, content = customer.ask("GET")

@@ -6,10 +6,12 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
+from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import program
+from tests.gateway.apis import TOKEN, Api
 from tests.gateway.calls import Callers, EchoNode, echo_node
 from tests.ports import free_port
 
@@ -68,3 +70,11 @@ async def callers(
     made = Callers(port)
     yield made
     await made.hang_up()
+
+
+@pytest.fixture
+async def api(listening: ListenerOptions) -> AsyncIterator[Api]:
+    made = Api(DiscoveryGateway(listening, token=TOKEN))
+    await made.up()
+    yield made
+    await made.down()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from leyden import processes
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
@@ -17,11 +16,10 @@ from leyden.gateway.envoy import Documents, ListenerOptions
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor
 from leyden.values import replace
+from tests.gateway.apis import TOKEN, Api
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
-from tests.ports import free_port
 
-TOKEN = "21 million and not one more"
 LISTENING = ListenerOptions(ports={Listener.REST: 8080, Listener.GRPC: 10009})
 
 
@@ -131,43 +129,6 @@ def test_a_control_plane_over_tls_needs_a_ca_file() -> None:
         control = Control(url=url, token=TOKEN, ca_path=ca_path)
         with pytest.raises(ValueError, match="https needs a CA file"):
             Bootstrap(control=control).render()
-
-
-class Api:
-    """The one endpoint of ours that gateways ask, on a real socket."""
-
-    def __init__(self, gateway: DiscoveryGateway) -> None:
-        self.gateway = gateway
-        self.port = free_port()
-        self.sizes: list[int] = []
-        self._runner: web.AppRunner | None = None
-
-    async def up(self) -> None:
-        app = web.Application()
-        app.router.add_post("/v3/discovery:listeners", self._answer)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, self.port, reuse_address=True).start()
-
-    async def down(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-
-    async def _answer(self, request: web.Request) -> web.Response:
-        body = await request.read()
-        self.sizes.append(len(body))
-        answer = await self.gateway.answer(body, patience_s=5)
-        if answer is None:
-            return web.Response(status=304)
-        return web.Response(body=answer, content_type="application/json")
-
-
-@pytest.fixture
-async def api(listening: ListenerOptions) -> AsyncIterator[Api]:
-    made = Api(DiscoveryGateway(listening, token=TOKEN))
-    await made.up()
-    yield made
-    await made.down()
 
 
 @pytest.fixture

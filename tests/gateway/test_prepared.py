@@ -3,7 +3,6 @@
 import json
 import socket
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,11 @@ import pytest
 from leyden.app import gateways
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import flags
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.envoy import LIMITS, ListenerOptions
+from leyden.gateway.envoy import LIMITS
 from leyden.gateway.prepared import BOOTSTRAP
 from leyden.settings import Settings
+from tests.gateway.apis import TOKEN, Api
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
-from tests.gateway.test_discovery import TOKEN, Api
 
 
 def settings(tmp_path: Path, port: int = 8000, token: str = TOKEN) -> Settings:
@@ -46,14 +44,6 @@ def test_without_a_token_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="gateway_token"):
         gateways.prepare_far(settings(tmp_path, token=""), tmp_path / "gateway")
     assert not (tmp_path / "gateway").exists()
-
-
-@pytest.fixture
-async def api(listening: ListenerOptions) -> AsyncIterator[Api]:
-    made = Api(DiscoveryGateway(listening, token=TOKEN))
-    await made.up()
-    yield made
-    await made.down()
 
 
 @pytest.mark.real

@@ -8,14 +8,18 @@ from urllib.parse import urlsplit
 from leyden.app import clusters, pods
 from leyden.app.production import Result
 from leyden.domain.addresses import is_public
-from leyden.errors import LeydenError, SetupError
-from leyden.runtimes.kubernetes import trials
+from leyden.errors import ClusterRefused, LeydenError, SetupError
+from leyden.runtimes.kubernetes import callers, trials
 from leyden.runtimes.kubernetes.api import Api
 from leyden.settings import Settings
 
 _METADATA: Final = "169.254.169.254:80"  # of most clouds
 _HTTPS: Final = 443
 _POSTGRES: Final = 5432
+_HIDDEN: Final = (
+    "whitelists would be about machines: set externalTrafficPolicy: Local on the "
+    "service of gateways: %s"
+)
 _NOT_HELD: Final = (
     "nodes reach it: apply the NetworkPolicies of deploy/chart, in a cluster with a "
     "component that enforces them (Calico, Cilium, kube-router)"
@@ -31,11 +35,22 @@ async def examine(given: Settings) -> AsyncIterator[Result]:
         clusters.check(given)
         async with pods.connected(given) as api:
             yield Result(what=what, to_do="")
+            if namespace := callers.own_namespace():
+                to_do = await _gateways(api, namespace)
+                yield Result(what="gateways see who calls them", to_do=to_do)
             what = "a pod in the nodes' namespace runs"
             async for each in _tried(given, api):
                 yield each
     except LeydenError as error:
         yield Result(what=what, to_do=str(error))
+
+
+async def _gateways(api: Api, namespace: str) -> str:
+    try:
+        found = await callers.hidden(api, namespace)
+    except ClusterRefused as error:
+        return f"{error}; the chart has a role for that, NAME-doctor"
+    return _HIDDEN % ", ".join(found) if found else ""
 
 
 async def _tried(given: Settings, api: Api) -> AsyncIterator[Result]:

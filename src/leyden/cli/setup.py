@@ -72,7 +72,8 @@ def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
     installation, and exit 1 while one is open.
 
     With --cluster, check the cluster that the settings name, and try from a
-    pod whether NetworkPolicies hold nodes; exit 1 if they do not.
+    pod whether NetworkPolicies hold nodes; exit 1 if they do not. In a pod of
+    the platform, check that gateways see who calls them, too.
 
     \b
     leyden doctor

@@ -26,6 +26,7 @@ PACKAGE: Final = "leyden_daemons"
 _INFO: Final = f"{PACKAGE}-{__version__}.dist-info"
 # Static programs: any libc does, and any Python.
 _PLATFORMS: Final = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
+_INIT: Final = '"""Programs that Leyden runs, built from the sources that it pins."""\n'
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 _EXECUTABLE: Final = 0o100755
 _PLAIN: Final = 0o100644
@@ -83,9 +84,6 @@ def write(into: Path, programs: Sequence[Built]) -> Path:
     with draft(path, mode=0o644) as file:
         file.write(_zipped(content))
     return path
-
-
-_INIT: Final = '"""Programs that Leyden runs, built from the sources that it pins."""\n'
 
 
 def _metadata(programs: Sequence[Built]) -> str:

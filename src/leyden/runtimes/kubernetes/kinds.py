@@ -116,10 +116,13 @@ class Machine(Struct, frozen=True, kw_only=True):
     status: MachineStatus = field(default_factory=MachineStatus)
 
 
-class ServiceSpec(Struct, frozen=True, kw_only=True):
-    """Where a service is."""
+class ServiceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where a service is, whom it leads to, and from where it can be called."""
 
     cluster_ip: str = field(default="", name="clusterIP")
+    type: str = "ClusterIP"
+    external_traffic_policy: str = ""
+    selector: dict[str, str] = field(default_factory=dict)
 
 
 class Service(Struct, frozen=True, kw_only=True):
