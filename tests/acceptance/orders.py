@@ -40,11 +40,11 @@ class Orders:
             assert self.market.register(await self._ticket(name))
         self.match("filled")
         await self.create("failed")
-        ticket = await self.market.offer(self._id("failed"), an_order().quote)
+        ticket = await self.market.offer(self.id("failed"), an_order().quote)
         assert self.market.cancel(ticket.text)  # type: ignore[union-attr]
         await self.pay_on_chain("failed")
         await self.create("cancelled")
-        cancelled = {"order_id": self._id("cancelled")}
+        cancelled = {"order_id": self.id("cancelled")}
         await self._guest.api("POST", "/flow/cancel", cancelled)
         for name in ("waiting", "paid later", "paid on chain later"):
             await self.create(name)
@@ -105,9 +105,9 @@ class Orders:
         return str(self._made[name]["sidecar_ticket"])
 
     async def _told(self, name: str) -> dict[str, Any]:
-        which = {"order_id": self._id(name)}
+        which = {"order_id": self.id(name)}
         found: dict[str, Any] = await self._guest.api("POST", "/flow/status", which)
         return found
 
-    def _id(self, name: str) -> str:
+    def id(self, name: str) -> str:
         return str(self._made[name]["order_id"])
