@@ -39,6 +39,8 @@ class Orders:
         for name in ("submitted", "filled", "matched later"):
             assert self.market.register(await self._ticket(name))
         self.match("filled")
+        for name in ("waiting", "paid later", "paid on chain later"):
+            await self.create(name)
         await self.create("failed")
         ticket = await self.market.offer(self.id("failed"), an_order().quote)
         assert self.market.cancel(ticket.text)  # type: ignore[union-attr]
@@ -46,8 +48,6 @@ class Orders:
         await self.create("cancelled")
         cancelled = {"order_id": self.id("cancelled")}
         await self._guest.api("POST", "/flow/cancel", cancelled)
-        for name in ("waiting", "paid later", "paid on chain later"):
-            await self.create(name)
         await self.are(
             {
                 **dict.fromkeys(("lightning", "chain"), "created"),
@@ -55,6 +55,8 @@ class Orders:
                 **{name: name for name in ("expired", "filled", "failed", "cancelled")},
             }
         )
+        await self._guest.spend_credit()  # of the order that failed
+        assert await self.status("waiting") == "waiting_payment"
 
     async def create(self, name: str) -> None:
         wish = {"capacity": CAPACITY}
