@@ -39,15 +39,15 @@ class Orders:
         for name in ("submitted", "filled", "matched later"):
             assert self.market.register(await self._ticket(name))
         self.match("filled")
+        for name in ("waiting", "paid later", "paid on chain later"):
+            await self.create(name)
         await self.create("failed")
-        ticket = await self.market.offer(self._id("failed"), an_order().quote)
+        ticket = await self.market.offer(self.id("failed"), an_order().quote)
         assert self.market.cancel(ticket.text)  # type: ignore[union-attr]
         await self.pay_on_chain("failed")
         await self.create("cancelled")
-        cancelled = {"order_id": self._id("cancelled")}
+        cancelled = {"order_id": self.id("cancelled")}
         await self._guest.api("POST", "/flow/cancel", cancelled)
-        for name in ("waiting", "paid later", "paid on chain later"):
-            await self.create(name)
         await self.are(
             {
                 **dict.fromkeys(("lightning", "chain"), "created"),
@@ -55,6 +55,8 @@ class Orders:
                 **{name: name for name in ("expired", "filled", "failed", "cancelled")},
             }
         )
+        await self._guest.spend_credit()  # of the order that failed
+        assert await self.status("waiting") == "waiting_payment"
 
     async def create(self, name: str) -> None:
         wish = {"capacity": CAPACITY}
@@ -105,9 +107,9 @@ class Orders:
         return str(self._made[name]["sidecar_ticket"])
 
     async def _told(self, name: str) -> dict[str, Any]:
-        which = {"order_id": self._id(name)}
+        which = {"order_id": self.id(name)}
         found: dict[str, Any] = await self._guest.api("POST", "/flow/status", which)
         return found
 
-    def _id(self, name: str) -> str:
+    def id(self, name: str) -> str:
         return str(self._made[name]["order_id"])

@@ -74,6 +74,8 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     orders.match("matched later")
     await orders.are({"paid later": "created", "matched later": "filled"})
     await orders.create("late")
+    await orders.pay("late")
+    await orders.become("late", "created")
     if lost == "nothing":
         await all_is_sent(guest)
 
@@ -105,7 +107,7 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
             "matched later": "filled",
         }
     )
-    await is_known(orders, lost)
+    await is_known(guest, orders, lost)
     assert "the books are right" in await guest.run("verify")
 
     again = await guest.found(node.id)
@@ -195,13 +197,17 @@ async def drills(owner: Owner, node: Owned) -> None:
     assert await has_channel(node)
 
 
-async def is_known(orders: Orders, lost: str) -> None:
-    """Look for an order that was created right before the machine was lost."""
+async def is_known(guest: Guest, orders: Orders, lost: str) -> None:
+    """Look for an order that was paid right before the machine was lost."""
+    told = json.loads(await guest.run("treasury", "--unknown", "--json"))["payments"]
+    unknown = [each["order_id"] for each in told]
     if lost == "nothing":
-        assert await orders.status("late") == "waiting_payment"
+        assert await orders.status("late") == "created"
+        assert unknown == []
     elif lost == "all since the backup":
         with pytest.raises(Refused):
             await orders.status("late")
+        assert unknown == [orders.id("late")]
 
 
 async def all_is_sent(guest: Guest) -> None:

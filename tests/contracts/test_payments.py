@@ -394,3 +394,23 @@ async def test_what_is_in_the_treasury_is_told(
     await until(counted)
     assert (await funds.holdings()).height > before.height
     assert (await funds.holdings()).in_channels is not None
+
+
+async def test_orders_that_were_paid_over_lightning_are_listed(
+    world: World, request_: PaymentRequest
+) -> None:
+    assert isinstance(world.payments, FakePayments | LndPayments)
+    funds = world.payments
+
+    async def states() -> list[InvoiceState]:
+        found = await funds.paid_orders()
+        ours = [each for each in found if each.order_id == request_.order_id]
+        assert {each.sats for each in ours} <= {PRICE}
+        assert {each.payment_hash for each in ours} <= {request_.payment_hash}
+        return [each.state for each in ours]
+
+    assert await states() == []
+    await world.pay(request_)
+    assert await states() == [InvoiceState.ACCEPTED]
+    await world.payments.settle(request_)
+    assert await states() == [InvoiceState.SETTLED]

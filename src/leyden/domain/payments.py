@@ -65,6 +65,15 @@ class Holdings(Struct, frozen=True, kw_only=True):
     synced: bool  # with its chain
 
 
+class PaidOrder(Struct, frozen=True, kw_only=True):
+    """What an order was paid over Lightning, as the treasury knows it."""
+
+    order_id: str
+    payment_hash: str
+    state: InvoiceState  # accepted: it is held; settled
+    sats: Sats
+
+
 class OutputState(StrEnum):
     """The state of an output."""
 

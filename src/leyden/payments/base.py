@@ -9,7 +9,12 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from leyden.domain.payments import Holdings, PaymentRequest, PaymentUpdate
+from leyden.domain.payments import (
+    Holdings,
+    PaidOrder,
+    PaymentRequest,
+    PaymentUpdate,
+)
 from leyden.domain.units import Sats
 
 
@@ -68,8 +73,15 @@ class Payments(Protocol):
 
 
 class TreasuryFunds(Protocol):
-    """The treasury's balances, for its operator."""
+    """What is in the treasury, for its operator."""
 
     async def holdings(self) -> Holdings:
         """Return the treasury's balances; raise TreasuryAway without an answer."""
+        ...
+
+    async def paid_orders(self) -> list[PaidOrder]:
+        """List orders that were paid over Lightning, of the newest invoices.
+
+        They are of all who had invoices made here, whether they know so or not.
+        """
         ...

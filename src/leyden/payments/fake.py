@@ -16,6 +16,7 @@ from leyden.domain.payments import (
     InvoiceState,
     Outpoint,
     Output,
+    PaidOrder,
     PaymentRequest,
     PaymentUpdate,
 )
@@ -156,6 +157,20 @@ class FakePayments:
             height=self.height,
             synced=True,
         )
+
+    async def paid_orders(self) -> list[PaidOrder]:
+        """List orders that were paid over Lightning."""
+        self._answer()
+        return [
+            PaidOrder(
+                order_id=self.requests[each.payment_hash].order_id,
+                payment_hash=each.payment_hash,
+                state=each.state,
+                sats=each.sats,
+            )
+            for each in self.invoices.values()
+            if each.state in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}
+        ]
 
     def _known(self, request: PaymentRequest) -> Invoice:
         if (invoice := self.invoices.get(request.payment_hash)) is None:

@@ -1,8 +1,10 @@
 """Parsing of lnd's invoices."""
 
+import base64
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from leyden.domain.payments import Invoice, InvoiceState
+from leyden.domain.payments import Invoice, InvoiceState, PaidOrder
 from leyden.domain.units import Sats
 
 MEMO: Final = "Channel order "  # by which ours are known among others
@@ -16,6 +18,20 @@ _STATES: Final = {
 }
 _HELD: Final = "ACCEPTED"
 _PAID: Final = {_HELD, "SETTLED"}
+
+
+def paid_orders(told: Iterable[dict[str, Any]]) -> Iterator[PaidOrder]:
+    """Yield the orders that lnd's invoices were paid for."""
+    for each in told:
+        if each["state"] in _PAID and each["memo"].startswith(MEMO):
+            payment_hash = base64.b64decode(each["r_hash"]).hex()
+            invoice = read(payment_hash, each)
+            yield PaidOrder(
+                order_id=each["memo"].removeprefix(MEMO),
+                payment_hash=payment_hash,
+                state=invoice.state,
+                sats=invoice.sats,
+            )
 
 
 def read(payment_hash: str, told: dict[str, Any]) -> Invoice:

@@ -16,6 +16,7 @@ from leyden.domain.payments import (
     Holdings,
     Invoice,
     InvoiceState,
+    PaidOrder,
     PaymentRequest,
     PaymentUpdate,
 )
@@ -36,6 +37,7 @@ _NOT_FOUND = 5  # gRPC's
 # more to make the ticket in, of which we take half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
+_MOST_INVOICES = 10_000
 
 
 class LndPayments:
@@ -137,6 +139,12 @@ class LndPayments:
     async def holdings(self) -> Holdings:
         """Return the treasury's balances."""
         return await holdings(self._treasury)
+
+    async def paid_orders(self) -> list[PaidOrder]:
+        """List orders that were paid over Lightning, of the newest invoices."""
+        path = f"/v1/invoices?reversed=true&num_max_invoices={_MOST_INVOICES}"
+        told = await self._plainly("GET", path)
+        return list(invoices.paid_orders(told["invoices"]))
 
     async def close(self) -> None:
         """Release the connections to the treasury."""

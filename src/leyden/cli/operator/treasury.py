@@ -5,21 +5,42 @@ import click
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.operator.oversight import order_shown
 from leyden.cli.operator.running import on_running
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.services.channels import treasury_balance
+from leyden.cli.output import (
+    as_json,
+    print_fields,
+    print_json,
+    print_list,
+    print_rows,
+)
+from leyden.domain.payments import PaidOrder
+from leyden.services.channels import treasury_balance, unknown_payments
 from leyden.services.channels.treasury_balance import TreasuryBalance
 from leyden.services.platform import Platform
 from leyden.values import asdict
 
 
 @click.command()
+@click.option(
+    "--unknown",
+    is_flag=True,
+    help="List payments for orders that are not known here, after a restore.",
+)
 @as_json
-def treasury(*, as_json: bool) -> None:
+def treasury(*, unknown: bool, as_json: bool) -> None:
     """Print the treasury and auction balances, and outstanding tickets.
 
     \b
     leyden treasury
+    leyden treasury --unknown
     """
+    if unknown:
+        print_list(
+            "payments",
+            [asdict(each) for each in on_running(_unknown)],
+            as_json=as_json,
+            empty="each payment over Lightning is of a known order",
+        )
+        return
     found = on_running(_looked)
     if found is None:
         if as_json:
@@ -62,6 +83,14 @@ def treasury(*, as_json: bool) -> None:
         empty="none",
         spare=("organization_id", "fee", "capacity"),
     )
+
+
+async def _unknown(platform: Platform) -> list[PaidOrder]:
+    shop = shop_of(platform)
+    if shop is None:
+        return []
+    async with open_for_payments(shop, listening=False):
+        return await unknown_payments.find(shop)
 
 
 async def _looked(platform: Platform) -> TreasuryBalance | None:
