@@ -212,7 +212,7 @@ async def ldk_node(coast: Coast, folder: Path) -> AsyncIterator[Ldk]:
 
 
 async def has_a_channel(coast: Coast, ldk: Ldk) -> None:
-    """Give LDK coins, and a channel to the treasury to pay with."""
+    """Send LDK coins, and let it open a channel to the treasury to pay with."""
     await actions.fund(coast.home, await ldk.do("address"), 1_500_000, confirmations=0)
     await coast.mine(3)
     assert int(await ldk.do("sync")) > 1_000_000
