@@ -18,6 +18,7 @@ import pytest
 
 from leyden import processes
 from leyden.devnet import access, actions, wallet
+from leyden.devnet.chain import connected
 from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.lnd import Lnd, access_for
 from leyden.devnet.network import Network, stop
@@ -212,19 +213,17 @@ async def ldk_node(coast: Coast, folder: Path) -> AsyncIterator[Ldk]:
 
 
 async def has_a_channel(coast: Coast, ldk: Ldk) -> None:
-    """Give LDK coins, and a channel to the treasury to pay with."""
+    """Send LDK coins, and let it open a channel to the treasury to pay with."""
     await actions.fund(coast.home, await ldk.do("address"), 1_500_000, confirmations=0)
     await coast.mine(3)
     assert int(await ldk.do("sync")) > 1_000_000
     async with wallet.opened(coast.treasury) as treasury:
         key = await treasury.key()
     assert await ldk.do("open", key, coast.treasury.peer, 500_000) == "true"
-    async with wallet.opened(coast.treasury) as treasury:
-        async with asyncio.timeout(60):
-            while not (await treasury.call("GET", "/v1/channels/pending"))[
-                "pending_open_channels"
-            ]:
-                await asyncio.sleep(0.1)
+    # LDK publishes once the treasury has signed: before that blocks confirm nothing.
+    async with connected(coast.network.access.btcd) as chain, asyncio.timeout(60):
+        while not await chain.call("getrawmempool"):
+            await asyncio.sleep(0.1)
     await coast.mine(6)
     await ldk.do("sync")
     await ldk.happens("channel_ready")
@@ -259,8 +258,11 @@ async def test_ldk_node_buys_a_channel_and_is_paid_through_it(
                 usable = await ldk.do("usable", CAPACITY)
         assert usable == "true Some(0)", "at once, without a confirmation"
         paid = await ldk.do("receive", 50_000_000)
-        async with wallet.opened(coast.seller) as seller:
-            told: Mapping[str, Any] = await seller.pay(paid)
+        told: Mapping[str, Any] = {"status": "FAILED"}
+        async with wallet.opened(coast.seller) as seller, asyncio.timeout(60):
+            while told["status"] == "FAILED":  # lnd's side is usable a moment later
+                await asyncio.sleep(0.1)
+                told = await seller.pay(paid)
         assert told["status"] == "SUCCEEDED", told
         await ldk.happens("payment_received")
         found = await sqlite_db.reader.orders.get(order_id)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from leyden.devnet import access, rest, trading, wallet
+from leyden.domain.openings import LSPS as LSPS_BIT
 from leyden.lnd.connection import Connection
 from leyden.sellers.messages import LSPS
 from tests.acceptance.test_first_channel import _STEP
@@ -94,9 +95,13 @@ async def peer_of(town: Town) -> AsyncIterator[Peer]:
     ):
         key = await seller.key()
         await customer.connect(key, at=network.lnds["seller"].peer)
-        peers = (await customer.call("GET", "/v1/peers"))["peers"]
-        (found,) = [each for each in peers if each["pub_key"] == key]
-        assert "729" in found["features"], "it says that it speaks LSPS"
+
+        async def announces_lsps() -> bool:
+            peers = (await customer.call("GET", "/v1/peers"))["peers"]
+            (found,) = [each for each in peers if each["pub_key"] == key]
+            return str(LSPS_BIT) in found["features"]
+
+        await town.until("the seller says that it speaks LSPS", announces_lsps)
         peer = Peer(lnd, key)
         listening = asyncio.create_task(peer.listen())
         try:

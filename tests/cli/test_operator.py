@@ -378,3 +378,20 @@ def test_alarms_are_sent_to_an_endpoint_of_the_operators(migrated: Typed) -> Non
     )
     assert migrated("alarms", "stop-sending", made["endpoint_id"]).exit_code == 0
     assert "no endpoints yet" in migrated("alarms", "endpoints").output
+
+
+def test_lsps1_is_off_and_says_what_it_needs(
+    migrated: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = migrated("lsps1")
+    assert "lsps1: not set, so nothing is sold over LSPS1" in refused.stderr
+    for name, value in {
+        "TREASURY_HOST": "127.0.0.1:1",
+        "MARKET": "simulated",
+        "LSPS1": "true",
+    }.items():
+        monkeypatch.setenv(f"LEYDEN_{name}", value)
+    assert "seller_host: needed by lsps1" in migrated("lsps1").stderr
+    for name in ("HOST", "CERTIFICATE", "MACAROON"):
+        monkeypatch.setenv(f"LEYDEN_SELLER_{name}", "127.0.0.1:2")
+    assert "lsps1_organization: needed by lsps1" in migrated("lsps1").stderr
