@@ -49,6 +49,14 @@ GUARDS = (
         "tests/api/test_turns.py",
     ),
     Guard(
+        "pages of an organization are answered in turns with others",
+        "web/site.py",
+        "await turns.take(visit.place.organization.id)",
+        "pass",
+        "tests/web/test_protection.py",
+        "sqlite and others_do_not_wait",
+    ),
+    Guard(
         "readers of an event log go on in turns with others",
         "services/events/log.py",
         "        start = part.cursor\n        await turns.take(organization_id)",
