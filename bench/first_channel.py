@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 from bench.measure import Figures, Report, turns
-from bench.town import LEYDEN, free_port
+from bench.town import LEYDEN, free_port, own_network
 
 from leyden.settings import every_setting
 
@@ -42,6 +42,7 @@ class Home:
             **ports,
             "LEYDEN_HOME": str(folder / "home"),
             "LEYDEN_METRICS_PORT": "0",
+            "LEYDEN_NODES_ADDRESSES": f"{own_network()}.0.0/16",
             "LEYDEN_DEVNET_MARKET": str(market).lower(),
         }
 

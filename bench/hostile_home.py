@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.town import LEYDEN, free_port
+from bench.town import LEYDEN, free_port, own_network
 
 from leyden.client import Client
 from leyden.settings import Settings, every_setting
@@ -46,6 +46,7 @@ class Home:
             "LEYDEN_HOME": str(self.home),
             "LEYDEN_METRICS_PORT": "0",
             "LEYDEN_PEER_PORTS": _PEER_PORTS,
+            "LEYDEN_NODES_ADDRESSES": f"{own_network()}.0.0/16",
             "LEYDEN_DEVNET_MARKET": "false",
             "LEYDEN_LOG_LEVEL": "warning",
             "LEYDEN_WEBHOOKS_OVER_HTTP": "true",

@@ -1,4 +1,4 @@
-"""Who used the processors meanwhile: seconds by program, and how much stayed free."""
+"""Who used the processors meanwhile: their shares by program."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.measure import TICKS
 
-_ENOUGH_S = 0.05
+_LEAST = 0.005  # less is not worth a word
 
 
 class Processors:
@@ -18,7 +18,10 @@ class Processors:
         self._began = time.monotonic()
 
     def __str__(self) -> str:
-        """Write what was used since then, the most first."""
+        """Write what was used since then, the most first.
+
+        What has ended meanwhile is not counted.
+        """
         passed = (time.monotonic() - self._began) * (os.cpu_count() or 1)
         taken: defaultdict[str, float] = defaultdict(float)
         for pid, (program, seconds) in _used().items():
@@ -26,7 +29,7 @@ class Processors:
         shares = [
             f"{program} {100 * seconds / passed:.0f} %"
             for program, seconds in sorted(taken.items(), key=lambda each: -each[1])
-            if seconds > _ENOUGH_S * passed / 10
+            if seconds > _LEAST * passed
         ]
         return f"of all processors: {', '.join(shares)}"
 

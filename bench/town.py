@@ -105,12 +105,17 @@ async def answering(
     raise TimeoutError("it never answered")
 
 
+def own_network() -> str:
+    """Return how the addresses of nodes begin that likely nobody else here uses."""
+    return f"127.{random.SystemRandom().randint(65, 250)}"
+
+
 class Town:
     """A platform that runs, with one customer."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.home = folder / "home"
-        self.network = f"127.{random.SystemRandom().randint(16, 250)}"
+        self.network = own_network()
         self.ports = {
             name: free_port() for name in ("API", "GATEWAY_REST", "GATEWAY_GRPC")
         }

@@ -49,6 +49,22 @@ GUARDS = (
         "tests/api/test_turns.py",
     ),
     Guard(
+        "others go on while a program is started",
+        "processes/spawning.py",
+        "starting = asyncio.to_thread(_start, program, fork, held, niceness)",
+        "starting = asyncio.sleep(0, _start(program, fork, held, niceness))",
+        "tests/processes/test_processes.py",
+        "others_go_on",
+    ),
+    Guard(
+        "pages of an organization are answered in turns with others",
+        "web/site.py",
+        "await turns.take(visit.place.organization.id)",
+        "pass",
+        "tests/web/test_protection.py",
+        "others_do_not_wait",
+    ),
+    Guard(
         "readers of an event log go on in turns with others",
         "services/events/log.py",
         "        start = part.cursor\n        await turns.take(organization_id)",

@@ -36,6 +36,16 @@ def free_port() -> int:
     return port
 
 
+def free_network() -> str:
+    """Return addresses of this machine for nodes, that no other test will be given.
+
+    Two installations must share none: an lnd would find its address taken, and callers
+    would reach the other one's.
+    """
+    port = free_port()  # 28,000 and above: 127.109.96.0 and above
+    return f"127.{port // 256}.{port % 256}.0/24"
+
+
 def free_ports(count: int) -> tuple[int, ...]:
     """Return so many different ports."""
     return tuple(free_port() for _ in range(count))

@@ -21,6 +21,7 @@ import pytest
 
 from leyden.daemons.build import default_cache
 from leyden.settings import every_setting
+from tests.ports import free_network, free_ports
 
 ROOT = Path(__file__).parents[2]
 PORTS = tuple(
@@ -89,7 +90,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name in os.environ:  # how packages are reached here
         if name.startswith(("PIP_", "UV_", "SSL_")):
             wanted[name] = os.environ[name]
-    return {**wanted, "HOME": str(home)}
+    # What is not in the words is no other installation's on this machine.
+    own = {
+        "LEYDEN_NODES_ADDRESSES": free_network(),
+        "LEYDEN_PEER_PORTS": ",".join(map(str, free_ports(20))),
+    }
+    return {**wanted, **own, "HOME": str(home)}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ import asyncio
 import base64
 import json
 import os
-import random
 import signal
 import ssl
 import sys
@@ -30,7 +29,7 @@ from leyden.lnd.client import Lnd, connect
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from leyden.values import fields
-from tests.ports import free_port, free_ports
+from tests.ports import free_network, free_port, free_ports
 
 LEYDEN = Path(sys.executable).parent / "leyden"
 UP_S = 240
@@ -97,8 +96,6 @@ class Town:
     """An installation with everything in it."""
 
     def __init__(self, folder: Path, *, market: bool = False) -> None:
-        dice = random.SystemRandom()
-        addresses = f"127.{dice.randint(16, 250)}.0.0/16"
         self.home = folder / "home"
         self._stack = AsyncExitStack()
         self._session: aiohttp.ClientSession
@@ -106,7 +103,7 @@ class Town:
         self.environment = {
             **{name: os.environ[name] for name in ("PATH", "HOME")},
             "LEYDEN_HOME": str(self.home),
-            "LEYDEN_NODES_ADDRESSES": addresses,
+            "LEYDEN_NODES_ADDRESSES": free_network(),
             "LEYDEN_METRICS_PORT": "0",
             "LEYDEN_DEVNET_MARKET": str(market).lower(),
             "LEYDEN_PEER_PORTS": ",".join(map(str, free_ports(_PEER_PORTS))),

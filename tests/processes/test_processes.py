@@ -70,6 +70,37 @@ async def test_a_program_runs_apart_in_a_session_of_its_own(
     assert command_line(sleeper) == []
 
 
+@pytest.mark.timeout(20)
+async def test_others_go_on_while_a_program_is_started(
+    log: Path, started: list[Identity]
+) -> None:
+    os.mkfifo(log)  # which cannot be opened to write until somebody reads
+    starting = asyncio.create_task(spawn(SLEEP, log=log))
+    await asyncio.wait([starting], timeout=0.1)
+    assert not starting.done()
+    reading = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    started.append(await starting)
+    os.close(reading)
+
+
+async def test_who_starts_a_program_may_be_cancelled_meanwhile(
+    log: Path, claim: Path, started: list[Identity]
+) -> None:
+    os.mkfifo(log)
+    starting = asyncio.create_task(spawn(SLEEP, log=log, claim=claim))
+    await asyncio.wait([starting], timeout=0.1)
+    starting.cancel()
+    await asyncio.wait([starting])
+    assert starting.cancelled()
+    reading = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    async with asyncio.timeout(10):
+        while (found := await asyncio.to_thread(holder, claim)) is None:
+            await asyncio.sleep(0.01)
+    os.close(reading)
+    started.append(found)
+    assert await spawn(SLEEP, log=log, claim=claim) == found
+
+
 async def test_it_yields_to_others_as_far_as_it_is_told(
     log: Path, started: list[Identity]
 ) -> None:

@@ -1,5 +1,6 @@
 """What a page of ours never lets another site, or another team, do."""
 
+import asyncio
 from functools import partial
 
 import pytest
@@ -209,6 +210,20 @@ async def test_without_tls_of_its_own_name_nothing_is_said_about_it(
     told = dashboard(platform, version="0.1.0", origins=[origin])
     shown = await Visitor(told).get("/app/sign-in", host=origin.partition("//")[2])
     assert shown.header("strict-transport-security") == ""
+
+
+async def test_others_do_not_wait_for_all_that_one_organization_asks(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    answered: list[str] = []
+
+    async def ask(visitor: Visitor) -> None:
+        assert (await visitor.get(f"{visitor.root}/nodes/new")).status == 200
+        answered.append(visitor.root)
+
+    await ask(charlie)  # which fills caches
+    await asyncio.gather(*(ask(who) for who in [*[alice] * 20, charlie]))
+    assert charlie.root in answered[1:10]
 
 
 class TestLimits:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -52,9 +52,8 @@ async def spawn(
     held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)
     if isinstance(held, Identity):
         return held
-    start = partial(
-        _start,
-        program,
+    fork = partial(
+        _fork,
         through_shell(argv, limits or Limits()),
         held=held,
         claimed=claim is not None,
@@ -63,38 +62,17 @@ async def spawn(
         env=env,
         uid=uid,
         gid=gid,
-        niceness=niceness,
     )
     # In a thread, as the kernel shows nobody a program while it becomes another one; on
     # a busy machine that takes 20 ms. It closes what is held, even if we are cancelled.
-    return await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(start)))
+    starting = asyncio.to_thread(_start, program, fork, held, niceness)
+    return await asyncio.shield(asyncio.ensure_future(starting))
 
 
-def _start(
-    program: str,
-    argv: Sequence[str],
-    *,
-    held: int,
-    claimed: bool,
-    log: Path,
-    cwd: Path | None,
-    env: Mapping[str, str] | None,
-    uid: int | None,
-    gid: int | None,
-    niceness: int,
-) -> Identity:
+def _start(program: str, fork: Callable[[], int], held: int, niceness: int) -> Identity:
     """Start it, and wait until it is the program."""
     try:
-        pid = _fork(
-            argv,
-            held=held,
-            claimed=claimed,
-            log=log,
-            cwd=cwd,
-            env=env,
-            uid=uid,
-            gid=gid,
-        )
+        pid = fork()
     finally:
         os.close(held)
     if niceness:
