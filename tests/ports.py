@@ -8,19 +8,20 @@ import fcntl
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from tests.reaper import PORTS
 
 _FIRST, _LAST = 28_000, 32_700  # below what the system gives to connections
+_FIRST_NETWORK, _LAST_NETWORK = 65, 250  # 127.64.0.0/16 is whose home names none
 
 
 def free_port() -> int:
     """Return a port that nobody uses, and that no other test will be given soon."""
-    ledger = Path(os.environ.get(PORTS, f"{tempfile.gettempdir()}/leyden-test-ports"))
-    with ledger.open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
+    with _ledger() as file:
         port = int(file.read() or _LAST)
         while True:
             port = port + 1 if _FIRST <= port < _LAST else _FIRST
@@ -31,19 +32,36 @@ def free_port() -> int:
                 except OSError:
                     continue
             break
-        file.truncate(0)
-        file.write(str(port))
+        _note(file, port)
     return port
 
 
 def free_network() -> str:
-    """Return addresses of this machine for nodes, that no other test will be given.
+    """Return addresses of this machine for nodes, that no other test is given soon.
 
     Two installations must share none: an lnd would find its address taken, and callers
     would reach the other one's.
     """
-    port = free_port()  # 28,000 and above: 127.109.96.0 and above
-    return f"127.{port // 256}.{port % 256}.0/24"
+    with _ledger(".networks") as file:
+        number = int(file.read() or _LAST_NETWORK)
+        number = number + 1 if number < _LAST_NETWORK else _FIRST_NETWORK
+        _note(file, number)
+    return f"127.{number}.0.0/16"
+
+
+@contextmanager
+def _ledger(suffix: str = "") -> Iterator[IO[str]]:
+    """Yield the file that says what was given out last; one process at a time."""
+    shared = os.environ.get(PORTS, f"{tempfile.gettempdir()}/leyden-test-ports")
+    with Path(shared + suffix).open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield file
+
+
+def _note(file: IO[str], given: int) -> None:
+    file.truncate(0)
+    file.write(str(given))
 
 
 def free_ports(count: int) -> tuple[int, ...]:

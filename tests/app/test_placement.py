@@ -41,3 +41,8 @@ def test_who_wants_none_gets_none(tmp_path: Path) -> None:
     assert (
         placement.cgroups_of(Settings(home=str(tmp_path), nodes_cgroups="off")) is None
     )
+
+
+def test_no_more_nodes_are_placed_than_there_are_addresses() -> None:
+    assert placement.slots(Settings(nodes_addresses="127.93.1.0/24")) == 254
+    assert placement.slots(Settings()) == 65_000

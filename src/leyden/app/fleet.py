@@ -13,6 +13,7 @@ from leyden.app import gateways, local_egress, local_nodes, origins, peer_addres
 from leyden.app.background import Job, background
 from leyden.app.clusters import Cluster, offered
 from leyden.app.dispatcher import allowed, reach
+from leyden.app.placement import slots
 from leyden.app.programs import Binary
 from leyden.certificates.authority import Authority
 from leyden.certificates.roots import Roots
@@ -84,6 +85,7 @@ def fleet_of(
             look_every=timedelta(seconds=3 if given.backup_store else 10),
             service_version=__version__,
             domain=given.nodes_domain,
+            slots=slots(given),
             networks=frozenset(grounds),
             catalogue=offered(given),
             ports=Ports(

@@ -21,6 +21,7 @@ from leyden.settings import Settings
 from leyden.values import replace
 
 _FIRST_UID_OF_ROOT: Final = 3 << 16
+_MOST_SLOTS: Final = 65_000
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +74,11 @@ def cgroups_of(given: Settings) -> Cgroups | None:
         log.warning("nodes are not held to their shares", extra={"why": error.message})
         return None
     return found
+
+
+def slots(given: Settings) -> int:
+    """Return how many nodes the addresses are enough for."""
+    return min(_MOST_SLOTS, _network(given.nodes_addresses).num_addresses - 2)
 
 
 def _network(text: str) -> ipaddress.IPv4Network:
