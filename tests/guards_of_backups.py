@@ -102,7 +102,7 @@ GUARDS = (
     Guard(
         "one restore into a home at a time",
         "app/restoring.py",
-        "        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "        _lock(file)\n",
         "",
         _RESTORE,
     ),

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Self
 
 import pytest
@@ -181,8 +182,8 @@ async def test_a_failure_is_tried_again_with_growing_pauses(db: Database) -> Non
     ]
 
 
-async def test_a_worker_that_lost_its_lease_changes_nothing(db: Database) -> None:
-    """The zombie: asleep for its whole lease, then awake and eager."""
+async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> None:
+    """The zombie: asleep for its whole claim, then awake and eager."""
     now = utc_now()
     await put(db, "lamp", due=now)
     second = timedelta(seconds=1)
@@ -252,7 +253,7 @@ async def test_a_task_is_put_while_its_holder_waits_for_what_it_is_about(
     await db.close()
 
 
-async def test_a_lease_is_extended_while_the_work_goes_on(db: Database) -> None:
+async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     runs = 0
 
     async def light(_: Work) -> None:
@@ -260,8 +261,9 @@ async def test_a_lease_is_extended_while_the_work_goes_on(db: Database) -> None:
         runs += 1
         await asyncio.sleep(0.8)
 
-    lease = timedelta(seconds=0.3)
-    async with Running(db, light, lease=lease), Running(db, light, lease=lease):
+    claim_for = timedelta(seconds=0.3)
+    with_it = partial(Running, db, light, claim_for=claim_for)
+    async with with_it(), with_it():
         await put(db, "slow lamp")
         await until(lambda: runs == 1)
         while await left(db):
@@ -269,7 +271,7 @@ async def test_a_lease_is_extended_while_the_work_goes_on(db: Database) -> None:
     assert runs == 1
 
 
-async def test_stopping_gives_leases_back_at_once(db: Database) -> None:
+async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
     begun = asyncio.Event()
 
     async def hold(_: Work) -> None:

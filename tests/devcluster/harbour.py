@@ -70,14 +70,14 @@ def pod(name: str, version: str, machine: str) -> dict[str, Any]:
                     },
                     "volumeMounts": [
                         {"name": "home", "mountPath": "/home/lnd/.lnd"},
-                        {"name": "outfit", "mountPath": "/etc/lnd", "readOnly": True},
+                        {"name": "config", "mountPath": "/etc/lnd", "readOnly": True},
                     ],
                 }
             ],
             "volumes": [
                 {"name": "home", "persistentVolumeClaim": {"claimName": name}},
                 {
-                    "name": "outfit",
+                    "name": "config",
                     "secret": {"secretName": name, "defaultMode": 0o440},
                 },
             ],

@@ -65,7 +65,7 @@ def test_a_pod_is_nobody_special_and_is_started_again_by_nobody_else() -> None:
 def test_without_a_companion_there_is_none() -> None:
     spec = TEMPLATE.pod(NODE, shown=b"")["spec"]
     assert "initContainers" not in spec
-    assert {each["name"] for each in spec["volumes"]} == {"home", "outfit"}
+    assert {each["name"] for each in spec["volumes"]} == {"home", "config"}
 
 
 def test_a_companion_has_its_pods_token_and_nothing_that_is_secret_of_lnd() -> None:
@@ -75,7 +75,7 @@ def test_a_companion_has_its_pods_token_and_nothing_that_is_secret_of_lnd() -> N
     assert companion["restartPolicy"] == "Always"
     assert companion["securityContext"] == lnd["securityContext"]
     assert {each["name"] for each in companion["volumeMounts"]} == {"home", "companion"}
-    assert {each["name"] for each in lnd["volumeMounts"]} == {"home", "outfit"}
+    assert {each["name"] for each in lnd["volumeMounts"]} == {"home", "config"}
     assert "env" not in companion
     [volume] = [each for each in spec["volumes"] if each["name"] == "companion"]
     token, config = volume["projected"]["sources"]

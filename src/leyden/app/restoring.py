@@ -14,6 +14,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -54,6 +55,8 @@ from leyden.storage.urls import is_sqlite, sqlite_path
 _NOTHING: Final = frozenset({"lost+found", restored.BESIDE})
 _FILES: Final = "restored"
 _SYNC_EVERY_S: Final = 0.1
+_LOCK_TRIES: Final = 20
+_LOCK_AGAIN_S: Final = 0.1
 
 
 async def restore(
@@ -139,12 +142,28 @@ def _alone(beside: Path) -> Iterator[None]:
             shutil.rmtree(beside, ignore_errors=True)
 
 
+def _lock(file: int) -> None:
+    """Lock a file; raise BlockingIOError if somebody else keeps it.
+
+    A child of a restore that was killed may hold it for a moment, until its exec.
+    """
+    for tries_left in reversed(range(_LOCK_TRIES)):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not tries_left:
+                raise
+            time.sleep(_LOCK_AGAIN_S)
+        else:
+            return
+
+
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Lock a folder for the block; raise SetupError if somebody else has it."""
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(file)
         yield
     except BlockingIOError:
         raise SetupError(

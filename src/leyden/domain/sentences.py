@@ -29,6 +29,9 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     "backup.missing": f"{_NODE} has no backup of its channels.",
     "backup.stale": f"{_NODE} no longer writes backups of its channels.",
+    "backup.drill_due": (
+        'Try the backups of node "{name}": `leyden wallet drill` says how.'
+    ),
     "order.created": f"{_ORDER} was placed.",
     "order.paid": f"{_ORDER} is paid.",
     "order.ticket_ready": "The ticket of order {order_id} is ready: register it.",
