@@ -13,6 +13,7 @@ from leyden.sellers.fake_messages import FakeMessages
 from leyden.sellers.messages import LONGEST, LSPS, LndMessages, Message, Messages
 from leyden.values import replace
 from tests.contracts.sellers import LndWorld
+from tests.contracts.worlds import FAKE_AND_LND
 
 STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
@@ -102,12 +103,7 @@ class RealWorld:
         await self._world.close()
 
 
-@pytest.fixture(
-    params=[
-        "fake",
-        pytest.param("lnd", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
-    ]
-)
+@pytest.fixture(params=FAKE_AND_LND)
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()

@@ -30,17 +30,13 @@ from tests.contracts.treasuries import (
     World,
     until,
 )
+from tests.contracts.worlds import FAKE_AND_LND
 
 PRICE = Sats(16_163)
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture(
-    params=[
-        "fake",
-        pytest.param("lnd", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
-    ]
-)
+@pytest.fixture(params=FAKE_AND_LND)
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()

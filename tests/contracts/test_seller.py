@@ -12,16 +12,12 @@ from leyden.errors import NodeRefused, SellerAway
 from leyden.sellers.connection import SellerConnection
 from leyden.values import replace
 from tests.contracts.sellers import FakeWorld, LndWorld, World, until, wanted
+from tests.contracts.worlds import FAKE_AND_LND
 
 STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
-@pytest.fixture(
-    params=[
-        "fake",
-        pytest.param("lnd", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
-    ]
-)
+@pytest.fixture(params=FAKE_AND_LND)
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     if request.param == "fake":
         yield FakeWorld()
