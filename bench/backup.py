@@ -5,7 +5,8 @@
 Payments are settled, and orders read one by one beside a writer, with and without a
 process that follows the database and sends its changes to a store on the same disk.
 Then a database of so much history is backed up and restored, against copying its file
-to where the restore puts it, both until it is on the disk.
+to where the restore puts it, both until it is on the disk; and against restic alone,
+which decrypts and verifies as much and puts nothing in place: the limit of its kind.
 """
 
 import argparse
@@ -32,7 +33,10 @@ from leyden.app import restoring, setting_up_backups
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.backups import recovery
+from leyden.backups.recovery import RecoveryKey
+from leyden.backups.store import Access, Store
 from leyden.domain.times import utc_now
+from leyden.files import sync_all
 from leyden.services.operators.backups import places, running
 from leyden.services.operators.backups.places import Programs
 from leyden.settings import Settings
@@ -155,11 +159,16 @@ async def restore(report: Report, programs: Programs, gib: float, rounds: int) -
         report.note(f"{size >> 20:,} MiB backed up in {took:.1f} s")
         key = recovery.read(home.folder / "recovery.key")
         figures = Figures()
-        for name in turns(["copy", "restore"], rounds=rounds):
+        bare = Store(restic=programs.restic, access=_access(home, key))
+        snapshot = await bare.find()
+        for name in turns(["copy", "restore", "restic alone"], rounds=rounds):
             new = home.folder / "new"
             began = time.perf_counter()
             if name == "copy":
                 await asyncio.to_thread(_copy, path, new)
+            elif name == "restic alone":
+                await bare.fetch(snapshot, new)
+                await asyncio.to_thread(sync_all, new)
             else:
                 given = settings.load({**home.environment, "LEYDEN_HOME": str(new)})
                 await restoring.restore(given, programs, key)
@@ -167,7 +176,14 @@ async def restore(report: Report, programs: Programs, gib: float, rounds: int) -
             shutil.rmtree(new)
         for name in figures.names:
             report.note(f"{name}: {figures.median(name) / (1 << 20):,.0f} MiB a second")
+        ratio = figures.ratio("restore", "restic alone", what="restore / restic alone")
+        report.note(str(ratio))
         report.at_least(RESTORE_GOAL, figures.ratio("restore", "copy"))
+
+
+def _access(home: Home, key: RecoveryKey) -> Access:
+    store = home.environment["LEYDEN_BACKUP_STORE"]
+    return Access(place=store, password=key.password, deadline_s=60)
 
 
 def _fill(path: Path, size: int) -> None:
