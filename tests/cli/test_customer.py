@@ -150,14 +150,15 @@ def test_a_former_name_works_and_says_the_new_one(typed: Typed) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_settings_are_shown_and_changed(typed: Typed, pier: str) -> None:
-    changed = typed("nodes", "settings", pier, "--alias", "the pier", "--basefee", "7")
+def test_settings_are_shown_and_changed(typed: Typed) -> None:
+    typed("nodes", "create", "jetty", "--wait")  # others keep the pier as it is
+    changed = typed("nodes", "settings", "jetty", "--alias", "jut", "--basefee", "7")
     assert "lnd is restarted" in changed.stdout
-    found = told(typed("nodes", "settings", pier, "--json"))
-    assert (found["alias"], found["basefee"]) == ("the pier", "7")
-    at_once = typed("nodes", "settings", pier, "--no-grpc")
+    found = told(typed("nodes", "settings", "jetty", "--json"))
+    assert (found["alias"], found["basefee"]) == ("jut", "7")
+    at_once = typed("nodes", "settings", "jetty", "--no-grpc")
     assert "restarted" not in at_once.stdout
-    wrong = typed("nodes", "settings", pier, "--color", "blue")
+    wrong = typed("nodes", "settings", "jetty", "--color", "blue")
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
     assert wrong.stderr.startswith("leyden: color: ")
 
