@@ -305,6 +305,20 @@ class TestLimits:
         assert len(platform.tails or ()) == 0
 
 
+async def test_who_reads_alone_waits_for_no_turn(
+    platform: Platform, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event soon after another is told as soon as that one was."""
+    monkeypatch.setattr("leyden.services.events.tails._TURN_S", 60)
+    tails = platform.tails
+    assert tails is not None
+    for _ in range(3):
+        with tails.listening(alice.organization_id) as listener:
+            await tell(platform.database, alice, "node.running")
+            async with asyncio.timeout(5):
+                await listener.came
+
+
 async def test_many_readers_of_one_organization_are_told_a_few_at_a_time(
     platform: Platform, alice: Caller, charlie: Caller
 ) -> None:

@@ -15,6 +15,7 @@ from leyden.services.events import log
 from leyden.storage.database import Database, open_database
 from leyden.storage.events import Page, event_of
 from leyden.storage.stores import Stores
+from tests.lock_waits import until_stuck
 
 ALL = frozenset(TYPES)
 KEY = "key.revoked"
@@ -58,6 +59,30 @@ async def test_events_are_numbered_without_gaps_in_the_order_of_their_adding(
     assert [each.created for each in told] == [now] * 3
     assert await numbers(db.reader, "a") == [1]
     assert await whole(db.reader, "nobody") == Page(1, 0, [])
+
+
+async def test_several_logs_are_locked_in_the_order_of_their_ids(
+    db: Database, now: datetime
+) -> None:
+    """In another order two of them would wait for each other."""
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def hold_b() -> None:
+        async with db.transaction() as tx:
+            await tx.events.lock("b", now=now)
+            begun.set()
+            await go.wait()
+
+    holding = asyncio.create_task(hold_b())
+    await begun.wait()
+    both = asyncio.create_task(tell(db, event("b", 1), event("a", 1), now=now))
+    await until_stuck(db, both)
+    later = asyncio.create_task(tell(db, event("a", 2), now=now))
+    await until_stuck(db, both, later)
+    assert not later.done()
+    go.set()
+    await asyncio.gather(holding, both, later)
+    assert await numbers(db.reader, "a") == [1, 2]
 
 
 async def test_what_is_rolled_back_takes_no_number(db: Database, now: datetime) -> None:

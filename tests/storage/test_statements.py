@@ -12,6 +12,13 @@ from leyden.storage.statements import FOLDER, SqlFile, Statement
 
 NOUNS = sorted(path.stem for path in FOLDER.glob("*.sql"))
 EVERY = [statement for noun in NOUNS for statement in SqlFile(noun)]
+_OF_A_TYPE = {
+    "bigint": "1",
+    "bytea": "'1'",
+    "integer": "1",
+    "text": "'1'",
+    "text[]": "'{1}'",
+}
 
 
 def written(noun: str) -> list[tuple[str, str]]:
@@ -70,6 +77,31 @@ def test_open_orders_are_found_by_their_own_index(
         )
         plan = connection.execute(f"EXPLAIN EXECUTE one({values})".encode()).fetchall()
         assert index in str(plan)
+
+
+def test_a_plan_for_any_values_uses_the_indexes_too(postgres_url: str) -> None:
+    """Connections ask for one such plan for each statement, and keep it."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET enable_seqscan = off")
+        for statement in EVERY:
+            connection.execute(b"PREPARE one AS " + for_prepare(statement))
+            of_any, of_these = (
+                _whole_tables(connection, mode)
+                for mode in ("force_generic_plan", "force_custom_plan")
+            )
+            assert of_any <= of_these, statement.name
+            connection.execute("DEALLOCATE one")
+
+
+def _whole_tables(connection: psycopg.Connection, mode: str) -> int:
+    """Return how many tables `one` reads from end to end, in a plan of this mode."""
+    ((types,),) = connection.execute(
+        "SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'one'"
+    ).fetchall()
+    values = ", ".join(_OF_A_TYPE[each] for each in types)
+    connection.execute(f"SET plan_cache_mode = {mode}".encode())
+    words = f"EXPLAIN EXECUTE one({values})" if values else "EXPLAIN EXECUTE one"
+    return str(connection.execute(words.encode()).fetchall()).count("Seq Scan")
 
 
 @pytest.mark.parametrize("noun", NOUNS)

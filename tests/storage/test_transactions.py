@@ -1,6 +1,8 @@
 import asyncio
 import time
+from contextlib import suppress
 
+import psycopg
 import pytest
 
 from leyden.domain.accounts import Organization, new_id
@@ -147,3 +149,17 @@ async def test_whoever_sleeps_inside_a_transaction_keeps_no_locks(
     )
     await db.close()
     assert rows == [("10s",)]
+
+
+async def test_a_block_that_keeps_an_error_back_is_not_told_it_was_committed(
+    postgres_url: str,
+) -> None:
+    """The server answers COMMIT by undoing all of it, which is no error of its own."""
+    db = await open_database(postgres_url)
+    with pytest.raises(RuntimeError, match="was kept back"):
+        async with db.transaction() as tx:
+            with suppress(psycopg.Error):
+                await tx.run(Statement("SELECT 1 / 0"))
+    async with db.transaction() as tx:
+        assert await tx.run(Statement("SELECT 1")) == [(1,)]
+    await db.close()

@@ -9,8 +9,6 @@ order of their ids, nobody waits for each other.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -30,7 +28,7 @@ ALL_NEWS: Final = f"{NEWS}*"
 # More ids would not fit into one notice of PostgreSQL's, of 8,000 bytes.
 _MOST_NAMED: Final = 64
 _encode = msgspec.json.Encoder().encode
-_New = tuple[str, Event, int]  # organization, what happened, when
+_New = tuple[Event, int]  # what happened, when
 
 
 class Page(Struct, frozen=True):
@@ -46,7 +44,7 @@ class Events:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._new: list[_New] = []
+        self._new: dict[str, list[_New]] = {}  # by organization
 
     @property
     def has_new(self) -> bool:
@@ -56,22 +54,22 @@ class Events:
     def add(self, *events: Event, at: datetime) -> None:
         """Log these, under the next numbers, as the transaction ends."""
         now = to_us(at)
-        self._new += [(event.organization_id, event, now) for event in events]
+        for event in events:
+            self._new.setdefault(event.organization_id, []).append((event, now))
 
     async def flush(self) -> None:
         """Write what was added: last of all, by the transaction itself."""
-        # Stable: one organization's stay in the order of their adding.
-        new = sorted(self._new, key=itemgetter(0))
-        self._new = []
-        teams = [list(group) for _, group in groupby(new, key=itemgetter(0))]
+        new = self._new
+        self._new = {}
+        teams = tuple(sorted(new))
         await self._run.batch(
             [
-                Step(sql.number, [_numbers(team) for team in teams]),
-                Step(sql.add, [_row(each) for each in _numbered(teams)]),
-                waking((team, event.type, at) for team, event, at in new),
+                Step(sql.number, [_numbers(team, new[team]) for team in teams]),
+                Step(sql.add, [_row(*each) for each in _numbered(teams, new)]),
+                waking(teams, most=max(map(len, new.values())), now=_earliest(new)),
             ]
         )
-        for kind in _notices({organization_id for organization_id, _, _ in new}):
+        for kind in _notices(teams):
             self._run.wake(kind)
 
     async def lock(self, organization_id: str, *, now: datetime) -> int:
@@ -189,23 +187,31 @@ def event_of(row: Row) -> KeptEvent:
     )
 
 
-def _numbers(team: Sequence[_New]) -> Mapping[str, Value]:
+def _earliest(new: Mapping[str, Sequence[_New]]) -> int:
+    return min(at for events in new.values() for _, at in events)
+
+
+def _numbers(organization_id: str, new: Sequence[_New]) -> Mapping[str, Value]:
     return {
-        "organization_id": team[0][0],
-        "many": len(team),
-        "created": min(at for _, _, at in team),
+        "organization_id": organization_id,
+        "many": len(new),
+        "created": min(at for _, at in new),
     }
 
 
-def _numbered(teams: Iterable[Sequence[_New]]) -> Iterator[tuple[_New, int, str]]:
-    """Yield each event with its place before the last number, and its digits."""
+def _numbered(
+    teams: Iterable[str], new: Mapping[str, Sequence[_New]]
+) -> Iterator[tuple[str, _New, int, str]]:
+    """Yield each event with its place before the log's last number, and its digits."""
     for team in teams:
-        places = range(len(team) - 1, -1, -1)
-        yield from zip(team, places, cursors.new_tags(len(team)), strict=True)
+        back = len(new[team])
+        for each, tag in zip(new[team], cursors.new_tags(back), strict=True):
+            back -= 1
+            yield team, each, back, tag
 
 
-def _row(numbered: tuple[_New, int, str]) -> Mapping[str, Value]:
-    (organization_id, event, at), back, tag = numbered
+def _row(organization_id: str, new: _New, back: int, tag: str) -> Mapping[str, Value]:
+    event, at = new
     return {
         "organization_id": organization_id,
         "back": back,

@@ -110,13 +110,24 @@ class _Statements:
     def wake(self, kind: str) -> None:
         self.woken.add(kind)
 
-    async def finish(self, stores: Stores) -> None:
-        """Send what is last in a transaction in one go: waited for but once."""
-        async with self._connection.pipeline():
+    async def commit(self, stores: Stores) -> None:
+        """Send what is last in a transaction with its end: waited for but once."""
+        async with self._in_one_go(stores):
             await stores.flush()
             if self.woken:
                 kinds = "\n".join(sorted(self.woken))
                 await self._connection.execute(_NOTIFY, (_CHANNEL, kinds))
+            ended = await self._connection.execute("COMMIT", prepare=False)
+        if ended.statusmessage != "COMMIT":
+            raise RuntimeError("a statement failed, and its error was kept back")
+
+    def _in_one_go(
+        self, stores: Stores
+    ) -> contextlib.AbstractAsyncContextManager[object]:
+        """Return a pipeline, whose own cost is only worth it for several statements."""
+        if self.woken or stores.has_last:
+            return self._connection.pipeline()
+        return contextlib.nullcontext()
 
 
 class PostgresDatabase:
@@ -166,14 +177,17 @@ class PostgresDatabase:
         """Run the block in one transaction; raise Stale on a conflict."""
         with translating():
             async with self._pool.connection() as connection:
-                async with connection.transaction():
-                    run = _Statements(connection)
-                    stores = Stores(run)
+                run = _Statements(connection)
+                stores = Stores(run)
+                try:
+                    await connection.execute("BEGIN", prepare=False)
                     yield stores
-                    if run.woken or stores.has_last:
-                        await _to_the_end(run.finish(stores))
-                    began = time.perf_counter()
-                COMMIT.observe(time.perf_counter() - began)
+                    with COMMIT.time():
+                        await _to_the_end(run.commit(stores))
+                except BaseException:
+                    with contextlib.suppress(psycopg.Error):
+                        await connection.rollback()
+                    raise
 
     async def _hear(self) -> None:
         while True:

@@ -28,8 +28,12 @@ CONNECTING: Final[dict[str, Any]] = {
 }
 _IDLE_S = 30.0
 _ANSWERS_S = 1.0  # well within the wait for a connection, so that there is another
-# Nothing of ours waits inside a transaction, but a process may be stopped there.
-_NO_SLEEP = "SET idle_in_transaction_session_timeout = '10s'"
+_SETUP = """
+-- Nothing of ours waits inside a transaction, but a process may be stopped there.
+SET idle_in_transaction_session_timeout = '10s';
+-- A plan for a list of one looks cheaper than one for any list, so the server would
+-- make it anew at each execution, which takes longer than the execution.
+SET plan_cache_mode = force_generic_plan"""
 
 
 class Connections:
@@ -42,7 +46,7 @@ class Connections:
         )
 
     async def configure(self, connection: AsyncConnection[Any]) -> None:
-        """Send each number as BIGINT, and leave no transaction open for long.
+        """Send each number as BIGINT, plan once, leave no transaction open for long.
 
         Left to itself psycopg takes the smallest type that a number fits in: to the
         server these would be many statements, each prepared anew. A process that is
@@ -50,7 +54,7 @@ class Connections:
         others would wait.
         """
         connection.adapters.register_dumper(int, Int8Dumper)
-        await connection.execute(_NO_SLEEP)
+        await connection.execute(_SETUP)
         self._given[connection] = self._clock()
 
     async def check(self, connection: AsyncConnection[Any]) -> None:

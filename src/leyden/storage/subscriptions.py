@@ -1,6 +1,6 @@
 """Subscriptions, and what they were sent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -267,28 +267,23 @@ class Subscriptions:
         return len(await self._run(sql.prune, before=to_us(before), most=most))
 
 
-def waking(told: Iterable[tuple[str, str, int]]) -> Step:
-    """Return the step that makes those due who get what was told.
+def waking(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
+    """Return the step that makes those due who get what was just logged.
 
-    That is organization, type and time of each event. A statement for each type serves
-    all organizations of a batch.
+    That is no more than the `most` newest events of each organization.
     """
-    teams: dict[tuple[str, int], dict[str, None]] = {}
-    for organization_id, kind, at in told:
-        teams.setdefault((kind, at), {})[organization_id] = None
-    step = Step(sql.wake, [_wake(*of, tuple(ids)) for of, ids in teams.items()])
+    step = Step(sql.wake, [_wake(organization_ids, most, now)])
     return step._replace(wakes=SUBSCRIPTIONS)
 
 
 def _wake(
-    kind: str, now: int, organization_ids: tuple[str, ...]
+    organization_ids: tuple[str, ...], most: int, now: int
 ) -> Mapping[str, Value]:
     return {
         "kind": SUBSCRIPTIONS,
         "organization_ids": organization_ids,
+        "most": most,
         "now": now,
-        "type": f"%,{kind},%",
-        "types": f"%,{kind.partition('.')[0]}.*,%",
     }
 
 

@@ -21,8 +21,8 @@ _LOOK_EVERY_S: Final = 1.0
 _WAIT_S: Final = 5
 # Who is told reads, in half a millisecond. An organization with a hundred readers would
 # hold up everybody else for 50 ms at each of its events.
-_TOLD_AT_ONCE: Final = 5
-_NEXT_TURN_S: Final = 0.025
+_TOLD_IN_A_TURN: Final = 5
+_TURN_S: Final = 0.025
 
 
 class Listener:
@@ -40,6 +40,23 @@ class Listener:
             self.came.set_result(None)
 
 
+class Turn:
+    """A short time, those of an organization who were told in it, and who is next."""
+
+    __slots__ = ("due", "told")
+
+    def __init__(self) -> None:
+        self.told = 0
+        self.due: dict[Listener, None] = {}
+
+    def tell(self) -> None:
+        """Tell as many as the turn has left."""
+        for news in list(self.due)[: _TOLD_IN_A_TURN - self.told]:
+            del self.due[news]
+            news.tell()
+            self.told += 1
+
+
 class Tails:
     """Those who wait for events in this process."""
 
@@ -48,7 +65,7 @@ class Tails:
         self._most = most
         self._waiting: dict[str, set[Listener]] = {}
         self._held: Counter[str] = Counter()
-        self._due: dict[str, dict[Listener, None]] = {}  # those to be told, in turn
+        self._turns: dict[str, Turn] = {}  # of organizations told of late
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
         database.listen(self._wake)
@@ -131,23 +148,27 @@ class Tails:
 
     def _tell_in_turn(self, organization_id: str, told: Iterable[Listener]) -> None:
         """Wake a few at once, and the others soon."""
-        queued = self._due.get(organization_id)
-        if queued is not None:
-            queued.update(dict.fromkeys(told))
-        elif told := dict.fromkeys(told):
-            self._due[organization_id] = told
-            self._turn(organization_id)
+        turn = self._turns.get(organization_id)
+        if turn is None:
+            if not (told := dict.fromkeys(told)):
+                return
+            turn = self._turns[organization_id] = Turn()
+            self._end_later(organization_id)
+        turn.due.update(dict.fromkeys(told))
+        turn.tell()
 
-    def _turn(self, organization_id: str) -> None:
-        due = self._due[organization_id]
-        if not due:
-            del self._due[organization_id]
-            return
-        for news in list(due)[:_TOLD_AT_ONCE]:
-            del due[news]
-            news.tell()
+    def _end_later(self, organization_id: str) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_later(_NEXT_TURN_S, self._turn, organization_id)
+        loop.call_later(_TURN_S, self._end_turn, organization_id)
+
+    def _end_turn(self, organization_id: str) -> None:
+        turn = self._turns[organization_id]
+        if not turn.due:
+            del self._turns[organization_id]
+            return
+        turn.told = 0
+        turn.tell()
+        self._end_later(organization_id)
 
     async def _look(self) -> None:
         """Look after those who wait, until nobody does."""

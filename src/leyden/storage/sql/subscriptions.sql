@@ -65,16 +65,25 @@ DELETE FROM subscription
 WHERE id = :id;
 
 -- name: wake
--- Makes the tasks of those due that get events of this type of these organizations; of
--- paused ones, too, so that none is missed by one that goes on at this moment.
+-- Makes the tasks of those due that get one of the newest events of these
+-- organizations; of paused ones, too, so that none is missed by one that goes on at
+-- this moment. Without its last word, `order.paid` is `order.`.
 INSERT INTO task (kind, key, due, lease, fence, asked, attempts, holder)
 SELECT :kind, id, :now, 0, 0, 0, 0, ''
 FROM subscription
 WHERE organization_id IN (:organization_ids)
-    AND (
-        types LIKE '%,*,%'
-        OR types LIKE :type
-        OR types LIKE :types
+    AND EXISTS (
+        SELECT 1
+        FROM event_log
+        JOIN event ON event.organization_id = event_log.organization_id
+            AND event.number > event_log.last - :most
+        WHERE event_log.organization_id = subscription.organization_id
+            AND (
+                subscription.types LIKE '%,*,%'
+                OR subscription.types LIKE '%,' || event.type || ',%'
+                OR subscription.types
+                    LIKE '%,' || rtrim(event.type, 'abcdefghijklmnopqrstuvwxyz_') || '*,%'
+            )
     )
 ON CONFLICT (kind, key) DO UPDATE
 SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
