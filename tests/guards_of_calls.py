@@ -44,7 +44,7 @@ GUARDS = (
     Guard(
         "requests of an organization begin in turns with others",
         "api/app.py",
-        "await turns.take(principal.organization_id)",
+        "await turns.begin(principal.organization_id)",
         "pass",
         "tests/api/test_turns.py",
     ),
@@ -59,7 +59,7 @@ GUARDS = (
     Guard(
         "pages of an organization are answered in turns with others",
         "web/site.py",
-        "await turns.take(visit.place.organization.id)",
+        "await turns.begin(visit.place.organization.id)",
         "pass",
         "tests/web/test_protection.py",
         "others_do_not_wait",
@@ -74,8 +74,8 @@ GUARDS = (
     ),
     Guard(
         "what a request writes is written for its organization",
-        "api/app.py",
-        "OWNER.set(principal.organization_id)",
+        "services/shared/turns.py",
+        "OWNER.set(organization_id)",
         "pass",
         "tests/api/test_turns.py",
     ),
@@ -89,7 +89,7 @@ GUARDS = (
     Guard(
         "an address gets the document so often",
         "api/public.py",
-        "self._documents.take(address, at_s=time.monotonic())",
+        "self._documents.take(rate_limited_as(scope), at_s=time.monotonic())",
         "pass",
         "tests/api/test_health.py",
     ),

@@ -9,13 +9,13 @@ import py_compile
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from deploy.images.tars import Entry, tree
 
 from leyden.daemons.build import default_cache
+from leyden.daemons.toolchain import find_uv
 from leyden.errors import SetupError
 
 ROOT: Final = Path(__file__).parents[2]
@@ -106,23 +106,14 @@ def _is_envoys(name: str) -> bool:
 
 
 def _uv(*words: object) -> None:
+    uv = find_uv(default_cache(os.environ), os.environ)
+    if uv is None:
+        raise SetupError("uv: it is not on the PATH; ./leyden installs one")
     done = subprocess.run(
-        [str(_find()), *map(str, words)],
+        [uv, *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
         raise SetupError(f"uv {words[0]}: {done.stderr.strip()}")
-
-
-def _find() -> Path:
-    named = (os.environ.get("LEYDEN_UV"), shutil.which("uv"))
-    places: Sequence[str | None] = (
-        *named,
-        str(default_cache(os.environ) / "uv/bin/uv"),
-    )
-    for each in places:
-        if each and Path(each).exists():
-            return Path(each)
-    raise SetupError("uv: it is not on the PATH; ./leyden installs one")

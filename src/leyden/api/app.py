@@ -20,13 +20,19 @@ from leyden.api.operations import (
     Request,
     Table,
 )
-from leyden.api.reading import ClientLeft, Receive, Scope, Send, Wants
+from leyden.api.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    Wants,
+    rate_limited_as,
+)
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
 from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
-from leyden.domain.addresses import rate_limit_key
 from leyden.domain.keys import hint
 from leyden.errors import (
     Forbidden,
@@ -41,7 +47,6 @@ from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Failures, Refusals, Requests
-from leyden.storage.owners import OWNER
 from leyden.values import Struct
 
 # Someone else moved it first: looking again settles all but the busiest rows.
@@ -113,8 +118,7 @@ class Api:
         edition = self._platform.database.edition()
         principal = await self._authenticate(scope, wants.key, now=now)
         operation, parameters = self._route(scope, principal)
-        OWNER.set(principal.organization_id)
-        await turns.take(principal.organization_id)
+        await turns.begin(principal.organization_id)
         if not operation.of_rows_alone or scope["query_string"]:
             call = _Call(edition, principal, operation, parameters, wants, now)
             return await self._done(call, scope, receive)
@@ -202,7 +206,7 @@ class Api:
             principal = await accounts.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
             # Only now: a good key is good whatever others at its address have tried.
-            address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+            address = rate_limited_as(scope)
             self._failures.take(address, hint(key or ""), at_s=time.monotonic())
             raise
         await self._count(principal, now=now)

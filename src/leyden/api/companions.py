@@ -16,9 +16,15 @@ import msgspec
 from leyden.api import bodies, whole
 from leyden.api.connections import Limits
 from leyden.api.operations import Problem
-from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.api.request_metrics import count
-from leyden.domain.addresses import rate_limit_key
 from leyden.domain.nodes import Node
 from leyden.errors import (
     Forbidden,
@@ -95,7 +101,7 @@ class Companions:
             raise NotFound
         if scope["method"] != "POST":
             raise MethodNotAllowed
-        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+        address = rate_limited_as(scope)
         self._failures.check(address, at_s=time.monotonic())
         try:
             node = await self._node_of(_token(scope), found[1])

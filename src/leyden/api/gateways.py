@@ -13,10 +13,16 @@ from typing import Final
 import msgspec
 
 from leyden.api.operations import INTERNAL, Problem
-from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
-from leyden.domain.addresses import rate_limit_key
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.shared.limits import RateLimit
@@ -72,7 +78,7 @@ class Gateways:
     async def _answer(self, scope: Scope, receive: Receive) -> bytes | None:
         if scope["method"] != "POST":
             raise MethodNotAllowed
-        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+        address = rate_limited_as(scope)
         self._failures.check(address, at_s=time.monotonic())
         body = await read_body(receive)
         try:

@@ -16,11 +16,17 @@ from urllib.parse import parse_qs
 import msgspec
 
 from leyden.api.operations import INTERNAL
-from leyden.api.reading import ClientLeft, Receive, Scope, Send, read_body
+from leyden.api.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.api.request_metrics import count
 from leyden.api.whole import answer
 from leyden.domain import lsps1
-from leyden.domain.addresses import rate_limit_key
 from leyden.domain.lsps1 import Fault, Source
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound
 from leyden.services.channels.lsps1.limits import Orderer
@@ -73,7 +79,7 @@ class Lsps1OverHttp:
         asked = "GET" if scope["method"] == "HEAD" else scope["method"]
         if asked != method:
             raise MethodNotAllowed
-        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
+        address = rate_limited_as(scope)
         self._requests.take(address, at_s=time.monotonic())
         who = Orderer(source=Source.HTTP, peer="", address=address)
         if path.endswith("get_info"):

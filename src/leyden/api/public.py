@@ -12,9 +12,13 @@ from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.openapi import document as openapi
-from leyden.api.reading import Receive, Scope, Send
+from leyden.api.reading import (
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+)
 from leyden.api.whole import answer
-from leyden.domain.addresses import rate_limit_key
 from leyden.errors import Away, TooMany
 from leyden.services.platform import Platform
 from leyden.services.shared.limits import RateLimit
@@ -96,8 +100,7 @@ class Public:
 
     def _count(self, scope: Scope) -> None:
         """Raise TooMany for an address that asks for the document too often."""
-        address = rate_limit_key(scope["client"][0]) if scope.get("client") else ""
-        self._documents.take(address, at_s=time.monotonic())
+        self._documents.take(rate_limited_as(scope), at_s=time.monotonic())
 
     async def _live(self) -> Answer:
         return 200, _JSON, b'{"status":"live"}'

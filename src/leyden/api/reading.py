@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 from leyden.api import bodies
 from leyden.api.operations import Operation
+from leyden.domain.addresses import rate_limit_key
 from leyden.errors import Malformed, NotJson, TooLarge, Unauthorized
 from leyden.services.shared.fair_pool import UPLOADS
 
@@ -20,6 +21,11 @@ _LARGE = 8 * 1024
 
 class ClientLeft(Exception):
     """The client disconnected before the request was complete."""
+
+
+def rate_limited_as(scope: Scope) -> str:
+    """Return what callers from this address are counted as; "" without one."""
+    return rate_limit_key(scope["client"][0]) if scope.get("client") else ""
 
 
 def is_disguised(raw_path: bytes) -> bool:

@@ -16,7 +16,7 @@ from leyden.app.dispatcher import words
 from leyden.app.identity import Here
 from leyden.app.ownership import has_nodes
 from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Network
+from leyden.domain.nodes import Network, Type
 from leyden.domain.versions import OFFERED, Catalogue, Version, parse_version
 from leyden.errors import Malformed, SetupError
 from leyden.runtimes.base import Homes, Runtime, Usage
@@ -62,6 +62,14 @@ async def joined(given: Settings) -> AsyncIterator[Cluster | None]:
     module = await asyncio.to_thread(importlib.import_module, "leyden.app.pods")
     async with module.joined(given) as cluster:
         yield cluster
+
+
+def disks(given: Settings) -> Mapping[Type, int]:
+    """Return the sizes of volumes in GiB."""
+    return {
+        Type.STANDARD: given.standard_disk_gib,
+        Type.PROFESSIONAL: given.professional_disk_gib,
+    }
 
 
 def check(given: Settings) -> None:

@@ -1,16 +1,14 @@
 """Moving a node between this machine and a cluster, as an operator asks for it."""
 
 import shutil
-from pathlib import Path
 
 from leyden.app import clusters
-from leyden.domain.nodes import Node, RuntimeName, Type
+from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.relocations import Relocation
 from leyden.errors import NotAllowed, NotFound, SetupError
 from leyden.runtimes import copies, layout
 from leyden.services.nodes import relocations
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 
 _GIB = 1 << 30
 # lnd goes on writing where it arrives.
@@ -45,8 +43,8 @@ async def begin(
 async def _check_room(platform: Platform, node: Node, to: RuntimeName) -> None:
     given = platform.settings
     if to is RuntimeName.KUBERNETES:
-        needed = _size(layout.folder(layout.root(given.home_path), node))
-        room, where = _volume_gib(given, node.type) * _GIB, "its volume"
+        needed = copies.size(layout.folder(layout.root(given.home_path), node))
+        room, where = clusters.disks(given)[node.type] * _GIB, "its volume"
     else:
         report = await platform.database.reader.node_reports.find(node.id)
         needed = report.disk if report is not None else 0
@@ -57,15 +55,3 @@ async def _check_room(platform: Platform, node: Node, to: RuntimeName) -> None:
             f"node {node.id} has {needed / _GIB:.1f} GiB, and {where} has room for "
             f"{room / _GIB:.1f}: it needs a quarter more than it has"
         )
-
-
-def _volume_gib(given: Settings, type_: Type) -> int:
-    sizes = {
-        Type.STANDARD: given.standard_disk_gib,
-        Type.PROFESSIONAL: given.professional_disk_gib,
-    }
-    return sizes[type_]
-
-
-def _size(folder: Path) -> int:
-    return copies.size(folder) if folder.is_dir() else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leyden.app import companion_listener, gateways, identity, local_nodes
 from leyden.app.authorities import folder_of
-from leyden.app.clusters import images
+from leyden.app.clusters import disks, images
 from leyden.app.identity import Here
 from leyden.app.placement import shares
 from leyden.certificates.authority import Authority
@@ -119,11 +119,8 @@ def _companion(given: Settings) -> Companion | None:
 
 
 def _sizes(given: Settings) -> Mapping[Type, Size]:
-    disks = {
-        Type.STANDARD: given.standard_disk_gib,
-        Type.PROFESSIONAL: given.professional_disk_gib,
-    }
+    sizes = disks(given)
     return {
-        type_: Size(share=share, disk_gib=disks[type_])
+        type_: Size(share=share, disk_gib=sizes[type_])
         for type_, share in shares(given)
     }

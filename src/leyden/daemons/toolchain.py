@@ -76,10 +76,17 @@ async def _install(
 
 def installer(cache: Path, environment: Mapping[str, str]) -> list[str] | None:
     """Return the start of a pip or uv install command; None without either."""
+    if uv := find_uv(cache, environment):
+        return [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", "--quiet", "--no-input"]
+    return None
+
+
+def find_uv(cache: Path, environment: Mapping[str, str]) -> str | None:
+    """Return the path of uv; None where it is not installed."""
     on_path = shutil.which("uv", path=environment.get("PATH", ""))
     for uv in (environment.get("LEYDEN_UV"), on_path, str(cache / "uv" / "bin" / "uv")):
         if uv and os.access(uv, os.X_OK):
-            return [uv, "pip", "install", "--quiet", "--python", sys.executable]
-    if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip", "install", "--quiet", "--no-input"]
+            return uv
     return None

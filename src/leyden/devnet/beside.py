@@ -3,7 +3,6 @@
 poold gets an address on this machine for its lnd: see bridge.py.
 """
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from leyden import processes
 from leyden.devnet import access
 from leyden.devnet.bridge import Node, bridged
-from leyden.devnet.daemon import Keeper
+from leyden.devnet.daemon import Keeper, free_port
 from leyden.devnet.poold import Poold, access_for
 from leyden.values import Struct
 
@@ -34,7 +33,7 @@ async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, access.Po
     It is stopped at the end of the block. One that a killed command left behind is
     replaced by the first start.
     """
-    grpc, rest = _free_port(), _free_port()
+    grpc, rest = free_port(), free_port()
     reached = access_for(
         wanted.folder, wanted.chain, grpc=grpc, rest=rest, lnd=wanted.node.name
     )
@@ -61,10 +60,3 @@ async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, access.Po
         finally:
             if (running := keeper.running()) is not None:
                 await processes.stop(running, grace_s=keeper.daemon.grace_s)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

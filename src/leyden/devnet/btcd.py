@@ -1,7 +1,6 @@
 """The btcd daemon of a private chain."""
 
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from leyden import processes
 from leyden.devnet import access as reached
 from leyden.devnet.chain import connected
 from leyden.devnet.configuration import configured, heal_certificate
-from leyden.devnet.daemon import start, until_serving
+from leyden.devnet.daemon import free_port, start, until_serving
 from leyden.devnet.journal import Journal
 from leyden.errors import Away, SetupError
 from leyden.values import Struct
@@ -75,7 +74,7 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
     async def _mend(self) -> None:
         unknown = msgspec.structs.replace(
-            self.access, address=f"127.0.0.1:{_free_port()}"
+            self.access, address=f"127.0.0.1:{free_port()}"
         )
         found = await start(self.name, self._command(unknown.address), self.folder)
         try:
@@ -116,13 +115,6 @@ async def _answers(btcd: reached.Btcd) -> bool:
     except Away:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _set_aside(folder: Path) -> None:

@@ -206,3 +206,11 @@ def refuse_taken(name: str, setting: str, port: int) -> None:
                 f"port {port}, which {name} should listen on, is taken by another "
                 f"program; stop that, or choose another port with {setting}"
             ) from None
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from leyden.errors import SetupError
+from leyden.files import sync
 from leyden.lnd import home, keys
 from leyden.values import Struct
 
@@ -47,7 +48,10 @@ def content(folder: Path) -> Content:
 
 
 def size(folder: Path) -> int:
-    """Return the bytes of all files in a folder, in which lnd may be writing."""
+    """Return the bytes of all files in a folder, in which lnd may be writing.
+
+    That is 0 where there is no folder.
+    """
     total = 0
     for _, path in _files(folder):
         with contextlib.suppress(FileNotFoundError):
@@ -152,15 +156,6 @@ def _write(path: Path, content: Any, mode: int) -> None:
         shutil.copyfileobj(content, file, _CHUNK)
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync(folder: Path) -> None:
-    """Make what was done to a folder's names durable."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _inside(folder: Path, name: str) -> Path:

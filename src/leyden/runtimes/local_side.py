@@ -19,6 +19,7 @@ from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
 from leyden.errors import NodeAway, SetupError
+from leyden.files import sync
 from leyden.processes import claims
 from leyden.runtimes import copies, counter
 from leyden.runtimes.base import LaunchSpec
@@ -56,7 +57,7 @@ class LocalSide:
             await processes.stop(held, grace_s=self._grace_s)
         try:
             folder.rename(sealed)
-            copies.sync(self._layout.root)
+            sync(self._layout.root)
         finally:
             os.close(held)
 
@@ -97,7 +98,7 @@ class LocalSide:
                 counter.count(arriving / "starts", number)
             arriving.chmod(0o711)
             arriving.rename(folder)
-            copies.sync(self._layout.root)
+            sync(self._layout.root)
         return counter.read(self._layout.starts(node))
 
     async def unseal(self, node: Node) -> None:
@@ -110,7 +111,7 @@ class LocalSide:
                 f"node {node.id}: {folder} and {sealed} are there; move the first away"
             )
         sealed.rename(folder)
-        copies.sync(self._layout.root)
+        sync(self._layout.root)
 
     async def clean(self, node: Node) -> None:
         """Delete the sealed folder and copies; never the one lnd is started in."""

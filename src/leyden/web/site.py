@@ -25,7 +25,6 @@ from leyden.services.people import sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Requests
-from leyden.storage.owners import OWNER
 from leyden.web import forms
 from leyden.web.assets import Assets
 from leyden.web.cookies import Cookies
@@ -118,8 +117,7 @@ class Site:
             await self._recognise(visit)
             self._count(visit)
             if visit.place is not None:
-                OWNER.set(visit.place.organization.id)
-                await turns.take(visit.place.organization.id)
+                await turns.begin(visit.place.organization.id)
             response = await self._response(page, visit, scope, receive)
         except BrowserLeft:
             return

@@ -9,6 +9,8 @@ from collections import deque
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from leyden.storage.owners import OWNER
+
 
 class Turns:
     """Whose request goes on next, on one event loop."""
@@ -46,6 +48,12 @@ class Turns:
 
 
 _ALL: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]] = WeakKeyDictionary()
+
+
+async def begin(organization_id: str) -> None:
+    """Wait for a request's turn; what it writes is the organization's from here on."""
+    OWNER.set(organization_id)
+    await take(organization_id)
 
 
 async def take(organization_id: str) -> None:
