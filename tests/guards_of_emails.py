@@ -76,7 +76,7 @@ GUARDS = (
     ),
     Guard(
         "a person's emails are no endpoint of the team",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/owned_subscriptions.py",
         "    if found.format is Format.EMAIL:",
         "    if False:",
         _EVENTS,

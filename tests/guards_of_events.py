@@ -115,7 +115,7 @@ GUARDS = (
     ),
     Guard(
         "a subscription is another organization's to nobody",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/owned_subscriptions.py",
         "    if found is None or found.organization_id != organization_id:",
         "    if found is None:",
         _SUBSCRIPTIONS,
@@ -123,7 +123,7 @@ GUARDS = (
     ),
     Guard(
         "a key has nothing to do with what it may not see",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/owned_subscriptions.py",
         "    if not _is_visible(found, scopes):",
         "    if False:",
         _SUBSCRIPTIONS,
@@ -171,7 +171,7 @@ GUARDS = (
     ),
     Guard(
         "tests and redeliveries of subscriptions have a limit",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/manual_deliveries.py",
         "    dispatcher.by_hand.take(to.organization_id, to.url, "
         "at_s=begun.timestamp())\n",
         "",
@@ -213,7 +213,7 @@ GUARDS = (
     ),
     Guard(
         "a person subscribes with the scopes of their role at that moment",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/owned_subscriptions.py",
         "    role = await rights.check(tx, actor, organization_id, Right.KEYS)",
         '    role = await rights.check(tx, "", organization_id, Right.KEYS)',
         "tests/web/test_rights_of_every_page.py",
@@ -229,7 +229,7 @@ GUARDS = (
     ),
     Guard(
         "only an operator sends alarms",
-        "services/deliveries/subscriptions.py",
+        "services/deliveries/owned_subscriptions.py",
         "        await rights.check_operator(tx, actor)",
         "        pass",
         "tests/web/test_subscriptions.py",

@@ -9,7 +9,11 @@ from leyden.domain.chat import Format
 from leyden.domain.deliveries import Answer
 from leyden.domain.events import Event
 from leyden.errors import Conflict, Malformed
-from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries import (
+    manual_deliveries,
+    owned_subscriptions,
+    subscriptions,
+)
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -96,7 +100,7 @@ async def test_ntfy_gets_the_sentence_alone(office: Office) -> None:
 async def test_the_url_of_a_chat_is_shown_without_its_path(office: Office) -> None:
     chat, _ = await made(office, Format.SLACK, SLACK)
     assert (chat.url, "lantern" in repr(chat)) == (SHOWN, False)
-    [listed] = await subscriptions.list_(office.dispatcher, TEAM, ALL)
+    [listed] = await owned_subscriptions.list_(office.dispatcher, TEAM, ALL)
     assert (listed.url, "lantern" in repr(listed)) == (SHOWN, False)
     found = await office.database.reader.subscriptions.find("1S")
     assert found is not None
@@ -116,7 +120,7 @@ async def test_the_url_that_is_shown_changes_nothing(office: Office) -> None:
 
 async def test_a_test_says_so_and_what_failed_is_retried(office: Office) -> None:
     await made(office, Format.NTFY, "https://ntfy.test/lantern")
-    await subscriptions.test(
+    await manual_deliveries.test(
         office.dispatcher, TEAM, "1S", "node.failed", scopes=ALL, actor="test"
     )
     assert office.sender.received[-1].body.startswith(b"Test: Node ")

@@ -12,7 +12,7 @@ from leyden.domain.accounts import Membership, Organization, Person, Role, Scope
 from leyden.domain.events import Event
 from leyden.domain.letters import Letter
 from leyden.errors import NotFound
-from leyden.services.deliveries import event_emails, letters, subscriptions
+from leyden.services.deliveries import event_emails, letters, owned_subscriptions
 from leyden.services.deliveries.emailing import FAILING, Emailing
 from leyden.services.operators.alarms import list_alarms
 from leyden.services.people import email_choices
@@ -187,7 +187,7 @@ async def test_a_persons_subscription_is_no_endpoint_of_the_team(
     assert await reader.subscriptions.list_(TEAM) == []
     assert await reader.subscriptions.count(TEAM) == 0
     with pytest.raises(NotFound):
-        await subscriptions.get(
+        await owned_subscriptions.get(
             reader, TEAM, found[0].subscription_id, frozenset(Scope)
         )
 

@@ -13,7 +13,11 @@ from leyden.domain.deliveries import Answer
 from leyden.domain.events import TYPES, Event
 from leyden.domain.webhooks import verify
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany
-from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries import (
+    manual_deliveries,
+    owned_subscriptions,
+    subscriptions,
+)
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import MOST, Wanted
 from leyden.services.events import log
@@ -109,7 +113,7 @@ class Office:
         ]
 
     async def states(self, of: Subscription) -> list[tuple[str, str]]:
-        _, page = await subscriptions.deliveries(
+        _, page = await manual_deliveries.deliveries(
             self.dispatcher, TEAM, of.id, scopes=ALL, before=1 << 62, most=100
         )
         return [(each.message.type, each.message.state) for each in reversed(page)]
@@ -187,11 +191,11 @@ async def test_what_is_given_up_can_be_sent_again_from_any_event(
     for _ in range(40):
         await office.pass_time(hours=12)
     assert ("order.created", "failed") in await office.states(made)
-    found = await subscriptions.get(office.database.reader, TEAM, made.id, ALL)
+    found = await owned_subscriptions.get(office.database.reader, TEAM, made.id, ALL)
     assert found.pause is not None
     office.sender.received.clear()
     office.sender.answers[URL] = Answer(status=200)
-    await subscriptions.resend(
+    await manual_deliveries.resend(
         office.dispatcher, TEAM, made.id, "", scopes=ALL, actor="test"
     )
     await office.work()
@@ -243,7 +247,7 @@ async def test_what_was_sent_is_sent_again_by_hand(office: Office) -> None:
     await office.tell("order.created", "order.paid")
     await office.work()
     office.sender.answers[URL] = Answer(status=200)
-    sent = await subscriptions.redeliver(
+    sent = await manual_deliveries.redeliver(
         office.dispatcher, TEAM, made.id, office.ids()[0], scopes=ALL, actor="test"
     )
     assert sent.message.state == "delivered"
@@ -252,14 +256,14 @@ async def test_what_was_sent_is_sent_again_by_hand(office: Office) -> None:
     # It was the one that held up the rest, and is not sent a third time.
     assert office.got() == ["order.created", "order.created", "order.paid"]
     with pytest.raises(NotFound):
-        await subscriptions.redeliver(
+        await manual_deliveries.redeliver(
             office.dispatcher, TEAM, made.id, "evt_unknown", scopes=ALL, actor="test"
         )
 
 
 async def test_a_test_says_that_it_is_one(office: Office) -> None:
     made = await office.subscribe("order.*")
-    sent = await subscriptions.test(
+    sent = await manual_deliveries.test(
         office.dispatcher, TEAM, made.id, "order.paid", scopes=ALL, actor="test"
     )
     (received,) = office.sender.received
@@ -269,19 +273,19 @@ async def test_a_test_says_that_it_is_one(office: Office) -> None:
     assert body["type"] == "order.paid"
     assert sent.message.state == "delivered"
     office.sender.answers[URL] = BROKEN
-    failed = await subscriptions.test(
+    failed = await manual_deliveries.test(
         office.dispatcher, TEAM, made.id, None, scopes=ALL, actor="test"
     )
     assert failed.message.state == "failed"
     await office.pass_time(days=1)
     assert len(office.sender.received) == 2, "nobody sends a test later"
     with pytest.raises(Malformed, match="type: must be a type that"):
-        await subscriptions.test(
+        await manual_deliveries.test(
             office.dispatcher, TEAM, made.id, "node.running", scopes=ALL, actor="test"
         )
     with pytest.raises(TooMany):
         for _ in range(20):
-            await subscriptions.test(
+            await manual_deliveries.test(
                 office.dispatcher, TEAM, made.id, None, scopes=ALL, actor="test"
             )
 
@@ -315,10 +319,10 @@ async def test_a_key_subscribes_to_what_it_sees(office: Office) -> None:
         await office.subscribe("node.*", "key.created", id_="2S", scopes=nodes)
     whole = await office.subscribe("*", id_="3S")
     with pytest.raises(Forbidden):
-        await subscriptions.get(office.database.reader, TEAM, whole.id, nodes)
-    assert await subscriptions.list_(office.dispatcher, TEAM, nodes) == [made]
+        await owned_subscriptions.get(office.database.reader, TEAM, whole.id, nodes)
+    assert await owned_subscriptions.list_(office.dispatcher, TEAM, nodes) == [made]
     with pytest.raises(NotFound):
-        await subscriptions.get(office.database.reader, STRANGERS, whole.id, ALL)
+        await owned_subscriptions.get(office.database.reader, STRANGERS, whole.id, ALL)
 
 
 async def test_it_is_made_once_and_there_are_so_many(office: Office) -> None:
@@ -346,7 +350,7 @@ async def test_a_resend_that_overlaps_a_delivery_is_not_lost(office: Office) -> 
 
     async def resend(_: Received) -> Answer:
         office.sender.answers.clear()
-        await subscriptions.resend(
+        await manual_deliveries.resend(
             office.dispatcher, TEAM, made.id, "", scopes=ALL, actor="test"
         )
         return Answer(status=200)

@@ -23,7 +23,11 @@ from leyden.schemas.subscriptions import (
     TestOfSubscription,
 )
 from leyden.schemas.webhooks import DeliveriesQuery
-from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries import (
+    manual_deliveries,
+    owned_subscriptions,
+    subscriptions,
+)
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.subscriptions import Sent, Subscription
@@ -35,7 +39,7 @@ _SUFFIX = "S"  # at the end of a subscription's id
 async def list_(request: Request) -> SubscriptionsAnswer:
     """List subscriptions."""
     who = request.principal
-    found = await subscriptions.list_(
+    found = await owned_subscriptions.list_(
         _dispatcher(request), who.organization_id, who.scopes
     )
     return SubscriptionsAnswer(subscriptions=[_item(each) for each in found])
@@ -65,7 +69,7 @@ async def get(request: Request) -> SubscriptionItem:
     """Return a subscription."""
     who = request.principal
     return _item(
-        await subscriptions.get(
+        await owned_subscriptions.get(
             _dispatcher(request).database.reader,
             who.organization_id,
             _id(request),
@@ -111,7 +115,7 @@ async def test(request: Request, body: TestOfSubscription) -> EventDelivery:
     """Send a test event to a subscription."""
     who = request.principal
     return _delivery(
-        await subscriptions.test(
+        await manual_deliveries.test(
             _dispatcher(request),
             who.organization_id,
             _id(request),
@@ -126,7 +130,7 @@ async def resend(request: Request, body: ResendFrom) -> SubscriptionItem:
     """Send everything since an event again."""
     who = request.principal
     return _item(
-        await subscriptions.resend(
+        await manual_deliveries.resend(
             _dispatcher(request),
             who.organization_id,
             _id(request),
@@ -157,7 +161,7 @@ async def rotate_secret(request: Request) -> SubscriptionSecret:
 async def deliveries(request: Request, query: DeliveriesQuery) -> EventDeliveriesAnswer:
     """List what a subscription was sent."""
     who = request.principal
-    found, page = await subscriptions.deliveries(
+    found, page = await manual_deliveries.deliveries(
         _dispatcher(request),
         who.organization_id,
         _id(request),
@@ -177,7 +181,7 @@ async def redeliver(request: Request) -> EventDelivery:
     """Send an event to a subscription again."""
     who = request.principal
     return _delivery(
-        await subscriptions.redeliver(
+        await manual_deliveries.redeliver(
             _dispatcher(request),
             who.organization_id,
             _id(request),

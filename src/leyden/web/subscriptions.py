@@ -13,7 +13,11 @@ from leyden.domain.events import types_of, visible
 from leyden.domain.sign_in import scopes_of
 from leyden.errors import Malformed, Refused
 from leyden.schemas.subscriptions import FORMATS
-from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries import (
+    manual_deliveries,
+    owned_subscriptions,
+    subscriptions,
+)
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.subscriptions import Subscription
@@ -104,13 +108,15 @@ async def resume(visit: Visit) -> Response:
 async def test(visit: Visit) -> Response:
     """Send an example of an event now."""
     kind = visit.form.text("type") or None
-    return await _sent(visit, partial(subscriptions.test, *_which(visit), kind), "sent")
+    return await _sent(
+        visit, partial(manual_deliveries.test, *_which(visit), kind), "sent"
+    )
 
 
 async def redeliver(visit: Visit) -> Response:
     """Send an event again."""
     delivery = visit.form.text("delivery")
-    step = partial(subscriptions.redeliver, *_which(visit), delivery)
+    step = partial(manual_deliveries.redeliver, *_which(visit), delivery)
     return await _sent(visit, step, "sent")
 
 
@@ -124,7 +130,7 @@ async def ask_resend(visit: Visit) -> Response:
 async def resend(visit: Visit) -> Response:
     """Send everything since an event again."""
     after = visit.form.text("after")
-    step = partial(subscriptions.resend, *_which(visit), after)
+    step = partial(manual_deliveries.resend, *_which(visit), after)
     return await _sent(visit, step, "resent")
 
 
@@ -193,7 +199,7 @@ async def _listed(
     return visit.render(
         "events/endpoints.html",
         log_root=log_root(visit),
-        subscriptions=await subscriptions.list_(
+        subscriptions=await owned_subscriptions.list_(
             dispatcher_of(visit), log_of(visit), _scopes(visit)
         ),
         once=str(uuid.uuid4()),
@@ -211,7 +217,7 @@ async def _listed(
 async def _shown(
     visit: Visit, *, wrong: Refused | None = None, typed: Form | None = None
 ) -> Response:
-    found, page = await subscriptions.deliveries(
+    found, page = await manual_deliveries.deliveries(
         *_which(visit),
         scopes=_scopes(visit),
         before=visit.query.number("before", _NEWEST),
@@ -231,7 +237,7 @@ async def _shown(
         else found.description,
         chosen=typed.all_("type") if typed and is_typed else found.types,
         groups=_groups(visit),
-        testable=sorted(subscriptions.types_sent(found)),
+        testable=sorted(owned_subscriptions.types_sent(found)),
         done=_DONE.get(visit.query.text("done"), ""),
         refused=wrong,
     )
@@ -240,7 +246,7 @@ async def _shown(
 async def _found(visit: Visit) -> Subscription:
     dispatcher, own, subscription_id = _which(visit)
     reader = dispatcher.database.reader
-    return await subscriptions.get(reader, own, subscription_id, _scopes(visit))
+    return await owned_subscriptions.get(reader, own, subscription_id, _scopes(visit))
 
 
 def _format(typed: Form) -> str:

@@ -15,7 +15,7 @@ from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.chat import parse_format
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.times import to_iso
-from leyden.services.deliveries import subscriptions
+from leyden.services.deliveries import owned_subscriptions, subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.events import log
@@ -73,7 +73,7 @@ def endpoints(*, as_json: bool) -> None:
     """
 
     async def look(dispatcher: Dispatcher) -> list[Subscription]:
-        return await subscriptions.list_(dispatcher, INSTALLATION, ())
+        return await owned_subscriptions.list_(dispatcher, INSTALLATION, ())
 
     rows = [_row(each) for each in _with_dispatcher(look)]
     print_list("endpoints", rows, as_json=as_json, empty="no endpoints yet")

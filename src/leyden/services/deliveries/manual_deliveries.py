@@ -1,0 +1,159 @@
+"""What is sent to a subscription by hand: a test, an event again, or all since then."""
+
+import secrets
+from collections.abc import Collection
+
+from leyden.domain import cursors
+from leyden.domain.accounts import Scope
+from leyden.domain.deliveries import State
+from leyden.domain.events import types_of
+from leyden.domain.times import to_iso, to_us
+from leyden.errors import Malformed
+from leyden.schemas.events import LoggedEvent
+from leyden.services.deliveries.dispatchers import (
+    Dispatcher,
+    open_secrets,
+    place_of,
+    record,
+    send,
+)
+from leyden.services.deliveries.owned_subscriptions import (
+    audit,
+    confirm,
+    get,
+    lock,
+    types_sent,
+)
+from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL, written
+from leyden.services.events import log
+from leyden.storage.subscriptions import (
+    SUBSCRIPTIONS,
+    LoggedMessage,
+    Sent,
+    Subscription,
+)
+from leyden.values import replace
+
+
+async def resend(
+    dispatcher: Dispatcher,
+    organization_id: str,
+    subscription_id: str,
+    after: str,
+    *,
+    scopes: Collection[Scope],
+    actor: str,
+) -> Subscription:
+    """Send everything after this cursor again, in order, under the same ids."""
+    now = dispatcher.clock()
+    reader = dispatcher.database.reader
+    cursor = cursors.parse(organization_id, after) if after else None
+    part = await log.read(
+        reader, organization_id, types_of(organization_id), after=cursor, most=1
+    )
+    first = part.events[0].number if part.events else part.cursor.number + 1
+    async with dispatcher.database.transaction() as tx:
+        before = await lock(
+            tx, organization_id, subscription_id, scopes, actor=actor, now=now
+        )
+        position = min(before.position, first - 1)
+        await tx.subscriptions.move(subscription_id, position, attempts=0, due=now)
+        await audit(tx, before, "subscription sent again", actor=actor, now=now)
+        return replace(before, position=position)
+
+
+async def deliveries(
+    dispatcher: Dispatcher,
+    organization_id: str,
+    subscription_id: str,
+    *,
+    scopes: Collection[Scope],
+    before: int,
+    most: int,
+) -> tuple[Subscription, list[Sent]]:
+    """Return a subscription, and a page of what it was sent, newest first."""
+    reader = dispatcher.database.reader
+    found = await get(reader, organization_id, subscription_id, scopes)
+    page = await reader.subscriptions.page(found.id, before=before, most=most)
+    return found, page
+
+
+async def redeliver(
+    dispatcher: Dispatcher,
+    organization_id: str,
+    subscription_id: str,
+    event_id: str,
+    *,
+    scopes: Collection[Scope],
+    actor: str,
+) -> Sent:
+    """Send an event again now, under its id, whatever came of it before."""
+    reader = dispatcher.database.reader
+    found = await get(reader, organization_id, subscription_id, scopes)
+    kept = await reader.subscriptions.get_delivery(found.id, event_id)
+    return await _send(dispatcher, found, kept.message, scopes=scopes, actor=actor)
+
+
+async def test(
+    dispatcher: Dispatcher,
+    organization_id: str,
+    subscription_id: str,
+    kind: str | None,
+    *,
+    scopes: Collection[Scope],
+    actor: str,
+) -> Sent:
+    """Send an example of an event now, which says that it is a test."""
+    reader = dispatcher.database.reader
+    found = await get(reader, organization_id, subscription_id, scopes)
+    types = types_sent(found)
+    chosen = kind or min(types)
+    if chosen not in types:
+        raise Malformed("type: must be a type that the subscription gets")
+    now = dispatcher.clock()
+    event_id = f"test_{to_us(now):014x}{secrets.token_hex(9)}"
+    event = LoggedEvent(
+        id=event_id,
+        type=chosen,
+        created=to_iso(now),
+        organization_id=organization_id,
+        data=dict(types_of(organization_id)[chosen].example),
+    )
+    message = LoggedMessage(
+        id=event_id,
+        number=0,
+        type=chosen,
+        body=written(found.format, event, test=True),
+        test=True,
+        created=now,
+        state=State.FAILED,
+        due=now,
+        attempts=0,
+    )
+    return await _send(dispatcher, found, message, scopes=scopes, actor=actor)
+
+
+async def _send(
+    dispatcher: Dispatcher,
+    to: Subscription,
+    message: LoggedMessage,
+    *,
+    scopes: Collection[Scope],
+    actor: str,
+) -> Sent:
+    async with dispatcher.database.transaction() as tx:
+        await confirm(tx, to.organization_id, scopes, actor=actor)
+    begun = dispatcher.clock()
+    dispatcher.by_hand.take(to.organization_id, to.url, at_s=begun.timestamp())
+    signing = open_secrets(dispatcher, to, now=begun)
+    place = place_of(dispatcher, to)
+    async with dispatcher.sender.open(place, to.organization_id) as line:
+        answer = await send(line, to, signing, message, now=begun)
+    async with dispatcher.database.transaction() as tx:
+        # The task before its row, as the dispatcher locks them.
+        await tx.tasks.put(SUBSCRIPTIONS, to.id, due=begun)
+        await tx.subscriptions.lock(to.id)
+        await record(dispatcher, tx, SUBSCRIPTION_MAIL, to, message, answer, at=begun)
+        position = (await tx.subscriptions.get_delivery(to.id, message.id)).position
+        sent, *_ = await tx.subscriptions.page(to.id, before=position + 1, most=1)
+    return sent
