@@ -21,7 +21,6 @@ import os
 import signal
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -32,31 +31,23 @@ from leyden import processes
 from leyden.backups import changes
 from leyden.backups.changes import KEY, Chain
 from leyden.backups.objects import Objects, objects
-from leyden.errors import LeydenError, SetupError
+from leyden.errors import LeydenError
 from leyden.services.operators.backups import places
-from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes import outbox, state
+from leyden.services.operators.backups.changes.outbox import Outbox, Waiting
 from leyden.services.operators.backups.changes.state import Following
 from leyden.services.operators.backups.places import Programs
 from leyden.settings import Settings
 from leyden.storage.urls import sqlite_path
 from leyden.storage.wal import Change, Place, Wal
-from leyden.values import Struct, replace
+from leyden.values import replace
 
 _T = TypeVar("_T")
 _EVERY_S: Final = 1.0
 _LONG: Final = 1_000  # pages in the WAL: then it begins anew
 _MOST_WAITING: Final = 1 << 26  # bytes, for a store that is slow
-_SLOW_S: Final = 60.0
-_AGAIN_S: Final = (1.0, 30.0)
+_AGAIN_S: Final = 30.0
 _LAST_WORDS_S: Final = 5.0
-
-
-class Waiting(Struct, frozen=True, kw_only=True):
-    """An object that is not in the store yet."""
-
-    number: int
-    sealed: bytes
-    place: Place | None  # after it; None in the middle of a commit
 
 
 async def run(given: Settings, programs: Programs) -> None:
@@ -108,9 +99,6 @@ class Follower:
         self._objects: Objects = objects(places.store(given, programs).access)
         # Its own thread: reading goes on while the store hangs in others.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
-        self._waiting: deque[Waiting] = deque()
-        self._arrived = asyncio.Event()
-        self._sent = asyncio.Event()
         self._stopping = asyncio.Event()
         self._saved = 0.0
 
@@ -129,7 +117,6 @@ class Follower:
                     await self._follow(wal, chain)
                 finally:
                     await self._in_thread(wal.close)
-                    self._waiting.clear()
 
     def stop(self) -> None:
         """End soon."""
@@ -145,7 +132,7 @@ class Follower:
             return await self._begun()
         except (LeydenError, OSError) as error:
             self._tell(trouble=str(error))
-            await self._pause(_AGAIN_S[1])
+            await self._pause(_AGAIN_S)
             return None, None
 
     async def _resumed(self, chain: Chain) -> Wal | None:
@@ -169,7 +156,7 @@ class Follower:
         sealed = await self._programs.age.encrypt(
             chain.key, places.recipients(self._given)
         )
-        await self._send(f"{chain.name}/{KEY}", sealed)
+        await outbox.put(self._objects, f"{chain.name}/{KEY}", sealed)
         state.save_key(self._given, chain)
         secrets = self._secrets()
         wal = await self._in_thread(self._open)
@@ -190,7 +177,12 @@ class Follower:
         """Read and send until the chain ends."""
         self._number = self._state.number
         self._read_at = self._clock()
-        sending = asyncio.create_task(self._send_all())
+        self._outbox = Outbox(
+            self._objects,
+            arrived=self._has_arrived,
+            trouble=lambda words: self._tell(trouble=words),
+        )
+        sending = asyncio.create_task(self._outbox.send_all())
         try:
             while not self._stopping.is_set():
                 if not await self._read(wal, chain):
@@ -218,14 +210,12 @@ class Follower:
             return False
         for change, place in zip(found, places_, strict=True):
             if change is not None:
-                await self._in_thread(lambda: self._seal(chain, change, place, at))  # noqa: B023
-        if sum(len(each.sealed) for each in self._waiting) > self._most_waiting:
+                await self._seal(chain, change, place, at)
+        if self._outbox.size > self._most_waiting:
             self._tell(trouble="the store is too slow: the chain begins anew")
             return False
         self._read_at = at
-        if self._waiting:
-            self._arrived.set()
-        else:
+        if self._outbox.is_empty:
             self._tell(until=at)
         return True
 
@@ -236,75 +226,40 @@ class Follower:
         if self._secrets() != self._state.secrets:
             return
         if change is not None:
-            await self._in_thread(lambda: self._seal(chain, change, wal.place, at))
-            self._arrived.set()
+            await self._seal(chain, change, wal.place, at)
         self._read_at = at
-        if self._waiting:
-            self._sent.clear()
-            async with asyncio.timeout(_LAST_WORDS_S):
-                await self._sent.wait()
+        await self._outbox.until_empty(_LAST_WORDS_S)
         if settled:
             self._state = replace(self._state, place=wal.place, settled=settled)
             state.save(self._given, self._state, lasting=True)
 
-    def _seal(self, chain: Chain, change: Change, place: Place, at: float) -> None:
-        parts = list(
-            changes.pack(
-                change.pages,
-                page_size=change.page_size,
-                length=change.length,
-                made=at,
-            )
-        )
-        for index, content in enumerate(parts, start=1):
-            self._number += 1
-            self._waiting.append(
+    async def _seal(
+        self, chain: Chain, change: Change, place: Place, at: float
+    ) -> None:
+        """Encrypt a change, and have it sent."""
+        first = self._number + 1
+        sealed = await self._in_thread(lambda: _sealed(chain, change, first, at))
+        self._number += len(sealed)
+        self._outbox.add(
+            [
                 Waiting(
-                    number=self._number,
-                    sealed=chain.seal(self._number, content),
-                    place=place if index == len(parts) else None,
+                    number=number,
+                    name=changes.object_name(chain.name, number),
+                    sealed=content,
+                    place=place if number == self._number else None,
                 )
+                for number, content in enumerate(sealed, start=first)
+            ]
+        )
+
+    def _has_arrived(self, sent: Waiting) -> None:
+        if sent.place is not None:
+            self._state = replace(
+                self._state, number=sent.number, place=sent.place, trouble=""
             )
-
-    async def _send_all(self) -> None:
-        """Send what waits, one after the other, for ever."""
-        pause = _AGAIN_S[0]
-        while True:
-            if not self._waiting:
-                self._arrived.clear()
-                await self._arrived.wait()
-                continue
-            first = self._waiting[0]
-            name = changes.object_name(self._state.chain, first.number)
-            slow = asyncio.get_running_loop().call_later(_SLOW_S, self._is_slow)
-            try:
-                await self._send(name, first.sealed)
-            except (LeydenError, OSError) as error:
-                self._tell(trouble=str(error))
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _AGAIN_S[1])
-                continue
-            finally:
-                slow.cancel()
-            pause = _AGAIN_S[0]
-            self._waiting.popleft()
-            if first.place is not None:
-                self._state = replace(
-                    self._state, number=first.number, place=first.place, trouble=""
-                )
-                state.save(self._given, self._state, lasting=True)
-            if not self._waiting:
-                self._sent.set()
-                self._tell(until=self._read_at)
-
-    async def _send(self, name: str, sealed: bytes) -> None:
-        """Put an object into the store, and read it back from there."""
-        await self._objects.put(name, sealed)
-        if await self._objects.get(name) != sealed:
-            raise SetupError(f"changes/{name} is not what was put into the store")
-
-    def _is_slow(self) -> None:
-        self._tell(trouble=f"the store has not answered for {_SLOW_S:.0f} s")
+            state.save(self._given, self._state, lasting=True)
+        if self._outbox.is_empty:
+            self._tell(until=self._read_at)
 
     def _tell(self, *, until: float = 0.0, trouble: str | None = None) -> None:
         """Announce how far we are; what has no base cannot be restored."""
@@ -335,3 +290,10 @@ class Follower:
     async def _in_thread(self, step: Callable[[], _T]) -> _T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, step)
+
+
+def _sealed(chain: Chain, change: Change, first: int, at: float) -> list[bytes]:
+    parts = changes.pack(
+        change.pages, page_size=change.page_size, length=change.length, made=at
+    )
+    return [chain.seal(number, each) for number, each in enumerate(parts, start=first)]

@@ -1,0 +1,104 @@
+"""What waits for the store, sent one after the other and read back from there."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from leyden.backups.objects import Objects
+from leyden.errors import LeydenError, SetupError
+from leyden.storage.wal import Place
+from leyden.values import Struct
+
+_SLOW_S: Final = 60.0
+_AGAIN_S: Final = (1.0, 30.0)
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """An object that is not in the store yet."""
+
+    number: int
+    name: str
+    sealed: bytes
+    place: Place | None  # after it; None in the middle of a commit
+
+
+class Outbox:
+    """The objects of one chain, in order."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        *,
+        arrived: Callable[[Waiting], None],
+        trouble: Callable[[str], None],
+    ) -> None:
+        """Call `arrived` once the store has an object, and `trouble` while not."""
+        self._objects = objects
+        self._arrived = arrived
+        self._trouble = trouble
+        self._waiting: deque[Waiting] = deque()
+        self._filled = asyncio.Event()
+        self._empty = asyncio.Event()
+
+    @property
+    def size(self) -> int:
+        """How many bytes wait."""
+        return sum(len(each.sealed) for each in self._waiting)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the store has everything."""
+        return not self._waiting
+
+    def add(self, new: list[Waiting]) -> None:
+        """Send these, too."""
+        self._waiting.extend(new)
+        self._filled.set()
+
+    async def until_empty(self, within_s: float) -> None:
+        """Wait until the store has everything; raise TimeoutError."""
+        if self._waiting:
+            self._empty.clear()
+            async with asyncio.timeout(within_s):
+                await self._empty.wait()
+
+    async def send_all(self) -> None:
+        """Send what waits, for ever."""
+        pause = _AGAIN_S[0]
+        while True:
+            if not self._waiting:
+                self._filled.clear()
+                await self._filled.wait()
+                continue
+            first = self._waiting[0]
+            try:
+                with self._watched():
+                    await put(self._objects, first.name, first.sealed)
+            except (LeydenError, OSError) as error:
+                self._trouble(str(error))
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _AGAIN_S[1])
+                continue
+            pause = _AGAIN_S[0]
+            self._waiting.popleft()
+            self._arrived(first)
+            if not self._waiting:
+                self._empty.set()
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        words = f"the store has not answered for {_SLOW_S:.0f} s"
+        slow = asyncio.get_running_loop().call_later(_SLOW_S, self._trouble, words)
+        try:
+            yield
+        finally:
+            slow.cancel()
+
+
+async def put(objects: Objects, name: str, sealed: bytes) -> None:
+    """Put an object into the store, and read it back from there."""
+    await objects.put(name, sealed)
+    if await objects.get(name) != sealed:
+        raise SetupError(f"changes/{name} is not what was put into the store")
