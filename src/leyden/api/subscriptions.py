@@ -30,7 +30,8 @@ from leyden.services.deliveries import (
 )
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
-from leyden.storage.subscriptions import Sent, Subscription
+from leyden.storage.subscription_deliveries import Sent
+from leyden.storage.subscriptions import Subscription
 
 _NEWEST = (1 << 63) - 1
 _SUFFIX = "S"  # at the end of a subscription's id

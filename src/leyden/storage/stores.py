@@ -46,6 +46,7 @@ from leyden.storage.second_factors import SecondFactors
 from leyden.storage.seller import Seller
 from leyden.storage.sessions import Sessions
 from leyden.storage.statements import Run
+from leyden.storage.subscription_deliveries import SubscriptionDeliveries
 from leyden.storage.subscriptions import Subscriptions
 from leyden.storage.tasks import Tasks
 from leyden.storage.treasury import Treasury
@@ -129,6 +130,7 @@ class Stores:
     second_factors = _store(SecondFactors)
     seller = _store(Seller)
     sessions = _store(Sessions)
+    subscription_deliveries = _store(SubscriptionDeliveries)
     subscriptions = _store(Subscriptions)
     tasks = _store(Tasks)
     treasury = _store(Treasury)

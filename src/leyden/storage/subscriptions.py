@@ -1,21 +1,20 @@
-"""Subscriptions, and what they were sent."""
+"""Subscriptions: webhook endpoints of organizations."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from leyden.domain.chat import Format, content_type
-from leyden.domain.deliveries import Answer, Message, Pause, State, Verdict
+from leyden.domain.deliveries import Pause
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.addressees import Addressee
 from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.values import Struct, hiding
+from leyden.values import hiding
 
 sql = SqlFile("subscriptions")
 
 SUBSCRIPTIONS: Final = "subscriptions"  # a kind of task; its key is the id
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Subscription(Addressee, frozen=True, kw_only=True):
@@ -67,21 +66,6 @@ class Subscription(Addressee, frozen=True, kw_only=True):
         return secret_purpose(self.id)
 
 
-class LoggedMessage(Message, frozen=True, kw_only=True):
-    """An event of the log on its way; a test has the number 0."""
-
-    number: int
-    after: int = -1  # where the subscription was; -1 is sent by hand
-
-
-class Sent(Struct, frozen=True, kw_only=True):
-    """An event that was sent, with its attempts."""
-
-    position: int
-    message: LoggedMessage
-    attempts: list[tuple[datetime, Answer]]
-
-
 def secret_purpose(subscription_id: str) -> str:
     """Return the purpose that a subscription's secret is sealed for."""
     return f"secret of subscription {subscription_id}"
@@ -93,7 +77,7 @@ def url_purpose(subscription_id: str) -> str:
 
 
 class Subscriptions:
-    """The rows of subscription, subscription_delivery and subscription_attempt."""
+    """The rows of subscription."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -201,71 +185,6 @@ class Subscriptions:
         """Delete a subscription with its deliveries."""
         await self._run(sql.forget, id=subscription_id)
 
-    async def add_attempt(
-        self,
-        subscription_id: str,
-        message: LoggedMessage,
-        answer: Answer,
-        verdict: Verdict,
-        *,
-        at: datetime,
-    ) -> None:
-        """Store the outcome of an attempt, and what it means for the delivery."""
-        state = verdict.state
-        if message.test and state is State.PENDING:
-            state = State.FAILED  # nobody sends it later
-        rows = await self._run(
-            sql.add_delivery,
-            subscription_id=subscription_id,
-            event_id=message.id,
-            number=message.number,
-            type=message.type,
-            body=message.body,
-            created=to_us(message.created),
-            state=state,
-            due=to_us(verdict.due),
-        )
-        delivery, number = rows[0]
-        await self._run(
-            sql.add_attempt,
-            delivery=delivery,
-            number=number,
-            at=to_us(at),
-            took=answer.took // _MICROSECOND,
-            status=answer.status,
-            excerpt=answer.excerpt,
-            error=answer.error,
-        )
-
-    async def get_delivery(self, subscription_id: str, event_id: str) -> Sent:
-        """Return what was sent under this id, without attempts; or NotFound."""
-        rows = await self._run(
-            sql.get_delivery, subscription_id=subscription_id, event_id=event_id
-        )
-        if not rows:
-            raise NotFound
-        return _sent(rows[0])
-
-    async def page(self, subscription_id: str, *, before: int, most: int) -> list[Sent]:
-        """Return what was sent before this position, newest first."""
-        rows = await self._run(
-            sql.page, subscription_id=subscription_id, before=before, most=most
-        )
-        page = {row[0]: _sent(row) for row in rows}
-        if rows:
-            for row in await self._run(
-                sql.list_attempts,
-                subscription_id=subscription_id,
-                first=rows[-1][0],
-                last=rows[0][0],
-            ):
-                page[row[0]].attempts.append(_attempt(row))
-        return list(page.values())
-
-    async def prune(self, *, before: datetime, most: int) -> int:
-        """Delete the oldest deliveries before then; return how many."""
-        return len(await self._run(sql.prune, before=to_us(before), most=most))
-
 
 def waking(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
     """Return the step that makes those due who get what was just logged.
@@ -315,33 +234,3 @@ def subscription_of(row: Row) -> Subscription:
 
 def _written(types: tuple[str, ...]) -> str:
     return f",{','.join(types)},"
-
-
-def _sent(row: Row) -> Sent:
-    position, _, event_id, number, kind, body, created, state, due, attempts = row
-    return Sent(
-        position=position,
-        message=LoggedMessage(
-            id=event_id,
-            number=number,
-            type=kind,
-            body=body,
-            test=number == 0,
-            created=from_us(created),
-            state=State(state),
-            due=from_us(due),
-            attempts=attempts,
-        ),
-        attempts=[],
-    )
-
-
-def _attempt(row: Row) -> tuple[datetime, Answer]:
-    _, _, at, took, status, excerpt, error = row
-    answer = Answer(
-        status=status,
-        excerpt=excerpt,
-        error=error,
-        took=timedelta(microseconds=took),
-    )
-    return from_us(at), answer

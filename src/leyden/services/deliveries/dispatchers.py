@@ -145,7 +145,7 @@ async def prune(dispatcher: Dispatcher, due: ClaimedTask) -> None:
         forgotten = await tx.deliveries.prune(
             before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
         )
-        sent = await tx.subscriptions.prune(
+        sent = await tx.subscription_deliveries.prune(
             before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
         )
         rest = _FORGOTTEN_AT_ONCE in (forgotten, sent)

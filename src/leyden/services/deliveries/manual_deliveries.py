@@ -26,12 +26,8 @@ from leyden.services.deliveries.owned_subscriptions import (
 )
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL, written
 from leyden.services.events import log
-from leyden.storage.subscriptions import (
-    SUBSCRIPTIONS,
-    LoggedMessage,
-    Sent,
-    Subscription,
-)
+from leyden.storage.subscription_deliveries import LoggedMessage, Sent
+from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
 from leyden.values import replace
 
 
@@ -74,7 +70,7 @@ async def deliveries(
     """Return a subscription, and a page of what it was sent, newest first."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
-    page = await reader.subscriptions.page(found.id, before=before, most=most)
+    page = await reader.subscription_deliveries.page(found.id, before=before, most=most)
     return found, page
 
 
@@ -90,7 +86,7 @@ async def redeliver(
     """Send an event again now, under its id, whatever came of it before."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
-    kept = await reader.subscriptions.get_delivery(found.id, event_id)
+    kept = await reader.subscription_deliveries.get(found.id, event_id)
     return await _send(dispatcher, found, kept.message, scopes=scopes, actor=actor)
 
 
@@ -154,6 +150,8 @@ async def _send(
         await tx.tasks.put(SUBSCRIPTIONS, to.id, due=begun)
         await tx.subscriptions.lock(to.id)
         await record(dispatcher, tx, SUBSCRIPTION_MAIL, to, message, answer, at=begun)
-        position = (await tx.subscriptions.get_delivery(to.id, message.id)).position
-        sent, *_ = await tx.subscriptions.page(to.id, before=position + 1, most=1)
+        position = (await tx.subscription_deliveries.get(to.id, message.id)).position
+        sent, *_ = await tx.subscription_deliveries.page(
+            to.id, before=position + 1, most=1
+        )
     return sent

@@ -17,7 +17,8 @@ from leyden.domain.sentences import sentence
 from leyden.schemas.events import LoggedEvent
 from leyden.services.events import log
 from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import SUBSCRIPTIONS, LoggedMessage, Subscription
+from leyden.storage.subscription_deliveries import LoggedMessage
+from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
 from leyden.values import asdict
 
 
@@ -63,7 +64,9 @@ class SubscriptionMail:
         at: datetime,
     ) -> None:
         """Store an attempt; go on to the next event once this one is done with."""
-        await tx.subscriptions.add_attempt(to.id, message, answer, verdict, at=at)
+        await tx.subscription_deliveries.add_attempt(
+            to.id, message, answer, verdict, at=at
+        )
         place = await tx.subscriptions.lock(to.id)
         if place.position not in {message.after, message.number - 1}:
             return  # sent by hand, or its owner has moved it meanwhile
