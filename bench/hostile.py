@@ -156,7 +156,7 @@ async def tidied(customer: Customer, victim: Victim) -> None:
             client.nodes.change_settings(customer.node_id, webhook=own)
 
     await asyncio.to_thread(tidy)
-    await asyncio.sleep(1)
+    await asyncio.sleep(5)  # lnds that were ended and begun are done by then
 
 
 async def measured(

@@ -92,6 +92,7 @@ def test_not_just_anybody_is_a_load_balancer(balancers: str) -> None:
         "gateway_connections_per_node",
         "gateway_peer_connections_per_node",
         "gateway_peer_connections_per_source",
+        "gateway_arrivals_per_source",
         "gateway_peer_arrivals_per_source",
         "gateway_peer_arrivals_per_node",
         "gateway_hello_timeout_s",

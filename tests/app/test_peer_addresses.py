@@ -8,7 +8,7 @@ import pytest
 from leyden.app import gateways, peer_addresses
 from leyden.errors import SetupError
 from leyden.gateway.envoy import OWN_ADDRESSES
-from leyden.runtimes.peer_arrivals import PeerArrivals
+from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
 from leyden.values import replace
 
@@ -67,11 +67,11 @@ def test_whom_the_operator_names_is_not_limited_by_source_and_each_once() -> Non
 
 
 def test_how_often_peers_come_is_a_setting() -> None:
-    assert peer_addresses.arrivals(Settings()) is None
     given = Settings(
         peer_ports=PORTS,
         gateway_balancers="10.0.0.0/8",
         gateway_peers_unlimited="192.0.2.0/24",
+        gateway_arrivals_per_source=6,
         gateway_peer_arrivals_per_source=3,
         gateway_peer_arrivals_per_node=4,
         gateway_peer_connections_per_source=5,
@@ -79,11 +79,26 @@ def test_how_often_peers_come_is_a_setting() -> None:
     options = gateways.listener_options(given)
     assert options.peer_arrivals_per_source == 3
     assert options.peer_connections_per_source == 5
-    assert peer_addresses.arrivals(given) == PeerArrivals(
+    # A balancer's address is everybody's: only the gateway hears whose it was.
+    balancer = ip_network("10.0.0.0/8")
+    callers = Door(
+        name="callers",
+        ports=((8080, 8080), (10_009, 10_009)),
+        per_source=6,
+        unlimited=(balancer,),
+    )
+    peers = Door(
+        name="peers",
         ports=((21_000, 21_999),),
         per_source=3,
-        per_node=4,
-        own=(ip_network("127.0.0.1/32"), ip_network("::1/128")),
-        # A balancer's address is everybody's: only the gateway hears whose it was.
-        unlimited=(ip_network("10.0.0.0/8"), ip_network("192.0.2.0/24")),
+        per_port=4,
+        unlimited=(balancer, ip_network("192.0.2.0/24")),
     )
+    own = (ip_network("127.0.0.1/32"), ip_network("::1/128"))
+    assert peer_addresses.arrivals(given) == Arrivals(
+        callers=callers, peers=peers, own=own
+    )
+    alone = peer_addresses.arrivals(replace(given, peer_ports=""))
+    assert alone == Arrivals(callers=callers, own=own)
+    elsewhere = replace(given, gateway_here=False)
+    assert peer_addresses.arrivals(elsewhere) is None

@@ -147,7 +147,7 @@ def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> Egress
         openings=tuple(sorted(openings, key=str)),
         closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
         locked=tuple(_locked(given)),
-        peers=peer_addresses.arrivals(given),
+        arrivals=peer_addresses.arrivals(given),
     )
 
 

@@ -11,7 +11,7 @@ from leyden.domain.addresses import Network, unmap
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed, SetupError
 from leyden.gateway.envoy import OWN_ADDRESSES
-from leyden.runtimes.peer_arrivals import PeerArrivals
+from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -60,18 +60,28 @@ def not_limited(given: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each) for each in every))
 
 
-def arrivals(given: Settings) -> PeerArrivals | None:
-    """Return how often peers may begin connections; None where none come."""
-    if not (found := ports(given)):
+def arrivals(given: Settings) -> Arrivals | None:
+    """Return how often connections may begin; None where gateways are elsewhere."""
+    if not given.gateway_here:
         return None
-    balancers = networks("gateway_balancers", given.gateway_balancers)
-    return PeerArrivals(
-        ports=found.ranges,
+    # Everybody comes from a balancer's address: the gateway is told whose it was.
+    balancers = tuple(networks("gateway_balancers", given.gateway_balancers))
+    called = (given.gateway_rest_port, given.gateway_grpc_port)
+    callers = Door(
+        name="callers",
+        ports=tuple((port, port) for port in called),
+        per_source=given.gateway_arrivals_per_source,
+        unlimited=balancers,
+    )
+    peers = Door(
+        name="peers",
+        ports=ports(given).ranges,
         per_source=given.gateway_peer_arrivals_per_source,
-        per_node=given.gateway_peer_arrivals_per_node,
-        own=tuple(_own(given)),
-        # Everybody comes from a balancer's address: the gateway is told whose it was.
+        per_port=given.gateway_peer_arrivals_per_node,
         unlimited=(*balancers, *_unlimited(given)),
+    )
+    return Arrivals(
+        callers=callers, peers=peers if peers.ports else None, own=tuple(_own(given))
     )
 
 

@@ -31,7 +31,7 @@ from leyden.domain.addresses import (
     Network,
 )
 from leyden.errors import SetupError
-from leyden.runtimes.peer_arrivals import PeerArrivals, chain
+from leyden.runtimes.arrivals import Arrivals, chain
 from leyden.runtimes.placement import Placement
 from leyden.values import Struct
 
@@ -59,7 +59,7 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
     openings: tuple[Opening, ...] = ()  # to be reached although they are not public
     closed: tuple[Network, ...] = ()  # not to be reached although they are
     locked: tuple[Opening, ...] = ()  # the same, of one port: its host has others
-    peers: PeerArrivals | None = None  # how often they may begin connections
+    arrivals: Arrivals | None = None  # how often connections to nodes may begin
 
     @property
     def table(self) -> str:
@@ -83,7 +83,7 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
                 f"table inet {self.table}",
                 f"delete table inet {self.table}",
                 f"table inet {self.table} {{",
-                *(self.peers.chains() if self.peers else ()),
+                *(self.arrivals.chains() if self.arrivals else ()),
                 *chain("refuse", ["counter reject with icmpx admin-prohibited"]),
                 *chain("own", self._own()),
                 *chain("nodes", self._nodes()),
@@ -98,8 +98,8 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
     def _nodes(self) -> Iterator[str]:
         serves = f"{{ {self.placement.rest_port}, {self.placement.grpc_port} }}"
         answers = f"{serves[:-2]}, {self.placement.peer_port} }}"
-        if self.peers is not None:
-            yield self.peers.departing()
+        if self.arrivals is not None:
+            yield from self.arrivals.departing()
         # Nothing begins with such a packet. Asking for the flags and not for the state
         # of the connection does without conntrack, which may be off for loopback.
         yield f"tcp sport {answers} tcp flags & (syn | ack) != syn accept"

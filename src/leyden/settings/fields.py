@@ -89,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections that one address may have to all nodes together."""
     gateway_connections_per_node: Some = 1000
     """Connections that one node may have."""
+    gateway_arrivals_per_source: Pace = 50
+    """New connections a second from one address, where nftables holds nodes."""
     gateway_peer_connections_per_node: Some = 500
     """Connections that peers may have to one node."""
     gateway_peer_connections_per_source: Some = 10

@@ -1,4 +1,4 @@
-"""How often peers may begin connections, with the kernel's own nftables.
+"""How often connections to nodes may begin, with the kernel's own nftables.
 
 A listener is what proves it: what was dropped has not arrived.
 """
@@ -13,8 +13,8 @@ from ipaddress import ip_network
 import pytest
 
 from leyden.runtimes import nftables
+from leyden.runtimes.arrivals import AHEAD_S, Arrivals, Door
 from leyden.runtimes.egress_policy import EgressPolicy, Opening
-from leyden.runtimes.peer_arrivals import AHEAD_S, PeerArrivals
 from leyden.values import replace
 from tests.ports import free_port
 from tests.runtimes import test_egress_policy
@@ -52,17 +52,26 @@ def port() -> Iterator[int]:
 
 
 @pytest.fixture
-def held(policy: EgressPolicy, port: int) -> EgressPolicy:
+def door() -> Iterator[int]:
+    """A port for callers of REST."""
+    with socket.create_server((HERE, free_port()), backlog=1_000) as listening:
+        yield listening.getsockname()[1]
+
+
+@pytest.fixture
+def held(policy: EgressPolicy, port: int, door: int) -> EgressPolicy:
     """The policy of an installation whose one peer port that is."""
-    peers = PeerArrivals(
+    peers = Door(
+        name="peers",
         ports=((port, port),),
         per_source=PER_SOURCE,
-        per_node=PER_NODE,
-        own=(ip_network(f"{HERE}/32"),),
+        per_port=PER_NODE,
         unlimited=(ip_network("127.66.8.0/24"),),
     )
+    callers = Door(name="callers", ports=((door, door),), per_source=PER_SOURCE)
+    arrivals = Arrivals(callers=callers, peers=peers, own=(ip_network(f"{HERE}/32"),))
     opening = Opening(ip_network(f"{HERE}/32"), port)
-    changed = replace(policy, peers=peers, openings=(opening,))
+    changed = replace(policy, arrivals=arrivals, openings=(opening,))
     nftables.apply(changed)
     return changed
 
@@ -101,6 +110,15 @@ def test_a_source_that_floods_is_dropped_and_another_one_arrives_at_once(
 def test_whoever_waits_for_their_turn_arrives(port: int) -> None:
     assert begun(port, FLOODS) < MANY
     assert begun(port, FLOODS, 1, patience_s=10) == 1
+
+
+@pytest.mark.usefixtures("held")
+def test_callers_who_flood_are_dropped_and_nobody_else(door: int, port: int) -> None:
+    assert PER_SOURCE * AHEAD_S <= begun(door, FLOODS) < MANY
+    assert begun(port, FLOODS, 5, patience_s=AT_ONCE) == 5, "a limit of its own"
+    for source in (STRANGER, HERE):
+        assert begun(door, source, 5, patience_s=AT_ONCE) == 5
+    assert sum(begun(door, f"127.66.9.{host}", 10) for host in range(1, 11)) == 100
 
 
 @pytest.mark.usefixtures("held")
