@@ -131,6 +131,20 @@ async def ciphertext(customer: Customer) -> None:
         await customer.ask(caller, "POST", f"{customer.node}/macaroon", body)
 
 
+async def backups(customer: Customer) -> None:
+    """Replace backups, as many and as large as a body may hold."""
+    caller, digest = customer.api(), "0" * 64
+    value = base64.b64encode(_ALICE.randbytes(12_000)).decode()
+    body = {
+        "macaroons": [
+            {"macaroon": value, "name": f"worst {number}", "replaces": digest}
+            for number in range(15)
+        ]
+    }
+    while True:
+        await customer.ask(caller, "POST", f"{customer.node}/reseal", body)
+
+
 async def orders(customer: Customer) -> None:
     """Order channels, and pay for none."""
     caller = customer.api()
@@ -251,6 +265,7 @@ Attack = Callable[[Customer], Coroutine[Any, Any, None]]
 ATTACKS: dict[str, Attack] = {
     "keys": keys,
     "ciphertext": ciphertext,
+    "backups": backups,
     "orders": orders,
     "creates": creates,
     "names": names,

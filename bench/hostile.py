@@ -7,8 +7,13 @@ customer does each of the attacks of bench/attacks.py, by eight callers, in a pr
 its own. Quiet and attacked turns alternate, so a drift of the machine hits both.
 
 The attacker stands for machines elsewhere, but runs on this one: it has the lowest
-priority, in a session of its own, and what it used of the processors is told beside
-what the platform used for it. Connections are flooded from addresses of its own.
+priority, in a session of its own, and what it takes of the processors is no harm that
+the platform lets it do. So a third kind of turn is *burned*: a process of the same
+priority takes the same share of a processor as the attacker did, in pieces as small,
+and touches nothing of the platform. Each goal is held against that, and the ratio to a
+quiet turn is printed beside it; the null is quiet against quiet. What is used meanwhile
+is told by program: the attacker's lnds, Envoy and the platform are in the ratio.
+Connections are flooded from addresses of their own.
 
 What is late counts from when it should have begun. A webhook counts from the commit
 that announced it to its receipt.
@@ -43,7 +48,7 @@ from leyden import logs, processes
 from leyden.app.opening import opened
 from leyden.client import Client, wallets
 
-QUIET, ATTACKED, AGAIN = "quiet", "attacked", "quiet again"
+QUIET, ATTACKED, BURNED, AGAIN = "quiet", "attacked", "burned", "quiet again"
 _KEYS = 5
 _PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing in it
 
@@ -99,23 +104,37 @@ def _node(client: Client, name: str, webhook: str, *allowed: str) -> str:
 
 
 async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) -> Any:
-    """Let the victim live, beside an attack if one is named; give its p99s."""
-    if not attack:
-        return await victim.live(seconds), {}
+    """Let the victim live beside an attack; give its p99s, and what it was told."""
     told = {**asdict(customer)}
     del told["answers"]  # of which it counts its own
+    async with beside(f"bench.attacks {attack} {seconds + 2}", told) as attacking:
+        figures = await victim.live(seconds)
+        return figures, json.loads((await attacking)[0])
+
+
+async def burned(victim: Victim, share: float, seconds: float) -> dict[str, float]:
+    """Let it live beside a process that takes that share of a processor."""
+    async with beside(f"bench.burner {share} {seconds + 2}") as burning:
+        figures = await victim.live(seconds)
+        await burning
+    return figures
+
+
+@asynccontextmanager
+async def beside(
+    words: str, given: object = None
+) -> AsyncIterator["asyncio.Task[tuple[bytes, bytes]]"]:
+    """Run a module of the benchmarks beside the block."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bench.attacks", attack, str(seconds + 2)),
+        *(sys.executable, "-m", *words.split()),
         cwd=Path(__file__).parents[1],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,  # whose niceness counts, where sessions are scheduled
     )
-    attacking = asyncio.create_task(process.communicate(json.dumps(told).encode()))
+    running = asyncio.create_task(process.communicate(json.dumps(given).encode()))
     await asyncio.sleep(1)  # until it has begun
-    figures = await victim.live(seconds)
-    said, _ = await attacking
-    return figures, json.loads(said)
+    yield running
 
 
 async def tidied(customer: Customer, victim: Victim) -> None:
@@ -137,7 +156,7 @@ async def tidied(customer: Customer, victim: Victim) -> None:
             client.nodes.change_settings(customer.node_id, webhook=own)
 
     await asyncio.to_thread(tidy)
-    await asyncio.sleep(1)
+    await asyncio.sleep(5)  # lnds that were ended and begun are done by then
 
 
 async def measured(
@@ -148,29 +167,38 @@ async def measured(
     figures = Figures()
     before = _running(victim)
     answers: dict[str, int] = {}
-    used_s = 0.0
-    for name in turns([QUIET, ATTACKED, AGAIN], rounds=rounds):
-        doing = attack if name == ATTACKED else ""
+    share = used_s = 0.0
+    for name in turns([QUIET, ATTACKED, BURNED, AGAIN], rounds=rounds):
         busy = Processors()
-        late, told = await turn(victim, customer, doing, seconds)
+        told: dict[str, Any] = {}
+        if name == ATTACKED:
+            late, told = await turn(victim, customer, attack, seconds)
+            share = told["cpu_s"] / told["seconds"]
+        elif name == BURNED:
+            late = await burned(victim, share, seconds)
+        else:
+            late = await victim.live(seconds)
         report.note(f"{name}: {busy}")
         for what, p99 in late.items():
             figures.add(f"{what} {name}", p99)
         used_s += told.get("cpu_s", 0.0)
         for status, number in told.get("answers", {}).items():
             answers[status] = answers.get(status, 0) + number
-        if doing:
+        if told:
             await tidied(customer, victim)
     report.note(f"the attacker was answered {answers}")
     report.note(f"and used {used_s:.0f} s of a processor")
     for what, most in GOALS.items():
         quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED}"
+        burning = f"{what} {BURNED}"
         report.note(
-            f"p99 of {what}: quiet {figures.median(quiet):.1f} ms, "
+            f"p99 of {what}: quiet {figures.median(quiet):.1f} ms, beside the same use "
+            f"of processors {figures.median(burning):.1f} ms, "
             f"attacked {figures.median(attacked):.1f} ms"
         )
         report.null(figures.ratio(f"{what} {AGAIN}", quiet))
-        report.at_most(most, figures.ratio(attacked, quiet, what=f"p99 of {what}"))
+        report.note(str(figures.ratio(attacked, quiet, what=f"{what} to quiet")))
+        report.at_most(most, figures.ratio(attacked, burning, what=f"p99 of {what}"))
     report.holds("no node of others ended", met=_running(victim) == before)
     refused = len(victim.refused)
     report.holds(

@@ -80,6 +80,20 @@ GUARDS = (
         "tests/api/test_turns.py",
     ),
     Guard(
+        "writers of one organization leave connections to others, on PostgreSQL",
+        "storage/postgres_turns.py",
+        "if owner == PLATFORM or self._taken[owner] < self._of_one:",
+        "if True:",
+        "tests/storage/test_postgres_turns.py",
+    ),
+    Guard(
+        "who leaves when it is their turn gives the connection's place back",
+        "storage/postgres_turns.py",
+        "if not turn.cancelled():  # who leaves",
+        "if False:  # who leaves",
+        "tests/storage/test_postgres_turns.py",
+    ),
+    Guard(
         "few writers of one organization are in one group",
         "storage/write_queue.py",
         "taken[owner] += owner != PLATFORM",

@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "peers are counted by source and by node",
         "gateway/envoy.py",
-        "[limit, self._limits(by_node=False), *through]",
+        "[limit, self._limits(peers=True), *through]",
         "[*through]",
         "tests/gateway/test_peers.py",
     ),
@@ -108,5 +108,49 @@ GUARDS = (
         "pass",
         "tests/services/test_peer_addresses.py",
         only="restored",
+    ),
+    Guard(
+        "of one source few are a node's peers",
+        "gateway/envoy.py",
+        "                    self._options.peer_connections_per_source,\n"
+        "                    self._options.peer_arrivals_per_source,\n",
+        "                    _HIGHEST,\n"
+        "                    self._options.peer_arrivals_per_source,\n",
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "of one source few connections of peers begin in a second",
+        "gateway/envoy.py",
+        "            self._options.peer_arrivals_per_source,\n                ),",
+        "            0,\n                ),",
+        "tests/gateway/test_peers.py",
+    ),
+    Guard(
+        "the kernel drops a flood of one source",
+        "runtimes/arrivals.py",
+        'yield _over(f"{self.name}{suffix}", source, self.per_source)',
+        "pass",
+        "tests/runtimes/test_arrivals.py",
+    ),
+    Guard(
+        "the kernel drops what is too much for a node",
+        "runtimes/arrivals.py",
+        "[self._by_port(self.per_port)]",
+        "[]",
+        "tests/runtimes/test_arrivals.py",
+    ),
+    Guard(
+        "a node that floods others is held by its user",
+        "runtimes/egress_policy.py",
+        "            yield from self.arrivals.departing()\n",
+        "            pass\n",
+        "tests/runtimes/test_arrivals.py",
+    ),
+    Guard(
+        "whoever comes through a balancer is not limited by its address",
+        "app/peer_addresses.py",
+        "unlimited=(*balancers, *_unlimited(given))",
+        "unlimited=(*_unlimited(given),)",
+        "tests/app/test_peer_addresses.py",
     ),
 )

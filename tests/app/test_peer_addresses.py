@@ -1,5 +1,6 @@
 """Where peers reach nodes, as the operator says."""
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from leyden.app import gateways, peer_addresses
 from leyden.errors import SetupError
 from leyden.gateway.envoy import OWN_ADDRESSES
+from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
+from leyden.values import replace
 
 PORTS = "21000-21999"
 
@@ -47,7 +50,55 @@ def test_what_leads_nowhere_is_refused_at_the_start(
 
 
 def test_the_machines_own_address_is_no_source_that_is_limited() -> None:
-    for host, more in (("198.51.100.7", ("198.51.100.7/32",)), ("peers.example", ())):
+    for host, more in (("198.51.100.7", ("198.51.100.7/32",)), ("peers.invalid", ())):
         given = Settings(peer_ports=PORTS, peer_host=host)
         own = gateways.listener_options(given).own_addresses
         assert own == (*OWN_ADDRESSES, *more)
+
+
+def test_whom_the_operator_names_is_not_limited_by_source_and_each_once() -> None:
+    given = Settings(
+        peer_ports=PORTS, gateway_peers_unlimited="192.0.2.0/24, 127.0.0.1/32"
+    )
+    own = gateways.listener_options(given).own_addresses
+    assert own == (*OWN_ADDRESSES, "192.0.2.0/24"), "Envoy takes no range twice"
+    with pytest.raises(SetupError, match="gateway_peers_unlimited: "):
+        gateways.listener_options(replace(given, gateway_peers_unlimited="router"))
+
+
+def test_how_often_peers_come_is_a_setting() -> None:
+    given = Settings(
+        peer_ports=PORTS,
+        gateway_balancers="10.0.0.0/8",
+        gateway_peers_unlimited="192.0.2.0/24",
+        gateway_arrivals_per_source=6,
+        gateway_peer_arrivals_per_source=3,
+        gateway_peer_arrivals_per_node=4,
+        gateway_peer_connections_per_source=5,
+    )
+    options = gateways.listener_options(given)
+    assert options.peer_arrivals_per_source == 3
+    assert options.peer_connections_per_source == 5
+    # A balancer's address is everybody's: only the gateway hears whose it was.
+    balancer = ip_network("10.0.0.0/8")
+    callers = Door(
+        name="callers",
+        ports=((8080, 8080), (10_009, 10_009)),
+        per_source=6,
+        unlimited=(balancer,),
+    )
+    peers = Door(
+        name="peers",
+        ports=((21_000, 21_999),),
+        per_source=3,
+        per_port=4,
+        unlimited=(balancer, ip_network("192.0.2.0/24")),
+    )
+    own = (ip_network("127.0.0.1/32"), ip_network("::1/128"))
+    assert peer_addresses.arrivals(given) == Arrivals(
+        callers=callers, peers=peers, own=own
+    )
+    alone = peer_addresses.arrivals(replace(given, peer_ports=""))
+    assert alone == Arrivals(callers=callers, own=own)
+    elsewhere = replace(given, gateway_here=False)
+    assert peer_addresses.arrivals(elsewhere) is None

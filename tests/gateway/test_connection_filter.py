@@ -11,13 +11,17 @@ from tests.gateway.connection_limits import FILTER
 
 PER_SOURCE = 3
 PER_NODE = 5
+PER_SECOND = 4
+AHEAD_S = 10
 LATEST = 2**16
 
 
 class Host:
     """What the filter asks of Envoy, and the callbacks that Envoy makes."""
 
-    def __init__(self) -> None:
+    def __init__(self, per_second: int = 0) -> None:
+        self.now_s = 1_800_000_000.0
+        self._limits = struct.pack("<III", PER_SOURCE, PER_NODE, per_second)
         self.gauges: list[str] = []
         self.values: Counter[str] = Counter()
         self.closed = 0
@@ -25,8 +29,9 @@ class Host:
         self._texts = {
             b"source\0address": b"",
             b"connection\0requested_server_name": b"",
+            b"destination\0port": b"",
         }
-        self._connections: dict[int, tuple[bytes, bytes]] = {}
+        self._connections: dict[int, tuple[bytes, bytes, bytes]] = {}
         self._store = Store(Engine())
         i32, i64 = ValType.i32(), ValType.i64()
         store = self._store
@@ -36,6 +41,8 @@ class Host:
             "proxy_define_metric": ([i32] * 4, self._define),
             "proxy_increment_metric": ([i32, i64], self._increment),
             "proxy_get_metric": ([i32] * 2, self._read),
+            "proxy_record_metric": ([i32, i64], self._record),
+            "proxy_get_current_time_nanoseconds": ([i32], self._time),
             "proxy_close_stream": ([i32], self._close),
         }
         linker = Linker(store.engine)
@@ -50,11 +57,12 @@ class Host:
         self._memory = memory
 
     def start(self) -> bool:
-        return bool(self._run("proxy_on_vm_start", 1, 8))
+        return bool(self._run("proxy_on_vm_start", 1, 12))
 
-    def connect(self, context: int, address: str, name: str) -> bool:
+    def connect(self, context: int, address: str, name: str, port: int = 1) -> bool:
         """Begin a connection; tell whether it may go on."""
-        self._connections[context] = (address.encode(), name.encode())
+        to = struct.pack("<q", port)
+        self._connections[context] = (address.encode(), name.encode(), to)
         self._look_at(context)
         return not self._run("proxy_on_new_connection", context)
 
@@ -64,10 +72,11 @@ class Host:
         del self._connections[context]
 
     def _look_at(self, context: int) -> None:
-        address, name = self._connections[context]
+        address, name, port = self._connections[context]
         self._texts = {
             b"source\0address": address,
             b"connection\0requested_server_name": name,
+            b"destination\0port": port,
         }
 
     def _run(self, name: str, *words: int) -> int:
@@ -94,8 +103,8 @@ class Host:
         return self._give(self._texts[self._get(path, length)], where, size)
 
     def _buffer(self, kind: int, start: int, length: int, where: int, size: int) -> int:
-        assert (kind, start, length) == (6, 0, 8)
-        return self._give(struct.pack("<II", PER_SOURCE, PER_NODE), where, size)
+        assert (kind, start, length) == (6, 0, 12)
+        return self._give(self._limits, where, size)
 
     def _define(self, kind: int, name: int, length: int, number: int) -> int:
         assert kind == 1
@@ -109,6 +118,14 @@ class Host:
 
     def _read(self, number: int, where: int) -> int:
         self._put(where, struct.pack("<q", self.values[self.gauges[number]]))
+        return 0
+
+    def _record(self, number: int, value: int) -> int:
+        self.values[self.gauges[number]] = value
+        return 0
+
+    def _time(self, where: int) -> int:
+        self._put(where, struct.pack("<Q", int(self.now_s * 1e9)))
         return 0
 
     def _close(self, stream: int) -> int:
@@ -200,3 +217,40 @@ def test_no_name_at_all_is_no_trouble(host: Host) -> None:
     assert host.connect(1, "192.0.2.1:1", "")
     host.end(1)
     assert set(host.values.values()) == {0}
+
+
+def test_a_source_leaves_others_their_places_at_a_node_that_is_not_named(
+    host: Host,
+) -> None:
+    """PER_NODE is of one source there, and PER_SOURCE of all nodes together."""
+    for number in range(1, 4):
+        assert host.connect(number, "192.0.2.1:1", "", 21_000)
+    peers = [gauge for gauge in host.gauges if gauge.startswith("q")]
+    assert len(peers) == 1
+    assert host.connect(4, "192.0.2.2:1", "", 21_000)
+    host.end(1)
+    assert host.connect(5, "192.0.2.1:1", "", 21_001)
+    peers = [gauge for gauge in host.gauges if gauge.startswith("q")]
+    assert [host.values[each] for each in peers] == [2, 1, 1]
+    assert not any(gauge.startswith(("n", "p")) for gauge in host.gauges)
+
+
+def test_a_source_begins_so_many_in_a_second_and_ten_seconds_worth_at_once() -> None:
+    host = Host(PER_SECOND)
+    assert host.start()
+
+    def begun(address: str, number: int = 100) -> int:
+        """Begin connections that end at once; tell how many were let in."""
+        let_in = 0
+        for context in range(1, number + 1):
+            let_in += host.connect(context, address, "", 21_000)
+            host.end(context)
+        return let_in
+
+    assert begun("192.0.2.1:1") == PER_SECOND * AHEAD_S
+    assert begun("192.0.2.1:1") == 0
+    assert begun("192.0.2.2:1", 5) == 5, "another source does not wait"
+    host.now_s += 1
+    assert begun("192.0.2.1:1") == PER_SECOND
+    host.now_s += 3_600
+    assert begun("192.0.2.1:1") == PER_SECOND * AHEAD_S

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -29,7 +30,8 @@ Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 def listening() -> ListenerOptions:
     return ListenerOptions(
         ports={listener: free_port() for listener in Listener},
-        connections_per_source=3,
+        connections_per_source=4,
+        peer_connections_per_source=3,
         peer_connections_per_node=4,
         own_addresses=(f"{OWN}/32",),
     )
@@ -107,12 +109,70 @@ async def test_peers_are_limited_by_source_and_by_node_but_for_our_own(
     await gateway.apply([route, other])
     for _ in range(3):
         assert await is_let_in(lines, route, ALICE)
-    assert not await is_let_in(lines, route, ALICE)  # three of one source
+    assert not await is_let_in(lines, route, ALICE)  # three of one source at one node
+    assert await is_let_in(lines, other, ALICE)
+    assert not await is_let_in(lines, other, ALICE)  # four of one source
     assert await is_let_in(lines, route, BOB)
     assert not await is_let_in(lines, route, BOB)  # four of one node
     for _ in range(4):
         assert await is_let_in(lines, other, OWN)
     assert not await is_let_in(lines, other, OWN)
+
+
+@pytest.mark.real
+async def test_a_source_that_floods_holds_few_and_another_one_connects_at_once(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    held: list[Line] = []
+
+    async def flood() -> None:
+        while True:
+            mine: list[Line] = []
+            if await is_let_in(mine, route, ALICE):
+                held.extend(mine)
+            else:
+                mine[0][1].close()
+
+    await gateway.apply([route])
+    flooding = [asyncio.create_task(flood()) for _ in range(16)]
+    try:
+        await asyncio.sleep(0.5)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await is_let_in(lines, route, BOB)
+        assert len(held) <= 3
+    finally:
+        for task in flooding:
+            task.cancel()
+        await asyncio.gather(*flooding, return_exceptions=True)
+        for _, writer in held:
+            writer.close()
+
+
+@pytest.mark.real
+async def test_a_source_begins_so_many_in_a_second_and_others_theirs(
+    tmp_path: Path, listening: ListenerOptions, envoy: Path, route: Route
+) -> None:
+    slow = replace(listening, peer_arrivals_per_source=2)
+    gateway = LocalGateway(tmp_path / "gateway", slow, Bootstrap(), envoy=envoy)
+    lines: list[Line] = []
+    try:
+        await gateway.start()
+        await gateway.apply([route])
+        began, let_in = time.monotonic(), 0
+        for _ in range(60):
+            let_in += await is_let_in(lines, route, ALICE)
+            writer = lines.pop()[1]
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            await asyncio.sleep(0.005)  # until the gateway has heard of it
+        most = 2 * (10 + time.monotonic() - began) + 1
+        assert 2 * 10 <= let_in <= most < 60
+        assert await is_let_in(lines, route, BOB)
+    finally:
+        for _, writer in lines:
+            writer.close()
+        await gateway.stop()
 
 
 @pytest.mark.real

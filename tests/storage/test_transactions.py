@@ -8,6 +8,7 @@ import pytest
 from leyden.domain.accounts import Organization, new_id
 from leyden.errors import NotFound, Stale, Taken
 from leyden.storage.database import Database, open_database
+from leyden.storage.postgres import PostgresDatabase
 from leyden.storage.statements import Statement
 from tests.conftest import NOW
 from tests.metrics import Observed
@@ -108,13 +109,13 @@ async def test_a_cancellation_that_comes_with_a_connection_is_heeded(
     postgres_url: str, steps: int
 ) -> None:
     """Python 3.11 forgets it in `wait_for`; a worker would then never end."""
-    db = await open_database(postgres_url)
+    db = await PostgresDatabase.open(postgres_url)
     go = asyncio.Event()
     holding = 0
 
-    async def hold() -> None:
+    async def hold() -> None:  # as readers do, who take no turns
         nonlocal holding
-        async with db.transaction():
+        async with db._pool.connection():
             holding += 1
             await go.wait()
 

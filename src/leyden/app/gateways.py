@@ -13,7 +13,7 @@ from leyden.gateway.base import Gateway
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.elsewhere import GatewayElsewhere
-from leyden.gateway.envoy import OWN_ADDRESSES, ListenerOptions
+from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor
@@ -104,21 +104,15 @@ def listener_options(given: Settings) -> ListenerOptions:
             balancers=words(given.gateway_balancers),
             connections_per_source=given.gateway_connections_per_source,
             connections_per_node=given.gateway_connections_per_node,
-            own_addresses=(*OWN_ADDRESSES, *_networks_of(peer_addresses.host(given))),
+            own_addresses=peer_addresses.not_limited(given),
             peer_connections_per_node=given.gateway_peer_connections_per_node,
+            peer_connections_per_source=given.gateway_peer_connections_per_source,
+            peer_arrivals_per_source=given.gateway_peer_arrivals_per_source,
             hello_timeout_s=given.gateway_hello_timeout_s,
             idle_timeout_s=given.gateway_idle_timeout_s,
         )
     except ValueError as error:
         raise SetupError(f"gateway_balancers: {error}") from None
-
-
-def _networks_of(host: str) -> tuple[str, ...]:
-    """Return the address from which nodes call each other's public one; maybe none."""
-    try:
-        return (str(ipaddress.ip_network(host)),)
-    except ValueError:
-        return ()
 
 
 def origins(given: Settings) -> tuple[str, ...]:

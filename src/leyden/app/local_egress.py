@@ -4,11 +4,9 @@ import asyncio
 import fcntl
 import logging
 import re
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,7 +16,7 @@ from prometheus_client import Gauge
 from leyden.app import egress, peer_addresses
 from leyden.app.dispatcher import networks, reach, words
 from leyden.domain import nodes as domain
-from leyden.domain.addresses import Network, Reach, unmap
+from leyden.domain.addresses import Reach
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.runtimes import nftables
@@ -149,6 +147,7 @@ def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> Egress
         openings=tuple(sorted(openings, key=str)),
         closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
         locked=tuple(_locked(given)),
+        arrivals=peer_addresses.arrivals(given),
     )
 
 
@@ -222,13 +221,13 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
                     f"{where}: name its port too, as HOST:PORT; nodes are let through "
                     "the egress policy to that alone"
                 )
-            for network in _resolved(host):
+            for network in peer_addresses.resolved(host):
                 yield Opening(network, port)
 
 
 def _to_peers(given: Settings) -> Iterator[Opening]:
     """Open the way to other nodes of the installation: by the gateway, as strangers."""
-    for network in _resolved(peer_addresses.host(given)):
+    for network in peer_addresses.resolved(peer_addresses.host(given)):
         for first, last in peer_addresses.ports(given).ranges:
             yield Opening(network, first, last_port=last)
 
@@ -242,7 +241,7 @@ def _to_resolvers() -> Iterator[Opening]:
     for line in lines:
         match line.split():
             case ["nameserver", address, *_]:
-                for network in _resolved(address.partition("%")[0]):
+                for network in peer_addresses.resolved(address.partition("%")[0]):
                     for protocol in ("tcp", "udp"):
                         yield Opening(network, _DNS, protocol)
 
@@ -257,7 +256,7 @@ def _locked(given: Settings) -> Iterator[Opening]:
     database = (url.hostname or "", url.port or _POSTGRES)
     ours = (given.treasury_host, given.pool_host)
     for host, port in (database, *map(_host_and_port, ours)):
-        for network in _resolved(host):
+        for network in peer_addresses.resolved(host):
             yield Opening(network, port)
 
 
@@ -268,21 +267,6 @@ def _host_and_port(text: str) -> tuple[str, int | None]:
         return parts.hostname or "", parts.port
     except ValueError:
         return parts.hostname or "", None
-
-
-def _resolved(host: str) -> list[Network]:
-    if not host:
-        return []
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        log.warning(
-            "nodes cannot reach a host without address",
-            extra={"host": host, "why": error},
-        )
-        return []
-    addresses = {unmap(ip_address(str(each[4][0]).partition("%")[0])) for each in found}
-    return sorted((ip_network(each) for each in addresses), key=str)
 
 
 def _kept(home: Path) -> int | None:

@@ -1,12 +1,20 @@
-"""Where peers reach nodes, from the settings."""
+"""Where peers reach nodes and how often, from the settings."""
 
+import logging
 import re
-from ipaddress import ip_address
+import socket
+from ipaddress import ip_address, ip_network
 
+from leyden.app.dispatcher import networks
 from leyden.domain import peer_ports
+from leyden.domain.addresses import Network, unmap
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed, SetupError
+from leyden.gateway.envoy import OWN_ADDRESSES
+from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
@@ -44,3 +52,60 @@ def host(given: Settings) -> str:
             f'gateway_host = "{named}" is none'
         )
     return str(address)
+
+
+def not_limited(given: Settings) -> tuple[str, ...]:
+    """Return whose peers the gateway does not limit by source, our nodes first."""
+    every = (*_own(given), *_unlimited(given))
+    return tuple(dict.fromkeys(str(each) for each in every))
+
+
+def arrivals(given: Settings) -> Arrivals | None:
+    """Return how often connections may begin; None where gateways are elsewhere."""
+    if not given.gateway_here:
+        return None
+    # Everybody comes from a balancer's address: the gateway is told whose it was.
+    balancers = tuple(networks("gateway_balancers", given.gateway_balancers))
+    called = (given.gateway_rest_port, given.gateway_grpc_port)
+    callers = Door(
+        name="callers",
+        ports=tuple((port, port) for port in called),
+        per_source=given.gateway_arrivals_per_source,
+        unlimited=balancers,
+    )
+    peers = Door(
+        name="peers",
+        ports=ports(given).ranges,
+        per_source=given.gateway_peer_arrivals_per_source,
+        per_port=given.gateway_peer_arrivals_per_node,
+        unlimited=(*balancers, *_unlimited(given)),
+    )
+    return Arrivals(
+        callers=callers, peers=peers if peers.ports else None, own=tuple(_own(given))
+    )
+
+
+def _own(given: Settings) -> list[Network]:
+    """Return where our nodes call from: this machine's address that they call."""
+    found = [ip_network(each) for each in OWN_ADDRESSES]
+    return list(dict.fromkeys((*found, *resolved(host(given)))))
+
+
+def _unlimited(given: Settings) -> list[Network]:
+    return networks("gateway_peers_unlimited", given.gateway_peers_unlimited)
+
+
+def resolved(host: str) -> list[Network]:
+    """Return the addresses of a host; none, and a warning, if it has none now."""
+    if not host:
+        return []
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        log.warning(
+            "nodes cannot reach a host without address",
+            extra={"host": host, "why": error},
+        )
+        return []
+    addresses = {unmap(ip_address(str(each[4][0]).partition("%")[0])) for each in found}
+    return sorted((ip_network(each) for each in addresses), key=str)

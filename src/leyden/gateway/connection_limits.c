@@ -6,8 +6,13 @@
 // which is cheap to change. Each has a number, under which every thread finds it again:
 //   - 2^16 for sources, by the hash of the address (of an IPv6 address the first 64 bits,
 //     for a whole /64 is one customer), so that no number of sources fills the memory;
-//   - 2^20 for nodes, by the hash of the name, for both ports together.
-// The VM's configuration is two little-endian 32-bit numbers: the limits.
+//   - 2^20 for nodes, by the hash of the name, for both ports together;
+//   - 2^16 for peers, who name no node, by the hash of source and port together: so many
+//     sources fill no memory, and one source leaves the others their places;
+//   - 2^16 for the pace of sources: the time at which the next one would be in time.
+// The VM's configuration is three little-endian 32-bit numbers: how many of a source, how
+// many of a node (of a source at a node, for peers), and how many of a source may begin in
+// a second (0: any number).
 //
 // `python -m tests.gateway.connection_limits` makes connection_limits.wasm of this file;
 // a test compares the two.
@@ -20,6 +25,7 @@
 
 enum { GAUGE = 1, DOWNSTREAM = 2, VM_CONFIGURATION = 6 };
 enum { SOURCE_BITS = 16, NODE_BITS = 20, LATEST_BITS = 16 };
+enum { SECOND_US = 1000 * 1000, AHEAD_S = 10 }; // so many seconds' worth may come at once
 
 HOST(proxy_get_property)
 uint32_t get_property(const char *path, uint32_t length, char **value, uint32_t *size);
@@ -30,17 +36,21 @@ HOST(proxy_define_metric)
 uint32_t define_metric(uint32_t kind, const char *name, uint32_t length, uint32_t *id);
 HOST(proxy_increment_metric) uint32_t increment_metric(uint32_t id, int64_t by);
 HOST(proxy_get_metric) uint32_t get_metric(uint32_t id, uint64_t *value);
+HOST(proxy_record_metric) uint32_t record_metric(uint32_t id, uint64_t value);
+HOST(proxy_get_current_time_nanoseconds) uint32_t get_time(uint64_t *ns);
 HOST(proxy_close_stream) uint32_t close_stream(uint32_t kind);
 
 // Each gauge's id at the host plus one; 0 if this thread has not defined it yet.
 static uint32_t sources[1 << SOURCE_BITS];
 static uint32_t nodes[1 << NODE_BITS];
+static uint32_t peers[1 << SOURCE_BITS];
+static uint32_t paces[1 << SOURCE_BITS];
 
 static struct {
   uint32_t context, source, node;
 } latest[1 << LATEST_BITS];
 
-static uint64_t per_source, per_node;
+static uint64_t per_source, per_node, per_second;
 
 // What the host hands over is used before the callback returns: nothing is ever freed,
 // each call starts at the bottom again.
@@ -62,10 +72,11 @@ CALLBACK(proxy_on_vm_start) uint32_t vm_start(uint32_t context, uint32_t size) {
   char *value;
   uint32_t length;
   used = 0;
-  if (size != 8 || get_buffer(VM_CONFIGURATION, 0, size, &value, &length))
+  if (size != 12 || get_buffer(VM_CONFIGURATION, 0, size, &value, &length))
     return 0;
   per_source = ((uint32_t *)value)[0];
   per_node = ((uint32_t *)value)[1];
+  per_second = ((uint32_t *)value)[2];
   return 1;
 }
 
@@ -78,10 +89,15 @@ static const char *property(const char *path, uint32_t length, uint32_t *size) {
   return value;
 }
 
-static uint32_t hash(const char *text, uint32_t size, int bits) { // FNV-1a, folded
-  uint32_t found = 0x811c9dc5;
+static const uint32_t NOTHING = 0x811c9dc5;
+
+static uint32_t mixed(uint32_t found, const char *text, uint32_t size) { // FNV-1a
   for (uint32_t at = 0; at < size; at++)
     found = (found ^ (uint8_t)text[at]) * 16777619;
+  return found;
+}
+
+static uint32_t folded(uint32_t found, int bits) {
   return (found ^ found >> bits) & ((1u << bits) - 1);
 }
 
@@ -96,17 +112,7 @@ static uint32_t source(void) {
     if (address[end] == ':' &&
         (!v6 || ++colons == 4 || (end + 1 < size && address[end + 1] == ':')))
       break;
-  return hash(address, end, SOURCE_BITS);
-}
-
-// Envoy has made a name lower case, and with a dot at its end it is the same name.
-static uint32_t node(void) {
-  static const char PATH[] = "connection\0requested_server_name";
-  uint32_t size;
-  const char *name = property(PATH, LENGTH(PATH), &size);
-  if (size > 0 && name[size - 1] == '.')
-    size--;
-  return hash(name, size, NODE_BITS);
+  return mixed(NOTHING, address, end);
 }
 
 // Find the host's id of a gauge. Its name is a letter, and one from a to p for each four
@@ -124,8 +130,24 @@ static uint32_t gauge(uint32_t *known, char letter, uint32_t number) {
   return *id - 1;
 }
 
-static uint32_t source_gauge(void) { return gauge(sources, 's', source()); }
-static uint32_t node_gauge(void) { return gauge(nodes, 'n', node()); }
+static uint32_t source_gauge(uint32_t from) {
+  return gauge(sources, 's', folded(from, SOURCE_BITS));
+}
+
+// Envoy has made a name lower case, and with a dot at its end it is the same name.
+static uint32_t node_gauge(uint32_t from) {
+  static const char NAME[] = "connection\0requested_server_name";
+  static const char PORT[] = "destination\0port";
+  uint32_t size;
+  const char *told = property(NAME, LENGTH(NAME), &size);
+  if (size == 0) {
+    told = property(PORT, LENGTH(PORT), &size);
+    return gauge(peers, 'q', folded(mixed(from, told, size), SOURCE_BITS));
+  }
+  if (told[size - 1] == '.')
+    size--;
+  return gauge(nodes, 'n', folded(mixed(NOTHING, told, size), NODE_BITS));
+}
 
 // Add to a gauge and return what it is then, or a little more when another thread was at
 // it too: a limit may bite one too early, never too late.
@@ -136,16 +158,38 @@ static uint64_t add(uint32_t id, int64_t by) {
   return value;
 }
 
+// Tell whether a source begins connections too fast. Its gauge has the time at which its
+// next one would be in time, if they came evenly; who is refused does not move it on.
+static int hurries(uint32_t from) {
+  uint64_t next, now;
+  if (per_second == 0)
+    return 0;
+  uint32_t id = gauge(paces, 'p', folded(from, SOURCE_BITS));
+  if (get_metric(id, &next) || get_time(&now))
+    __builtin_trap();
+  now /= 1000;
+  if (next < now)
+    next = now;
+  if (next + SECOND_US / per_second > now + AHEAD_S * (uint64_t)SECOND_US)
+    return 1;
+  if (record_metric(id, next + SECOND_US / per_second))
+    __builtin_trap();
+  return 0;
+}
+
 // Return 0 to go on, 1 to go no further.
 CALLBACK(proxy_on_new_connection) uint32_t new_connection(uint32_t context) {
   uint32_t at = context % (1 << LATEST_BITS);
-  uint32_t from = source_gauge(), to = node_gauge();
+  uint32_t caller = source();
+  uint32_t from = source_gauge(caller), to = node_gauge(caller);
   latest[at].context = context;
   latest[at].source = from;
   latest[at].node = to;
   // Both are counted, whichever is over its limit: both are counted down at the end.
   int over = add(from, 1) > per_source;
   over |= add(to, 1) > per_node;
+  if (!over)
+    over = hurries(caller);
   if (over)
     close_stream(DOWNSTREAM);
   return over;
@@ -158,6 +202,7 @@ CALLBACK(proxy_on_downstream_connection_close)
 void connection_closed(uint32_t context, uint32_t by) {
   uint32_t at = context % (1 << LATEST_BITS);
   int known = latest[at].context == context;
-  add(known ? latest[at].source : source_gauge(), -1);
-  add(known ? latest[at].node : node_gauge(), -1);
+  uint32_t caller = known ? 0 : source();
+  add(known ? latest[at].source : source_gauge(caller), -1);
+  add(known ? latest[at].node : node_gauge(caller), -1);
 }

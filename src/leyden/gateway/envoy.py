@@ -35,7 +35,8 @@ LISTENER: Final = TYPE + "envoy.config.listener.v3.Listener"
 NODES: Final = "nodes"  # the cluster whose address each chain gives itself
 NOWHERE: Final = "nowhere"  # the cluster that has no addresses
 LIMITS: Final = "connection_limits.wasm"  # in the folder that Envoy runs in
-OWN_ADDRESSES: Final = ("127.0.0.0/8", "::1/128")
+# Where the kernel has a program call from that calls this machine and binds nothing.
+OWN_ADDRESSES: Final = ("127.0.0.1/32", "::1/128")
 _FILTERS: Final = TYPE + "envoy.extensions.filters."
 _HIGHEST: Final = 2**31 - 1
 
@@ -59,6 +60,8 @@ class ListenerOptions(Struct, frozen=True, kw_only=True):
     connections_per_source: int = 200  # to all nodes together
     connections_per_node: int = 1_000  # through both listeners together
     peer_connections_per_node: int = 500
+    peer_connections_per_source: int = 10  # to one node
+    peer_arrivals_per_source: int = 20  # a second, to all nodes together
     # Peers at these addresses count for no source: they are our nodes, all behind one.
     own_addresses: tuple[str, ...] = OWN_ADDRESSES
     # A ClientHello of a slow phone may take two round trips, each lost once.
@@ -74,6 +77,8 @@ class ListenerOptions(Struct, frozen=True, kw_only=True):
             self.connections_per_source,
             self.connections_per_node,
             self.peer_connections_per_node,
+            self.peer_connections_per_source,
+            self.peer_arrivals_per_source,
         ):
             if not 1 <= cap <= _HIGHEST:
                 raise ValueError(f"{cap} is no number of connections to allow")
@@ -183,7 +188,9 @@ class Documents:
         )
         own = [_range(address) for address in self._options.own_addresses]
         chains = [
-            ("peers", {}, [limit, self._limits(by_node=False), *through]),
+            # Envoy's own first: it counts down at the end of those, too, that another
+            # filter has refused before it.
+            ("peers", {}, [limit, self._limits(peers=True), *through]),
             ("own peers", {"source_prefix_ranges": own}, [limit, *through]),
         ]
         return {
@@ -272,16 +279,30 @@ class Documents:
             ),
         ]
 
-    def _limits(self, *, by_node: bool = True) -> dict[str, Any]:
+    def _limits(self, *, peers: bool = False) -> dict[str, Any]:
         """Return the filter that counts by source, and by the node that is named.
 
-        Peers name none: a filter of Envoy's own counts theirs.
+        Peers name none, and of each source few are let in to one node: a filter of
+        Envoy's own counts all of a node's.
         """
-        numbers = (
-            self._options.connections_per_source,
-            self._options.connections_per_node if by_node else _HIGHEST,
-        )
-        name = "connection limits" if by_node else "peer limits"
+        if peers:
+            name, numbers = (
+                "peer limits",
+                (
+                    self._options.connections_per_source,
+                    self._options.peer_connections_per_source,
+                    self._options.peer_arrivals_per_source,
+                ),
+            )
+        else:
+            name, numbers = (
+                "connection limits",
+                (
+                    self._options.connections_per_source,
+                    self._options.connections_per_node,
+                    0,  # a whitelist has let them in
+                ),
+            )
         packed = b"".join(number.to_bytes(4, "little") for number in numbers)
         return _filter(
             "wasm",

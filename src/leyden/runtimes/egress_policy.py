@@ -31,6 +31,7 @@ from leyden.domain.addresses import (
     Network,
 )
 from leyden.errors import SetupError
+from leyden.runtimes.arrivals import Arrivals, chain
 from leyden.runtimes.placement import Placement
 from leyden.values import Struct
 
@@ -58,6 +59,7 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
     openings: tuple[Opening, ...] = ()  # to be reached although they are not public
     closed: tuple[Network, ...] = ()  # not to be reached although they are
     locked: tuple[Opening, ...] = ()  # the same, of one port: its host has others
+    arrivals: Arrivals | None = None  # how often connections to nodes may begin
 
     @property
     def table(self) -> str:
@@ -81,9 +83,10 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
                 f"table inet {self.table}",
                 f"delete table inet {self.table}",
                 f"table inet {self.table} {{",
-                *_chain("refuse", ["counter reject with icmpx admin-prohibited"]),
-                *_chain("own", self._own()),
-                *_chain("nodes", self._nodes()),
+                *(self.arrivals.chains() if self.arrivals else ()),
+                *chain("refuse", ["counter reject with icmpx admin-prohibited"]),
+                *chain("own", self._own()),
+                *chain("nodes", self._nodes()),
                 f"chain {CHAIN} {{",
                 "  type filter hook output priority filter; policy accept;",
                 f'  meta skuid {first}-{last} jump nodes comment "{comment}"',
@@ -95,6 +98,8 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
     def _nodes(self) -> Iterator[str]:
         serves = f"{{ {self.placement.rest_port}, {self.placement.grpc_port} }}"
         answers = f"{serves[:-2]}, {self.placement.peer_port} }}"
+        if self.arrivals is not None:
+            yield from self.arrivals.departing()
         # Nothing begins with such a packet. Asking for the flags and not for the state
         # of the connection does without conntrack, which may be off for loopback.
         yield f"tcp sport {answers} tcp flags & (syn | ack) != syn accept"
@@ -145,13 +150,6 @@ def block_of(placement: Placement) -> tuple[int, int]:
             "nodes_addresses, so that a policy can hold nodes; or set nodes_fence off"
         )
     return placement.first_uid, placement.first_uid + size - 1
-
-
-def _chain(name: str, rules: Iterable[str]) -> Iterator[str]:
-    yield f"chain {name} {{"
-    for rule in rules:
-        yield f"  {rule}"
-    yield "}"
 
 
 def _refuse(networks: Iterable[Network]) -> Iterator[str]:

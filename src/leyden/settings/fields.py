@@ -15,6 +15,7 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[int, Meta(ge=1, le=10**9)]
 Count = Annotated[int, Meta(ge=0, le=10**9)]
 Some = Annotated[int, Meta(ge=1, le=10**9)]
+Pace = Annotated[int, Meta(ge=1, le=100_000)]  # a second
 # lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
 Memory = Annotated[int, Meta(ge=400, le=10**6)]
 Weight = Annotated[int, Meta(ge=1, le=10_000)]
@@ -88,8 +89,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Connections that one address may have to all nodes together."""
     gateway_connections_per_node: Some = 1000
     """Connections that one node may have."""
+    gateway_arrivals_per_source: Pace = 50
+    """New connections a second from one address, where nftables holds nodes."""
     gateway_peer_connections_per_node: Some = 500
     """Connections that peers may have to one node."""
+    gateway_peer_connections_per_source: Some = 10
+    """Connections that one address may have to one node as its peer."""
+    gateway_peer_arrivals_per_source: Pace = 20
+    """New connections a second from one address to nodes as their peer."""
+    gateway_peer_arrivals_per_node: Pace = 50
+    """New connections a second of peers to one node, where nftables holds nodes."""
+    gateway_peers_unlimited: str = ""
+    """Networks of peers that are not limited by address, comma between."""
     gateway_hello_timeout_s: Seconds = 3
     """How long a new connection may take to tell which node it is for."""
     gateway_idle_timeout_s: Seconds = 86_400

@@ -26,7 +26,8 @@ from psycopg_pool import AsyncConnectionPool
 from leyden.storage.commits import COMMIT
 from leyden.storage.postgres_connections import CONNECTING, Connections
 from leyden.storage.postgres_errors import translating
-from leyden.storage.postgres_reads import Reads
+from leyden.storage.postgres_reads import PIPELINES, Reads
+from leyden.storage.postgres_turns import Places
 from leyden.storage.statements import Row, Statement, Step, Value, Wake
 from leyden.storage.stores import Stores
 
@@ -141,6 +142,7 @@ class PostgresDatabase:
         self._url = url
         self._pool = pool
         self._reads = Reads(pool)
+        self._places = Places(_POOL_SIZE - PIPELINES)
         self.reader = Stores(self._reads)
         self._listeners: list[Wake] = []
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
@@ -174,9 +176,15 @@ class PostgresDatabase:
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
-        """Run the block in one transaction; raise Stale on a conflict."""
+        """Run the block in one transaction; raise Stale on a conflict.
+
+        Organizations take turns: of each few have a connection at a time.
+        """
         with translating():
-            async with self._pool.connection() as connection:
+            async with (
+                self._places.taken(_WAIT_FOR_CONNECTION_S) as left_s,
+                self._pool.connection(timeout=left_s) as connection,
+            ):
                 run = _Statements(connection)
                 stores = Stores(run)
                 try:

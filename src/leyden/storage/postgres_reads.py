@@ -19,7 +19,7 @@ from leyden.storage.statements import Row, Statement, Step, Value
 from leyden.values import Struct
 
 _AT_ONCE = 64
-_PIPELINES = 2  # a slow one leaves the other; the rest leaves with the next
+PIPELINES = 2  # a slow one leaves the other; the rest leaves with the next
 
 
 class _Read(Struct, frozen=True, eq=False):
@@ -79,7 +79,7 @@ class Reads:
             await asyncio.wait(self._running)
 
     def _begin(self) -> None:
-        while self._waiting and len(self._running) < _PIPELINES:
+        while self._waiting and len(self._running) < PIPELINES:
             self._run(self._waiting[:_AT_ONCE])
             del self._waiting[:_AT_ONCE]
 

@@ -1,0 +1,111 @@
+"""How often connections to nodes may begin: rules of nftables.
+
+The gateway counts who is connected, and refuses those over the limit (see
+gateway/connection_limits.c), but each has been accepted by then. Here a packet that
+would begin a connection is dropped before anybody hears of it: by the address it comes
+from, and by the port it is for. Whoever waits for their turn sends it again.
+
+Dropped, not refused: an answer to each would double a flood, and could be sent to
+somebody whose address was forged. Nothing of connection tracking is asked for: it would
+be on for all of this machine then, and its own table can be filled by a flood.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from leyden.domain.addresses import Network
+from leyden.values import Struct
+
+AHEAD_S: Final = 10  # so many seconds' worth may come at once, as in the gateway
+_REMEMBERED: Final = "flags dynamic, timeout; timeout 1m; size 65536;"
+_BEGINS: Final = "tcp flags & (fin | syn | rst | ack) == syn"
+# An IPv6 customer has a /64 and more of its own.
+_SOURCES: Final = (
+    ("4", "ipv4_addr", "ip saddr"),
+    ("6", "ipv6_addr", "ip6 saddr & ffff:ffff:ffff:ffff::"),
+)
+
+
+class Door(Struct, frozen=True, kw_only=True):
+    """Ports of the gateway, and how many connections may begin there in a second."""
+
+    name: str
+    ports: tuple[tuple[int, int], ...]  # ranges, with both ends
+    per_source: int
+    per_port: int | None = None
+    unlimited: tuple[Network, ...] = ()  # by source; by port all are counted
+
+    @property
+    def begins(self) -> str:
+        """Match what begins a connection there."""
+        ports = ", ".join(
+            f"{first}-{last}" if first < last else f"{first}"
+            for first, last in self.ports
+        )
+        return f"tcp dport {{ {ports} }} {_BEGINS}"
+
+    def chains(self, own: tuple[Network, ...]) -> Iterator[str]:
+        """Return the sets and chains for what comes in."""
+        for suffix, kind, _ in _SOURCES:
+            yield _set(f"{self.name}{suffix}", f"type {kind};")
+        yield _set(f"{self.name}_ports", "type inet_service;")
+        by_port = [] if self.per_port is None else [self._by_port(self.per_port)]
+        yield from chain(f"{self.name}_by_port", by_port)
+        yield from chain(self.name, self._by_source(own))
+
+    def _by_port(self, rate: int) -> str:
+        return _over(f"{self.name}_ports", "tcp dport", rate)
+
+    def _by_source(self, own: tuple[Network, ...]) -> Iterator[str]:
+        by_port = f"goto {self.name}_by_port"
+        for where, networks in (('iifname "lo" ', own), ("", self.unlimited)):
+            for family, version in (("ip", 4), ("ip6", 6)):
+                those = ", ".join(str(n) for n in networks if n.version == version)
+                if those:
+                    yield f"{where}{family} saddr {{ {those} }} {by_port}"
+        for suffix, _, source in _SOURCES:
+            yield _over(f"{self.name}{suffix}", source, self.per_source)
+        yield by_port
+
+
+class Arrivals(Struct, frozen=True, kw_only=True):
+    """How often connections to nodes may begin."""
+
+    callers: Door
+    peers: Door | None = None
+    own: tuple[Network, ...] = ()  # this machine's: nodes are told apart as they leave
+
+    def chains(self) -> Iterator[str]:
+        """Return sets and chains for the table of the egress policy."""
+        doors = [self.callers, *([self.peers] if self.peers else [])]
+        for door in doors:
+            yield from door.chains(self.own)
+        jumps = [f"{door.begins} jump {door.name}" for door in doors]
+        base = "type filter hook input priority filter; policy accept;"
+        yield from chain("arrivals", [base, *jumps])
+        if self.peers is not None:
+            yield _set("nodes_calling", "typeof meta skuid;")
+            limit = _over("nodes_calling", "meta skuid", self.peers.per_source)
+            yield from chain("departures", [limit])
+
+    def departing(self) -> Iterator[str]:
+        """Return the rule for packets of nodes: their users are their sources."""
+        if self.peers is not None:
+            yield f"{self.peers.begins} jump departures"
+
+
+def chain(name: str, rules: Iterable[str]) -> Iterator[str]:
+    """Return a chain of a table."""
+    yield f"chain {name} {{"
+    for rule in rules:
+        yield f"  {rule}"
+    yield "}"
+
+
+def _set(name: str, kind: str) -> str:
+    return f"set {name} {{ {kind} {_REMEMBERED} }}"
+
+
+def _over(known: str, key: str, rate: int) -> str:
+    limit = f"limit rate over {rate}/second burst {rate * AHEAD_S} packets"
+    return f"update @{known} {{ {key} {limit} }} counter drop"

@@ -1,0 +1,85 @@
+"""Writers that wait for a connection to PostgreSQL, in turns of their organizations.
+
+A connection waits where its statement does: writers of one organization that lock its
+row would hold every connection of the pool, and whoever came later would wait behind
+all of them. So of each organization few have a connection at a time, and the next
+place is for whoever has waited for a turn the longest. The platform's own writers may
+have all.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from leyden.errors import DatabaseAway
+from leyden.storage.owners import OWNER, PLATFORM
+
+MOST_OF_ONE: Final = 4
+_LEAST_S: Final = 1.0  # for a connection, which is there or has to be made
+_RETRY_AFTER_S: Final = 5
+
+
+class Places:
+    """Who has a connection to write, and who is next."""
+
+    def __init__(self, places: int, *, of_one: int = MOST_OF_ONE) -> None:
+        self._free = places
+        self._of_one = of_one
+        self._taken: Counter[str] = Counter()
+        # Whose turn is next comes first.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def taken(self, within_s: float) -> AsyncIterator[float]:
+        """Have a place for the block; give how much is left of the time to wait.
+
+        Raise DatabaseAway if none is free within the time.
+        """
+        loop = asyncio.get_running_loop()
+        began, owner = loop.time(), OWNER.get()
+        await self._take(owner, within_s)
+        try:
+            yield max(_LEAST_S, began + within_s - loop.time())
+        finally:
+            self._give_back(owner)
+
+    async def _take(self, owner: str, within_s: float) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(turn)
+        self._grant()
+        try:
+            async with asyncio.timeout(within_s):
+                await turn
+        except BaseException as error:
+            if not turn.cancelled():  # who leaves just then has had its turn
+                self._give_back(owner)
+            if isinstance(error, TimeoutError):
+                raise DatabaseAway(retry_after_s=_RETRY_AFTER_S) from None
+            raise
+
+    def _give_back(self, owner: str) -> None:
+        self._free += 1
+        self._taken[owner] -= 1
+        if not self._taken[owner]:
+            del self._taken[owner]
+        self._grant()
+
+    def _grant(self) -> None:
+        while self._free and (owner := self._next()) is not None:
+            queue = self._waiting.pop(owner)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[owner] = queue  # behind the others
+            if turn.done():  # whoever waited has left
+                continue
+            self._free -= 1
+            self._taken[owner] += 1
+            turn.set_result(None)
+
+    def _next(self) -> str | None:
+        for owner in self._waiting:
+            if owner == PLATFORM or self._taken[owner] < self._of_one:
+                return owner
+        return None

@@ -1,0 +1,65 @@
+"""Large backups, one after the other by several callers: nobody else waits for them."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+
+from leyden.ciphertext.recognition import MACAROON_LIMIT
+from tests.api.conftest import Caller
+from tests.api.nodes.conftest import CIPHERTEXT, sha256_of
+from tests.ciphertext.test_recognition import COSTLY
+from tests.loop_time import Longest, most_s
+
+_CALLERS = 8
+_LASTS_S = 3.0
+_LARGE = 256 * 1024
+_AT_LEAST = 20  # of somebody else's requests, of 60 that there is time for
+
+
+def largest(kind: str) -> bytes:
+    """As many backups as fit into a body, each of which has to be looked into."""
+    each = COSTLY[kind].encode()[:MACAROON_LIMIT].decode(errors="ignore")
+    entry = {"macaroon": each, "replaces": sha256_of(CIPHERTEXT)}
+    number = (_LARGE - 1_000) // (len(json.dumps(entry)) + 20)
+    entries = [{**entry, "name": f"{n}"} for n in range(number)]
+    body = json.dumps({"macaroons": entries}).encode()
+    assert _LARGE * 0.9 < len(body) <= _LARGE
+    return body
+
+
+async def test_large_backups_at_pace_hold_up_nobody_else(
+    alice: Caller, charlie: Caller, path: str
+) -> None:
+    body = largest("base85 in base85 in base85")
+    kept = {"macaroon": CIPHERTEXT, "name": "0"}
+    assert (await alice.post(f"{path}/macaroon", kept)).status == 200
+    theirs = f"/organizations/{charlie.organization_id}/nodes"
+    assert (await charlie.get(theirs)).status == 200  # which fills caches
+    answers: Counter[int] = Counter()
+    others: Counter[int] = Counter()
+    most, until = most_s(), time.monotonic() + _LASTS_S
+
+    async def upload() -> None:
+        while time.monotonic() < until:
+            answer = await alice.call("POST", f"{path}/reseal", body)
+            answers[answer.status] += 1
+
+    async def look() -> None:
+        while time.monotonic() < until:
+            others[(await charlie.get(theirs)).status] += 1
+            await asyncio.sleep(0.05)
+
+    with Longest() as longest:
+        uploading = [asyncio.create_task(upload()) for _ in range(_CALLERS)]
+        await look()
+    for each in uploading:  # those that wait for their turn go on for a while
+        each.cancel()
+    await asyncio.gather(*uploading, return_exceptions=True)
+
+    assert longest.seconds < most
+    assert set(others) == {200}
+    assert others[200] >= _AT_LEAST
+    assert set(answers) <= {400, 409, 429}
+    shown = await alice.get(f"{path}/macaroon/0")
+    assert shown.json()["macaroon"] == CIPHERTEXT
