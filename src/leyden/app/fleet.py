@@ -56,7 +56,7 @@ def fleet_of(
     at_once = _STARTS_IN_A_CLUSTER
     found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
     if cluster is not None:
-        reported = partial(home_reports.usage, platform.database.reader)
+        reported = home_reports.Reported(platform.database.reader)
         found[RuntimeName.KUBERNETES] = cluster.runtime(
             given, grounds, authority, reported
         )
