@@ -277,10 +277,16 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--pods-alone", action="store_true")
     given = parser.parse_args()
     if given.simulated:
         return uvloop.run(
-            many_nodes.measure(given.simulated, given.seconds, given.rounds)
+            many_nodes.measure(
+                given.simulated,
+                given.seconds,
+                given.rounds,
+                pods_alone=given.pods_alone,
+            )
         )
     return uvloop.run(measure(given.cluster, given.pairs))
 

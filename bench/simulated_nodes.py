@@ -68,7 +68,9 @@ def is_new(slot: int) -> bool:
     return slot % _NEW == 0
 
 
-async def create(at: Installation, many: int, *, network: int) -> Customer:
+async def create(
+    at: Installation, many: int, *, network: int, pods_alone: bool
+) -> Customer:
     """Create so many nodes, of ten for each organization; return the first customer."""
     given = at.settings
     reached = access.read(Path(given.kubeconfig), given.kubernetes_namespace)
@@ -80,7 +82,7 @@ async def create(at: Installation, many: int, *, network: int) -> Customer:
         fleet = fleet_of(platform, _no_binary, joined)
         if fleet is None:
             raise RuntimeError
-        maker = _Maker(given, fleet, api, network)
+        maker = _Maker(given, fleet, api, network, pods_alone=pods_alone)
         first: Customer | None = None
         for start in range(1, many + 1, _TOGETHER):
             slots = range(start, min(start + _TOGETHER, many + 1))
@@ -110,7 +112,16 @@ async def create(at: Installation, many: int, *, network: int) -> Customer:
 class _Maker:
     """Makes nodes and their objects."""
 
-    def __init__(self, given: Settings, fleet: Fleet, api: Api, network: int) -> None:
+    def __init__(
+        self,
+        given: Settings,
+        fleet: Fleet,
+        api: Api,
+        network: int,
+        *,
+        pods_alone: bool,
+    ) -> None:
+        self._pods_alone = pods_alone
         self._fleet = fleet
         self._api = api
         self._network = network
@@ -151,23 +162,26 @@ class _Maker:
         )
         sealed = launch_specs.new(self._fleet, node, self._settings)
         opened_ = launch_specs.unseal(self._fleet, node, sealed, last_start=NEVER)
-        api, name = self._api, manifests.name(node)
-        claim = self._template.claim(node)
-        claim["spec"]["volumeName"] = volume = f"{api.namespace}-{slot}"
-        await api.create(_VOLUMES, _volume(volume, claim, api.namespace, name), Thing)
-        await api.create(api.path("persistentvolumeclaims"), claim, Thing)
-        secret = self._template.secret(node, opened_)
-        await api.create(api.path("secrets"), secret, Thing)
-        service = self._template.service(replace(node, host=""))
-        await api.create(api.path("services"), service, Thing)
+        if not self._pods_alone:
+            await self._create_rest(node, self._template.secret(node, opened_))
         pod = self._template.pod(node, shown=b"")
         pod["spec"]["nodeName"] = machine_name(slot % MACHINES)
-        made = await api.create(api.path("pods"), pod, Pod)
-        assert made is not None, f"{name} is there already"
+        made = await self._api.create(self._api.path("pods"), pod, Pod)
+        assert made is not None, f"node {slot} is there already"
         launched = replace(
             node, process=made.uid, launched_revision=node.revision, launched_at=now
         )
         return launched, sealed
+
+    async def _create_rest(self, node: Node, secret: dict[str, Any]) -> None:
+        api, name = self._api, manifests.name(node)
+        claim = self._template.claim(node)
+        claim["spec"]["volumeName"] = volume = f"{api.namespace}-{node.slot}"
+        await api.create(_VOLUMES, _volume(volume, claim, api.namespace, name), Thing)
+        await api.create(api.path("persistentvolumeclaims"), claim, Thing)
+        await api.create(api.path("secrets"), secret, Thing)
+        service = self._template.service(replace(node, host=""))
+        await api.create(api.path("services"), service, Thing)
 
 
 def _volume(
