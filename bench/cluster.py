@@ -8,6 +8,9 @@ its companion, and what Kubernetes adds for the pod.
 As root, beside a cluster of `leyden dev cluster up`:
 
     ./leyden bench cluster --cluster .leyden [--pairs 6]
+
+With `--simulated 2000` it measures thousands of nodes instead (many_nodes.py), in a
+cluster of its own that needs no root.
 """
 
 import argparse
@@ -28,7 +31,9 @@ from typing import Any
 
 import aiohttp
 import uvloop
+from bench import many_nodes
 from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
+from bench.simulated_cluster import program
 from bench.town import SETTINGS
 
 from leyden.app import installation
@@ -36,7 +41,7 @@ from leyden.app.migration import migrate
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, images
+from leyden.devcluster import images
 from leyden.devcluster.places import Places
 from leyden.domain.versions import OFFERED
 from leyden.services.people import accounts
@@ -48,11 +53,6 @@ _WITHIN_S = 60.0
 _KINDS = ("service", "pvc", "secret", "pod")
 _PROGRAMS = ("lnd", "companion", "pause", "containerd-shim-runc-v2")
 _QUIET_S = 30.0
-
-
-def program(name: str) -> Path:
-    """Return where a program is."""
-    return place(default_cache(os.environ), *catalogue.find(name, sets=binaries.SETS))
 
 
 class Cluster:
@@ -271,9 +271,23 @@ async def measure(home: Path, pairs: int) -> int:
 def main() -> int:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cluster", type=Path, required=True)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--cluster", type=Path)
+    what.add_argument("--simulated", type=int, metavar="NODES")
     parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--pods-alone", action="store_true")
     given = parser.parse_args()
+    if given.simulated:
+        return uvloop.run(
+            many_nodes.measure(
+                given.simulated,
+                given.seconds,
+                given.rounds,
+                pods_alone=given.pods_alone,
+            )
+        )
     return uvloop.run(measure(given.cluster, given.pairs))
 
 

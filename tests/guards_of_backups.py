@@ -258,7 +258,7 @@ GUARDS = (
     Guard(
         "an owner is reminded of a drill once in ninety days",
         "services/nodes/drill_watch.py",
-        "                    await tx.node_drills.remind(node.id, now=now)\n",
+        "                await tx.node_drills.remind(node.id, now=now)\n",
         "",
         "tests/services/test_housekeeping.py",
         "reminded",

@@ -689,4 +689,11 @@ GUARDS = (
         "",
         "tests/runtimes/test_counted_starts.py",
     ),
+    Guard(
+        "gateways elsewhere are told of a changed whitelist at once",
+        "services/nodes/routes.py",
+        "if kinds is None or ROUTES in kinds:",
+        "if kinds is None:",
+        "tests/services/test_routes_followed.py",
+    ),
 )

@@ -15,6 +15,14 @@ _REPORTS = "tests/api/test_companions.py"
 
 GUARDS = (
     Guard(
+        "a backup of channels that a companion reported is not missed",
+        "runtimes/kubernetes/homes.py",
+        "return await self._reported.channel_backup(node.id)",
+        "return None",
+        _REPORTS,
+        "missed_only",
+    ),
+    Guard(
         "on a machine that does not answer nothing is known of an lnd",
         _PODS,
         'if readiness(machine) == "Unknown":',

@@ -17,15 +17,19 @@ from leyden.api.companions import LIMITS, Companions
 from leyden.api.server import bind, serving
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action, Node
+from leyden.domain.observations import State
 from leyden.errors import NotFound
 from leyden.lnd.tail import Place
 from leyden.runtimes.base import Usage
 from leyden.runtimes.kubernetes import manifests
+from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.tokens import Tokens
 from leyden.services.nodes import home_reports
+from leyden.services.nodes.backup_watch import BackupWatch
 from leyden.services.nodes.housekeeping import found_in_clear
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import replace
 from tests.conftest import NOW
 from tests.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
 from tests.services.told import types_told
@@ -147,8 +151,29 @@ async def test_what_a_companion_reports_is_kept(port: Port, node: Node) -> None:
     assert (await port.reader.backups.latest_channels(node.id)).content == (
         b"two channels"
     )
-    told = await home_reports.usage(port.reader, node.id)
+    told = await home_reports.Reported(port.reader).usage(node.id)
     assert told == Usage(disk=812, height=9)
+
+
+@pytest.mark.parametrize("reported", [True, False])
+async def test_a_backup_of_channels_is_missed_only_where_none_was_reported(
+    port: Port, node: Node, *, reported: bool
+) -> None:
+    yard = port.yard
+    yard.runtime.say(node.id, State.SERVER_ACTIVE)
+    await yard.settled()
+    node = await port.reader.nodes.get(node.id)
+    if reported:
+        assert (await port.post(node, with_backup(b"two channels")))[0] == 200
+    async with port.cluster.api() as api:
+        homes = KubernetesHomes(api, home_reports.Reported(port.reader))
+        watch = BackupWatch(replace(yard.fleet, homes=homes))
+        await watch.look(node)
+        yard.now += timedelta(hours=1)
+        await watch.look(node)
+    told = await types_told(yard.fleet.database, HARBOUR)
+    missed = [kind for kind in told if kind.startswith("backup.")]
+    assert missed == ([] if reported else ["backup.missing"])
 
 
 async def test_a_backup_of_four_mebibytes_is_kept_and_no_larger_one(

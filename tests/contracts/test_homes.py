@@ -34,15 +34,19 @@ class Case(Struct, frozen=True):
         return await self.homes.log(node, 100)
 
 
-async def nothing(_: str) -> Usage:
-    return Usage()
+class Nothing:
+    async def usage(self, _: str) -> Usage:
+        return Usage()
+
+    async def channel_backup(self, _: str) -> None:
+        return None
 
 
 @pytest.fixture(params=["local", pytest.param("pods", marks=pytest.mark.long)])
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
     if request.param == "pods":
         async with pods_of(request.getfixturevalue("up")) as pods:
-            yield Case(KubernetesHomes(pods.api, nothing), pods)
+            yield Case(KubernetesHomes(pods.api, Nothing()), pods)
         return
     local = RealHands(tmp_path / "nodes", request.getfixturevalue("real_lnd"))
     yield Case(LocalHomes(local.layout), local)

@@ -107,8 +107,12 @@ def spec(node: Node) -> LaunchSpec:
     )
 
 
-async def nothing(_: str) -> Usage:
-    return Usage()
+class Nothing:
+    async def usage(self, _: str) -> Usage:
+        return Usage()
+
+    async def channel_backup(self, _: str) -> None:
+        return None
 
 
 async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
@@ -229,7 +233,7 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
 
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
-    first, last = await KubernetesHomes(hands.api, nothing).log(a_node(), 2)
+    first, last = await KubernetesHomes(hands.api, Nothing()).log(a_node(), 2)
     assert len(first) + len(last) + 2 == MOST_TAIL
     assert last == "the last"
 

@@ -56,7 +56,7 @@ def fleet_of(
     at_once = _STARTS_IN_A_CLUSTER
     found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
     if cluster is not None:
-        reported = partial(home_reports.usage, platform.database.reader)
+        reported = home_reports.Reported(platform.database.reader)
         found[RuntimeName.KUBERNETES] = cluster.runtime(
             given, grounds, authority, reported
         )
@@ -81,8 +81,7 @@ def fleet_of(
         clock=platform.clock,
         starts=StartLimit(at_once),
         rules=FleetSettings(
-            # With a store, channel backups are to leave this machine within seconds.
-            look_every=timedelta(seconds=3 if given.backup_store else 10),
+            look_every=_look_every(given),
             service_version=__version__,
             domain=given.nodes_domain,
             slots=slots(given),
@@ -110,6 +109,14 @@ def fleet_of(
         roots=Roots(given.acme_authorities),
         uploads=Uploads(given.uploads_per_minute),
     )
+
+
+def _look_every(given: Settings) -> timedelta:
+    """Return how often to look at what lnds leave at home."""
+    if given.runtime == "kubernetes":  # their companions report
+        return timedelta(minutes=1)
+    # With a store, channel backups are to leave this machine within seconds.
+    return timedelta(seconds=3 if given.backup_store else 10)
 
 
 @asynccontextmanager

@@ -26,6 +26,9 @@ BRIDGE: Final = "machines"
 _LOOPBACK: Final = "127.0.0.1"
 # As much as etcd is recommended to have at the most.
 _ETCD_BYTES: Final = 8 << 30
+# Where machines are simulated there are thousands of pods, and with the 20 requests a
+# second that controllers have by default their volumes are bound after half an hour.
+_SIMULATED_QPS: Final = 1000
 
 
 def plan(
@@ -71,6 +74,7 @@ def plan(
             "--use-service-account-credentials=true",
             "--leader-elect=false",
             "--secure-port=0",
+            *_pace(cluster),
         ),
         program(
             "kube-scheduler",
@@ -96,6 +100,12 @@ def plan(
         },
         todo=todo,
     )
+
+
+def _pace(cluster: Cluster) -> Iterator[str]:
+    if cluster.block is None:
+        yield f"--kube-api-qps={_SIMULATED_QPS}"
+        yield f"--kube-api-burst={2 * _SIMULATED_QPS}"
 
 
 def _etcd(places: Places, cluster: Cluster) -> Iterator[str]:

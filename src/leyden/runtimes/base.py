@@ -122,6 +122,18 @@ class Usage(Struct, frozen=True, kw_only=True):
     height: int = 0  # of the last block it told of; 0 is not known
 
 
+class Reports(Protocol):
+    """What was reported of homes that cannot be read from here."""
+
+    async def usage(self, node_id: str) -> Usage:
+        """Return what a node was last said to use."""
+        ...
+
+    async def channel_backup(self, node_id: str) -> bytes | None:
+        """Return the last backup of channels that was reported, if any was."""
+        ...
+
+
 class Homes(Protocol):
     """The files that lnd leaves in a node's folder.
 

@@ -50,6 +50,12 @@ class NodeDrills:
         rows = await self._run(sql.reminded, node_id=node_id)
         return from_us(rows[0][0]) if rows else None
 
+    async def since(self, since: datetime) -> set[str]:
+        """Return the nodes with a drill or a reminder at this time or later."""
+        return {
+            node_id for (node_id,) in await self._run(sql.since, since=to_us(since))
+        }
+
     async def forget(self, node_id: str) -> None:
         """Delete what is known of a node whose backups are deleted."""
         await self._run(sql.forget, node_id=node_id)

@@ -7,13 +7,13 @@ with every claim, so that a worker that slept past its claim finds out
 before it writes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Lost, Stale
 from leyden.storage.homes import Hold
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.storage.statements import Row, Run, SqlFile, Statement
 from leyden.values import Struct
 
 sql = SqlFile("tasks")
@@ -195,15 +195,30 @@ class Tasks:
         """
         await self._run(sql.free_all)
 
-    async def extend(self, claim: Claim, *, until: datetime) -> bool:
-        """Extend the claim; return False if it is lost."""
-        return bool(await self._run(sql.extend, **claim.held, until=to_us(until)))
+    async def extend(
+        self, kind: str, claims: Collection[Claim], *, until: datetime
+    ) -> list[Claim]:
+        """Extend claims on tasks of a kind; return those that are not lost."""
+        return await self._extend(sql.extend, kind, claims, until)
 
-    async def extend_continuous(self, claim: Claim, *, until: datetime) -> bool:
-        """Extend the claim of a continuous task; return False if it is lost."""
-        return bool(
-            await self._run(sql.extend_continuous, **claim.held, until=to_us(until))
+    async def extend_continuous(
+        self, kind: str, claims: Collection[Claim], *, until: datetime
+    ) -> list[Claim]:
+        """Extend claims on continuous tasks; return those that are not lost."""
+        return await self._extend(sql.extend_continuous, kind, claims, until)
+
+    async def _extend(
+        self, how: Statement, kind: str, claims: Collection[Claim], until: datetime
+    ) -> list[Claim]:
+        rows = await self._run(
+            how,
+            kind=kind,
+            keys=tuple(claim.key for claim in claims),
+            held=tuple(f"{claim.key} {claim.fence}" for claim in claims),
+            until=to_us(until),
         )
+        held = {(key, fence) for key, fence in rows}
+        return [claim for claim in claims if (claim.key, claim.fence) in held]
 
 
 def _claims(rows: Sequence[Row]) -> list[Claim]:

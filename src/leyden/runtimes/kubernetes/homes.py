@@ -5,22 +5,19 @@ The rest nobody can read from here. The companion beside lnd reports it as it co
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import News, Place
-from leyden.runtimes.base import NOTHING_NEW, Found, Usage
+from leyden.runtimes.base import NOTHING_NEW, Found, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import Api
 from leyden.runtimes.kubernetes.objects import pods_log
-
-Reported = Callable[[str], Awaitable[Usage]]
 
 
 class KubernetesHomes:
     """A reader of the logs of nodes' pods, and of what companions have reported."""
 
-    def __init__(self, api: Api, reported: Reported) -> None:
+    def __init__(self, api: Api, reported: Reports) -> None:
         self._api = api
         self._reported = reported
 
@@ -30,9 +27,8 @@ class KubernetesHomes:
         return await asyncio.to_thread(_lines, words, lines)
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Return None: the companion reports each one."""
-        del node
-        return None
+        """Return the last one that its companion has reported, if it has."""
+        return await self._reported.channel_backup(node.id)
 
     def look(self, node: Node, place: Place) -> Found:
         """Return that nothing is new."""
@@ -51,7 +47,7 @@ class KubernetesHomes:
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
         """Return what was reported, if the disk is asked for: no kubelet is asked."""
-        return await self._reported(node.id) if disk else Usage()
+        return await self._reported.usage(node.id) if disk else Usage()
 
 
 def _lines(words: bytes, lines: int) -> list[str]:

@@ -4,6 +4,7 @@ The page of a node asks for it from the beginning. Its owner's systems are told 
 the last drill, or else the node, is 90 days old, and once in 90 days from then on.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,34 +19,37 @@ _LOOK_EVERY: Final = timedelta(hours=1)
 
 
 class DrillWatch:
-    """Looks at each node with a wallet once an hour."""
+    """Looks at the nodes with a wallet once an hour."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        self._looked: dict[str, datetime] = {}
+        self._looked: datetime | None = None
 
-    def forget(self, node_id: str) -> None:
-        """Forget a node that is gone."""
-        self._looked.pop(node_id, None)
-
-    async def look(self, node: Node) -> None:
-        """Remind the owner once if a drill is due."""
+    async def look(self, nodes: Sequence[Node]) -> None:
+        """Remind the owner of each node once if a drill is due."""
         now = self._fleet.clock()
-        last = self._looked.get(node.id)
-        if not node.has_wallet or (
-            last is not None and is_recent(last, now=now, within=_LOOK_EVERY)
+        if self._looked is not None and is_recent(
+            self._looked, now=now, within=_LOOK_EVERY
         ):
             return
-        if await _is_due(self._fleet.database.reader, node, now=now):
-            async with self._fleet.database.transaction() as tx:
-                locked = await tx.nodes.lock(node.id)
-                # Asked again: its owner, or another process, may have been faster.
-                if not locked.is_gone and await _is_due(tx, locked, now=now):
-                    drill = await tx.node_drills.find(node.id)
-                    drilled = drill.at if drill is not None else None
-                    node_events.tell_drill(tx, locked, drilled=drilled, now=now)
-                    await tx.node_drills.remind(node.id, now=now)
-        self._looked[node.id] = now
+        old = [node for node in nodes if node.has_wallet and now - node.created > EVERY]
+        drills = self._fleet.database.reader.node_drills
+        # For all at once: one by one, ten thousand take seconds.
+        fresh = await drills.since(now - EVERY) if old else set()
+        for node in old:
+            if node.id not in fresh:
+                await self._remind(node, now=now)
+        self._looked = now
+
+    async def _remind(self, node: Node, *, now: datetime) -> None:
+        async with self._fleet.database.transaction() as tx:
+            locked = await tx.nodes.lock(node.id)
+            # Its owner, or another process, may have been faster.
+            if not locked.is_gone and await _is_due(tx, locked, now=now):
+                drill = await tx.node_drills.find(node.id)
+                drilled = drill.at if drill is not None else None
+                node_events.tell_drill(tx, locked, drilled=drilled, now=now)
+                await tx.node_drills.remind(node.id, now=now)
 
 
 async def _is_due(stores: Stores, node: Node, *, now: datetime) -> bool:

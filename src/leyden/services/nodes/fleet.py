@@ -50,7 +50,7 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
     webhooks: Allowed = USUAL
     calls: Calls = PUBLIC
     data_kept: timedelta = KEPT
-    look_every: timedelta = timedelta(seconds=10)
+    look_every: timedelta = timedelta(seconds=10)  # at what lnds leave at home
     peer_ports: PeerPorts = PeerPorts()
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
     runtime: RuntimeName = RuntimeName.LOCAL  # of new nodes

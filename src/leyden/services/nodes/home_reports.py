@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from leyden.domain.nodes import Node
-from leyden.errors import Forbidden, Malformed
+from leyden.errors import Forbidden, Malformed, NotFound
 from leyden.lnd.log import out_of_order
 from leyden.lnd.tail import Place
 from leyden.runtimes.base import Usage
@@ -89,10 +89,26 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
     return Taken(log=place)
 
 
-async def usage(tx: Stores, node_id: str) -> Usage:
-    """Return what a node uses, as far as its companion has reported it."""
-    found = await tx.node_reports.find(node_id)
-    return Usage(disk=found.disk, height=found.height) if found else Usage()
+class Reported:
+    """What companions have reported, as it is stored."""
+
+    def __init__(self, reader: Stores) -> None:
+        self._reader = reader
+
+    async def usage(self, node_id: str) -> Usage:
+        """Return what a node uses, as far as its companion has reported it."""
+        found = await self._reader.node_reports.find(node_id)
+        return Usage(disk=found.disk, height=found.height) if found else Usage()
+
+    async def channel_backup(self, node_id: str) -> bytes | None:
+        """Return the node's newest backup of channels, if one was reported.
+
+        So long as its lnd runs it is the one in its home: a companion reports each.
+        """
+        try:
+            return (await self._reader.backups.latest_channels(node_id)).content
+        except NotFound:
+            return None
 
 
 def _check(report: Report) -> None:

@@ -58,13 +58,13 @@ class Housekeeping:
         for node_id in self._swept.keys() - there:
             del self._swept[node_id]
             self._backups.forget(node_id)
-            self._drills.forget(node_id)
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
             await self._look_at(node)
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
+        await self._drills.look(running)
         async with work.transaction() as tx:
             now = self._fleet.clock()
             await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
@@ -81,7 +81,6 @@ class Housekeeping:
         if found.log is not None:
             await self._announce_log_events(node, found.log)
         await self._backups.look(node)
-        await self._drills.look(node)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (

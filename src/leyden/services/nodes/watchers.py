@@ -33,6 +33,7 @@ CLAIM_FOR: Final = timedelta(seconds=15)
 CLAIM_FOR_ALONE: Final = timedelta(days=1)
 SHARDS: Final = 64
 _AGAIN_S: Final = 1.0
+_LOOK_EVERY_S: Final = 10.0
 _STALE_S: Final = 0.01
 # Nobody else waits for longer than these few take: half a millisecond each.
 _AT_A_TIME: Final = 8
@@ -103,7 +104,7 @@ class Watching:
             self._adopting -= 1
         async with held.work.transaction() as tx:
             until = self._fleet.clock() + self.claim_for
-            await tx.tasks.extend_continuous(held.work.claim, until=until)
+            await tx.tasks.extend_continuous(WATCH, [held.work.claim], until=until)
         if not self._adopting:
             self.found.set()
 
@@ -154,7 +155,7 @@ class Watching:
         Such a node was started by a process that lost the shard meanwhile.
         """
         while True:
-            await asyncio.sleep(self._fleet.rules.look_every.total_seconds())
+            await asyncio.sleep(_LOOK_EVERY_S)
             try:
                 await self.look()
             except Away as error:

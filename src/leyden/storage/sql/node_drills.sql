@@ -28,6 +28,16 @@ SELECT at
 FROM node_drill_reminder
 WHERE node_id = :node_id;
 
+-- name: since
+-- Nodes that were drilled, or their owners reminded, then or later.
+SELECT node_id
+FROM node_drill
+WHERE at >= :since
+UNION
+SELECT node_id
+FROM node_drill_reminder
+WHERE at >= :since;
+
 -- name: forget_reminder
 DELETE FROM node_drill_reminder
 WHERE node_id = :node_id;

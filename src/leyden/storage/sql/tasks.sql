@@ -170,18 +170,34 @@ WHERE kind = :kind
 RETURNING key;
 
 -- name: extend
+-- All that a process holds of a kind, in one order: else two wait for each other's rows.
+WITH held AS MATERIALIZED (
+    SELECT kind, key
+    FROM task
+    WHERE kind = :kind
+        AND key IN (:keys)
+        AND key || ' ' || CAST(fence AS TEXT) IN (:held)
+    ORDER BY key
+    /* FOR UPDATE */
+)
 UPDATE task
 SET lease = :until
-WHERE kind = :kind
-    AND key = :key
-    AND fence = :fence
-RETURNING key;
+WHERE (kind, key) IN (SELECT kind, key FROM held)
+RETURNING key, fence;
 
 -- name: extend_continuous
--- What goes on for as long as it is held is next due when that ends, and goes well.
+-- As `extend`; what goes on for as long as it is held is next due when that ends, and
+-- goes well.
+WITH held AS MATERIALIZED (
+    SELECT kind, key
+    FROM task
+    WHERE kind = :kind
+        AND key IN (:keys)
+        AND key || ' ' || CAST(fence AS TEXT) IN (:held)
+    ORDER BY key
+    /* FOR UPDATE */
+)
 UPDATE task
 SET lease = :until, due = :until, attempts = 0
-WHERE kind = :kind
-    AND key = :key
-    AND fence = :fence
-RETURNING key;
+WHERE (kind, key) IN (SELECT kind, key FROM held)
+RETURNING key, fence;

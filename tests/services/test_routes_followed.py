@@ -1,0 +1,45 @@
+"""Replicas that serve gateways hear of changed routes, and need not ask for them."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from leyden.certificates.authority import Authority
+from leyden.gateway.fake import FakeGateway
+from leyden.services.nodes import routes
+from leyden.services.nodes.routes import Routes
+from leyden.storage.database import open_database
+from leyden.storage.secrets import Sealer
+from leyden.values import replace
+from tests.services.yard import Yard
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+async def test_another_process_hears_of_a_changed_whitelist(
+    postgres_url: str,
+    sealer: Sealer,
+    authority: Authority,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(routes, "_LOOK_NOTIFIED_EVERY_S", 60.0)
+    ours, theirs = await open_database(postgres_url), await open_database(postgres_url)
+    yard = Yard(ours, sealer, authority)
+    await yard.found()
+    node = await yard.running()
+    gateway = FakeGateway()
+    follower = Routes(replace(yard.fleet, database=theirs), gateway)
+    following = asyncio.create_task(follower.follow())
+    await until(lambda: node.id in gateway.routes)
+    node = await yard.set(node, whitelist=["203.0.113.9"])
+    await until(lambda: gateway.routes[node.id].whitelist == node.settings.whitelist)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    await yard.watching.close()
+    await ours.close()
+    await theirs.close()
