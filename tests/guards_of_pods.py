@@ -300,6 +300,13 @@ GUARDS = (
         _REPORTS,
     ),
     Guard(
+        "processes of one database go by its clock",
+        "app/opening.py",
+        "    if database.is_alone:\n        yield utc_now\n",
+        "    if True:\n        yield utc_now\n",
+        "tests/app/test_shared_clock.py",
+    ),
+    Guard(
         "a companion has nothing that is secret of lnd",
         "runtimes/kubernetes/companions.py",
         '{"name": VOLUME, "mountPath": _FROM, "readOnly": True},',
