@@ -300,6 +300,22 @@ GUARDS = (
         _REPORTS,
     ),
     Guard(
+        "what an lnd said is told when its pod is gone",
+        "runtimes/kubernetes/homes.py",
+        "if len(said) < lines:",
+        "if False:",
+        _STAND_IN,
+        only="earlier_lnd",
+    ),
+    Guard(
+        "no more than the end of a log is taken from a companion",
+        "services/nodes/home_reports.py",
+        "Annotated[bytes, Meta(max_length=MOST_TAIL)]",
+        "bytes",
+        _REPORTS,
+        only="malformed",
+    ),
+    Guard(
         "processes of one database go by its clock",
         "app/opening.py",
         "    if database.is_alone:\n        yield utc_now\n",

@@ -15,7 +15,7 @@ from leyden.errors import CannotStart
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import LaunchSpec, Usage
+from leyden.runtimes.base import LaunchSpec, Reports, Usage
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
@@ -107,8 +107,16 @@ def spec(node: Node) -> LaunchSpec:
     )
 
 
-async def nothing(_: str) -> Usage:
-    return Usage()
+def reports(log_tail: bytes = b"") -> Reports:
+    """Have companions that reported no more than the end of a log."""
+
+    async def usage(_: str) -> Usage:
+        return Usage()
+
+    async def tail(_: str) -> bytes:
+        return log_tail
+
+    return Reports(usage=usage, log_tail=tail)
 
 
 async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
@@ -229,9 +237,28 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
 
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
-    first, last = await KubernetesHomes(hands.api, nothing).log(a_node(), 2)
-    assert len(first) + len(last) + 2 == MOST_TAIL
-    assert last == "the last"
+    hands.cluster.log += b"of all\n"
+    homes = KubernetesHomes(hands.api, reports())
+    assert await homes.log(a_node(), 2) == ["the last", "of all"], "whole lines alone"
+
+
+async def test_what_an_earlier_lnd_said_is_before_what_this_one_says(
+    hands: Hands,
+) -> None:
+    before = b"one at /home/lnd/.lnd/data\ntwo\nthree\n"
+    homes = KubernetesHomes(hands.api, reports(before))
+    assert await homes.log(a_node(), 9) == ["one at ~/.lnd/data", "two", "three"]
+    hands.cluster.log = b"four\nfive\n"
+    assert await homes.log(a_node(), 3) == ["three", "four", "five"]
+    hands.cluster.log = b"three\nfour\n"  # it has ended, and its pod is still there
+    assert await homes.log(a_node(), 9) == [
+        "one at ~/.lnd/data",
+        "two",
+        "three",
+        "four",
+    ]
+    hands.cluster.log = b"four\nfive\n"
+    assert await homes.log(a_node(), 2) == ["four", "five"]
 
 
 async def test_a_start_is_counted_and_another_volume_needs_the_operators_word(

@@ -6,7 +6,7 @@ So mainnet is refused: what keeps its money has not been tried for long enough.
 import asyncio
 import importlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Network, Type
 from leyden.domain.versions import OFFERED, Catalogue, Version, parse_version
 from leyden.errors import Malformed, SetupError
-from leyden.runtimes.base import Homes, Runtime, Usage
+from leyden.runtimes.base import Homes, Reports, Runtime
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.sides import Side
 from leyden.settings import Settings
@@ -38,11 +38,11 @@ class Cluster(Protocol):
         given: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
-        reported: Callable[[str], Awaitable[Usage]],
+        reported: Reports,
     ) -> tuple[Runtime, Homes, Side]:
         """Return what runs nodes there, what reads what they leave, what moves them.
 
-        `reported` returns what a node's companion has last reported.
+        `reported` has what companions have reported.
         """
         ...
 

@@ -20,7 +20,7 @@ from leyden.certificates.roots import Roots
 from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import RuntimeName
 from leyden.errors import Away, Stale
-from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.base import Homes, Reports, Runtime
 from leyden.runtimes.several import SeveralHomes, SeveralRuntimes
 from leyden.runtimes.sides import Side
 from leyden.services.nodes import certificate_expiry, home_reports
@@ -56,7 +56,11 @@ def fleet_of(
     at_once = _STARTS_IN_A_CLUSTER
     found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
     if cluster is not None:
-        reported = partial(home_reports.usage, platform.database.reader)
+        reader = platform.database.reader
+        reported = Reports(
+            usage=partial(home_reports.usage, reader),
+            log_tail=partial(home_reports.log_tail, reader),
+        )
         found[RuntimeName.KUBERNETES] = cluster.runtime(
             given, grounds, authority, reported
         )

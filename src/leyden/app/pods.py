@@ -13,12 +13,12 @@ from leyden.app.placement import shares
 from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Network, Type
 from leyden.lnd.options import Logs
-from leyden.runtimes.base import Homes, Runtime
+from leyden.runtimes.base import Homes, Reports, Runtime
 from leyden.runtimes.kubernetes import access, installation
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import Api, connect
 from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.homes import KubernetesHomes, Reported
+from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.side import KubernetesSide
@@ -69,7 +69,7 @@ class Joined:
         given: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
-        reported: Reported,
+        reported: Reports,
     ) -> tuple[Runtime, Homes, Side]:
         """Return what runs nodes there, what reads what they leave, what moves them."""
         template = Template(

@@ -8,7 +8,7 @@ still) nothing is known of it: `observe` says so, and `start`, `stop` and `remov
 NodeAway instead of guessing. Whoever asked asks again.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
 from leyden.domain.node_settings import NodeSettings
@@ -120,6 +120,13 @@ class Usage(Struct, frozen=True, kw_only=True):
     cpu_s: float = 0.0  # since its lnd was started
     disk: int = 0  # bytes
     height: int = 0  # of the last block it told of; 0 is not known
+
+
+class Reports(Struct, frozen=True, kw_only=True):
+    """What was reported of nodes whose files nobody can read from here, by node."""
+
+    usage: Callable[[str], Awaitable[Usage]]
+    log_tail: Callable[[str], Awaitable[bytes]]  # the end of lnd's log; b"": unknown
 
 
 class Homes(Protocol):
