@@ -301,8 +301,27 @@ func TestWhatLndLeftAtItsEndIsReported(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	y.write(filepath.Join(y.home, "channel.backup"), "the last")
+	y.append("the last words\n")
 	loop(ctx, y.watch, y.to)
-	if len(y.backups()) != 1 {
+	if len(y.backups()) != 1 || string(y.got[0].LogTail) != "the last words\n" {
+		t.Fatal(y.got)
+	}
+}
+
+func TestTheTailOfALogHasWholeLinesAndIsSentOnce(t *testing.T) {
+	y := newYard(t)
+	y.append(strings.Repeat("x", mostTail) + "\n" + strings.Repeat("y", mostTail-2) + "\n")
+	y.watch.tail = y.watch.log.tail()
+	if len(y.watch.tail) != mostTail-1 || strings.Contains(string(y.watch.tail), "x") {
+		t.Fatal(len(y.watch.tail))
+	}
+	y.refuses = true
+	if y.report() == nil {
+		t.Fatal("it was taken")
+	}
+	y.refuses = false
+	y.reports(2)
+	if len(y.got[0].LogTail) != mostTail-1 || y.got[1].LogTail != nil {
 		t.Fatal(y.got)
 	}
 }

@@ -13,6 +13,7 @@ const (
 	headSize   = 32
 	mostLine   = 1 << 20 // a line that long is none of lnd's
 	mostLines  = 10      // of one report; one is told to the node's owner
+	mostTail   = 64 << 10
 	mostAtOnce = 16 << 20
 )
 
@@ -124,6 +125,24 @@ func (l *logFile) open(whole bool) error {
 		l.at = since.Offset
 	}
 	return nil
+}
+
+// tail returns the last lines of the log, whichever run of lnd has written them.
+func (l *logFile) tail() []byte {
+	file, found, err := openFile(l.path)
+	if err != nil {
+		return nil // there is none, or none of lnd's
+	}
+	defer file.Close()
+	from := max(0, found.Size()-mostTail)
+	content, err := io.ReadAll(io.NewSectionReader(file, from, mostTail))
+	if err != nil {
+		return nil
+	}
+	if from > 0 {
+		_, content, _ = bytes.Cut(content, []byte("\n"))
+	}
+	return content
 }
 
 func (l *logFile) close() {

@@ -68,6 +68,8 @@ func run(arguments []string) error {
 		log:  logFile{path: *lndLog},
 		run:  hex.EncodeToString(number),
 	}
+	// Before lnd begins: what one said that ended with its machine.
+	watch.tail = watch.log.tail()
 	platform := &platform{folder: filepath.Clean(*from), node: *node}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -87,6 +89,7 @@ func loop(ctx context.Context, watch *watcher, to *platform) {
 			last, cancel := context.WithTimeout(context.Background(), lastPatience)
 			defer cancel()
 			watch.look(time.Now(), true)
+			watch.tail = watch.log.tail()
 			if err := watch.report(last, time.Now(), to, true); err != nil {
 				log.Printf("the last report was not taken: %v", err)
 			}

@@ -44,6 +44,7 @@ type report struct {
 	Disk             int64    `json:"disk"`
 	Height           int64    `json:"height"`
 	Log              *logNews `json:"log,omitempty"`
+	LogTail          []byte   `json:"log_tail,omitempty"`
 }
 
 // answer is what the platform says: how far the log counts as read.

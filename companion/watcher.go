@@ -25,6 +25,7 @@ type watcher struct {
 	removed  int // macaroons, in this run
 	told     int // of them, how many the platform knows of
 	disk     int64
+	tail     []byte // of the log, until the platform has it
 }
 
 // look reads what is new.
@@ -46,7 +47,7 @@ func (w *watcher) report(ctx context.Context, now time.Time, to *platform, every
 	}
 	due := everything || now.Sub(w.reported) >= reportEvery
 	news := w.log.news(due)
-	if !due && content == nil && news == nil && w.removed == w.told && w.log.began {
+	if !due && content == nil && news == nil && w.tail == nil && w.removed == w.told && w.log.began {
 		return nil
 	}
 	told := report{
@@ -56,12 +57,13 @@ func (w *watcher) report(ctx context.Context, now time.Time, to *platform, every
 		Disk:             w.disk,
 		Height:           w.log.height,
 		Log:              news,
+		LogTail:          w.tail,
 	}
 	got, err := to.send(ctx, told)
 	if err != nil {
 		return err
 	}
-	w.reported, w.told = now, told.MacaroonsRemoved
+	w.reported, w.told, w.tail = now, told.MacaroonsRemoved, nil
 	if content != nil {
 		w.file.taken = mark
 	}

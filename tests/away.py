@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 
 from leyden.errors import DatabaseAway, Stale
 from leyden.storage.database import Database
@@ -40,6 +41,10 @@ class AwayDatabase:
     def listen(self, wake: Wake) -> None:
         """Announce nothing."""
 
+    async def now(self) -> datetime:
+        """Know of none."""
+        raise DatabaseAway(retry_after_s=5)
+
     async def durability_risks(self) -> list[str]:
         """Know of none."""
         raise DatabaseAway(retry_after_s=5)
@@ -73,6 +78,10 @@ class BusyDatabase:
     def listen(self, wake: Wake) -> None:
         """Announce what the database announces."""
         self._database.listen(wake)
+
+    async def now(self) -> datetime:
+        """Return the database's own."""
+        return await self._database.now()
 
     async def durability_risks(self) -> list[str]:
         """Return the database's own."""

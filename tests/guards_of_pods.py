@@ -17,7 +17,7 @@ GUARDS = (
     Guard(
         "a backup of channels that a companion reported is not missed",
         "runtimes/kubernetes/homes.py",
-        "return await self._reported.channel_backup(node.id)",
+        "return await self._reports.channel_backup(node.id)",
         "return None",
         _REPORTS,
         "missed_only",
@@ -306,6 +306,29 @@ GUARDS = (
         "    if node.is_destroyed:\n",
         "    if False:\n",
         _REPORTS,
+    ),
+    Guard(
+        "what an lnd said is told when its pod is gone",
+        "runtimes/kubernetes/homes.py",
+        "if len(said) < lines:",
+        "if False:",
+        _STAND_IN,
+        only="earlier_lnd",
+    ),
+    Guard(
+        "no more than the end of a log is taken from a companion",
+        "services/nodes/home_reports.py",
+        "Annotated[bytes, Meta(max_length=MOST_TAIL)]",
+        "bytes",
+        _REPORTS,
+        only="malformed",
+    ),
+    Guard(
+        "processes of one database go by its clock",
+        "app/opening.py",
+        "    if database.is_alone:\n        yield utc_now\n",
+        "    if True:\n        yield utc_now\n",
+        "tests/app/test_shared_clock.py",
     ),
     Guard(
         "a companion has nothing that is secret of lnd",

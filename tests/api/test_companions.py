@@ -42,6 +42,7 @@ BLOCKS = (
 RUN = "0123456789abcdef"
 EMPTY = {"run": RUN, "macaroons_removed": 0, "disk": 0, "height": 0}
 OF_THE_POD = "of the pod"
+TOO_LONG = base64.b64encode(bytes(home_reports.MOST_TAIL + 1)).decode()
 START: dict[str, Any] = {"inode": 7, "offset": 0, "head": ""}
 
 
@@ -151,7 +152,13 @@ async def test_what_a_companion_reports_is_kept(port: Port, node: Node) -> None:
     assert (await port.reader.backups.latest_channels(node.id)).content == (
         b"two channels"
     )
-    told = await home_reports.Reported(port.reader).usage(node.id)
+    reported = home_reports.Reported(port.reader)
+    assert await reported.log_tail(node.id) == b""
+    tail = {"log_tail": base64.b64encode(b"the last words\n").decode()}
+    assert (await port.post(node, {**report, **tail}))[0] == 200
+    assert (await port.post(node, report))[0] == 200
+    assert await reported.log_tail(node.id) == b"the last words\n"
+    told = await reported.usage(node.id)
     assert told == Usage(disk=812, height=9)
 
 
@@ -295,6 +302,7 @@ async def test_there_is_one_operation(port: Port, node: Node) -> None:
         ({"log": {"since": None, "until": START, "lines": ["x"] * 11}}, "log.lines"),
         ({"log": {"since": None, "until": START, "lines": ["pay me"]}}, "log.lines[0]"),
         ({"log": {"since": START, "until": None, "lines": []}}, "log.until"),
+        ({"log_tail": TOO_LONG}, "log_tail"),
         ({"more": 1}, "more"),
     ],
 )

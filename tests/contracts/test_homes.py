@@ -15,6 +15,7 @@ from leyden.values import Struct
 from tests.contracts.pods import pods_of
 from tests.contracts.runtimes import Hands, RealHands, start
 from tests.domain.nodes import a_node
+from tests.runtimes.test_kubernetes import Told
 
 WORDS = "Waiting for wallet encryption password"
 
@@ -34,19 +35,11 @@ class Case(Struct, frozen=True):
         return await self.homes.log(node, 100)
 
 
-class Nothing:
-    async def usage(self, _: str) -> Usage:
-        return Usage()
-
-    async def channel_backup(self, _: str) -> None:
-        return None
-
-
 @pytest.fixture(params=["local", pytest.param("pods", marks=pytest.mark.long)])
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Case]:
     if request.param == "pods":
         async with pods_of(request.getfixturevalue("up")) as pods:
-            yield Case(KubernetesHomes(pods.api, Nothing()), pods)
+            yield Case(KubernetesHomes(pods.api, Told()), pods)
         return
     local = RealHands(tmp_path / "nodes", request.getfixturevalue("real_lnd"))
     yield Case(LocalHomes(local.layout), local)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import clocks
 from tests.installations import (
     Customer,
     Installation,
@@ -192,6 +193,38 @@ async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
     await all_are(customer, "waiting_init", within_s=30)
     assert watched(one) == [64]
     assert one.lnds() == dict.fromkeys([*nodes, *new], 1)
+
+
+@pytest.mark.long
+async def test_workers_whose_clocks_are_hours_apart_take_over_as_others_do(
+    one: Installation, tmp_path: Path
+) -> None:
+    def ahead(hours: int) -> list[str]:
+        return clocks.ahead(tmp_path, seconds=3_600 * hours)
+
+    one.start("serve", by=ahead(2))
+    early, late = (one.start("worker", by=ahead(hours)) for hours in (1, -1))
+    await ready(one)
+    customer = Customer(one)
+    nodes = customer.create(3)
+    await all_are(customer, "waiting_init")
+    await until(lambda: watched(one) == [32, 32], why=lambda: str(watched(one)))
+    assert "this machine's clock is not the database's" in early.said
+    early.kill()
+    for node_id in nodes:
+        kill_lnd(one, node_id)
+    before = customer.processes()
+    await until(
+        lambda: all(
+            customer.processes()[node_id] not in {"", before[node_id]}
+            for node_id in nodes
+        ),
+        within_s=40,
+        why=lambda: f"{customer.statuses()} {late.said}",
+    )
+    await all_are(customer, "waiting_init")
+    assert one.lnds() == dict.fromkeys(nodes, 1)
+    assert set(crashes(one)) == {1}
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ from leyden.runtimes.kubernetes.template import Template
 from leyden.runtimes.kubernetes.view import View
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.unknown import UnknownNodes
-from leyden.values import replace
+from leyden.values import Struct, replace
 from tests.authority import Authority
 from tests.contracts.runtimes import until
 from tests.domain.nodes import a_node
@@ -107,12 +107,19 @@ def spec(node: Node) -> LaunchSpec:
     )
 
 
-class Nothing:
+class Told(Struct):
+    """Companions that reported no more than the end of a log."""
+
+    log: bytes = b""
+
     async def usage(self, _: str) -> Usage:
         return Usage()
 
     async def channel_backup(self, _: str) -> None:
         return None
+
+    async def log_tail(self, _: str) -> bytes:
+        return self.log
 
 
 async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
@@ -233,9 +240,28 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
 
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
-    first, last = await KubernetesHomes(hands.api, Nothing()).log(a_node(), 2)
-    assert len(first) + len(last) + 2 == MOST_TAIL
-    assert last == "the last"
+    hands.cluster.log += b"of all\n"
+    homes = KubernetesHomes(hands.api, Told())
+    assert await homes.log(a_node(), 2) == ["the last", "of all"], "whole lines alone"
+
+
+async def test_what_an_earlier_lnd_said_is_before_what_this_one_says(
+    hands: Hands,
+) -> None:
+    before = b"one at /home/lnd/.lnd/data\ntwo\nthree\n"
+    homes = KubernetesHomes(hands.api, Told(before))
+    assert await homes.log(a_node(), 9) == ["one at ~/.lnd/data", "two", "three"]
+    hands.cluster.log = b"four\nfive\n"
+    assert await homes.log(a_node(), 3) == ["three", "four", "five"]
+    hands.cluster.log = b"three\nfour\n"  # it has ended, and its pod is still there
+    assert await homes.log(a_node(), 9) == [
+        "one at ~/.lnd/data",
+        "two",
+        "three",
+        "four",
+    ]
+    hands.cluster.log = b"four\nfive\n"
+    assert await homes.log(a_node(), 2) == ["four", "five"]
 
 
 async def test_a_start_is_counted_and_another_volume_needs_the_operators_word(

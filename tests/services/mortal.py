@@ -7,6 +7,7 @@ there. Dead, it does nothing any more: neither commits nor calls.
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from leyden.storage.database import Database
@@ -76,6 +77,9 @@ class MortalDatabase:
 
     def listen(self, wake: Wake) -> None:
         self._database.listen(wake)
+
+    async def now(self) -> datetime:
+        return await self._database.now()
 
     async def durability_risks(self) -> list[str]:
         return await self._database.durability_risks()

@@ -42,7 +42,7 @@ class Cluster(Protocol):
     ) -> tuple[Runtime, Homes, Side]:
         """Return what runs nodes there, what reads what they leave, what moves them.
 
-        `reported` returns what nodes' companions have last reported.
+        `reported` has what nodes' companions have reported.
         """
         ...
 

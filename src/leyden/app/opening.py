@@ -1,14 +1,17 @@
 """An installation, opened for a command or before it runs."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
-from leyden.domain.times import utc_now
+from leyden.app.background import background
+from leyden.app.shared_clock import SharedClock
+from leyden.domain.times import Clock, utc_now
+from leyden.errors import Away
 from leyden.services.operators import sealing_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage import first_look
-from leyden.storage.database import open_database
+from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer, load_keyring
 
 
@@ -23,12 +26,26 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
     async with AsyncExitStack() as afterwards:
         database = await open_database(settings.database)
         try:
-            yield Platform(
-                settings=settings,
-                database=database,
-                sealer=sealer,
-                clock=utc_now,
-                afterwards=afterwards,
-            )
+            async with _told(database) as clock:
+                yield Platform(
+                    settings=settings,
+                    database=database,
+                    sealer=sealer,
+                    clock=clock,
+                    afterwards=afterwards,
+                )
         finally:
             await database.close()
+
+
+@asynccontextmanager
+async def _told(database: Database) -> AsyncIterator[Clock]:
+    """Yield the clock that all processes of a database go by."""
+    if database.is_alone:
+        yield utc_now
+        return
+    clock = SharedClock()
+    with suppress(Away):  # then it is this machine's, until the database answers
+        await clock.set_by(database)
+    async with background({"clock": lambda: clock.follow(database)}):
+        yield clock

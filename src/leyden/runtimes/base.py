@@ -133,6 +133,10 @@ class Reports(Protocol):
         """Return the last backup of channels that was reported, if any was."""
         ...
 
+    async def log_tail(self, node_id: str) -> bytes:
+        """Return the end of lnd's log as last reported; empty if it never was."""
+        ...
+
 
 class Homes(Protocol):
     """The files that lnd leaves in a node's folder.

@@ -8,6 +8,7 @@ Blocks do no network I/O: on SQLite all writers queue behind them.
 """
 
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol
 
 from leyden.errors import SetupError
@@ -41,6 +42,10 @@ class Database(Protocol):
 
     def listen(self, wake: Wake) -> None:
         """Call `wake` after any commit, here or elsewhere, that queues tasks."""
+        ...
+
+    async def now(self) -> datetime:
+        """Return the time by the database's clock."""
         ...
 
     async def durability_risks(self) -> list[str]:

@@ -53,6 +53,16 @@ class NodeReports:
             )
         return None
 
+    async def keep_log_tail(self, node_id: str, tail: bytes) -> None:
+        """Store the end of a node's log, compressed, beside its report."""
+        await self._run(sql.keep_log_tail, node_id=node_id, log_tail=tail)
+
+    async def log_tail(self, node_id: str) -> bytes | None:
+        """Return it; None if none was reported."""
+        for (tail,) in await self._run(sql.log_tail, node_id=node_id):
+            return None if tail is None else bytes(tail)
+        return None
+
     async def forget(self, node_id: str) -> None:
         """Delete the report: the home is removed."""
         await self._run(sql.forget, node_id=node_id)

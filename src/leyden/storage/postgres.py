@@ -17,12 +17,14 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from datetime import datetime
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
+from leyden.domain.times import from_us
 from leyden.storage.commits import COMMIT
 from leyden.storage.postgres_connections import CONNECTING, Connections
 from leyden.storage.postgres_errors import translating
@@ -39,6 +41,7 @@ _WAKES = """
 WITH found AS ({})
 SELECT pg_notify(%(channel)s, %(woken)s) FROM (SELECT 1 FROM found LIMIT 1) AS one"""
 _RECONNECT_S = 1.0
+_NOW = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 # Each of them turned off loses commits, or pages, at a power cut.
 _LASTING = """
 SELECT name FROM pg_settings WHERE setting = 'off' AND name IN
@@ -216,6 +219,14 @@ class PostgresDatabase:
     def _wake(self, kinds: Collection[str] | None) -> None:
         for wake in self._listeners:
             wake(kinds)
+
+    async def now(self) -> datetime:
+        """Return the time by the database's clock."""
+        with translating():
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(_NOW)
+                ((now,),) = await cursor.fetchall()
+        return from_us(now)
 
     async def durability_risks(self) -> list[str]:
         """Return reasons why an acknowledged commit could be lost."""

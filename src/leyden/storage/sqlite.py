@@ -18,9 +18,11 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
+from leyden.domain.times import utc_now
 from leyden.errors import DatabaseAway, SetupError
 from leyden.storage.commits import COMMIT
 from leyden.storage.sqlite_reads import Reads
@@ -236,6 +238,10 @@ class SqliteDatabase:
     async def _in_thread(self, sql: str) -> None:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._writing.execute, sql)
+
+    async def now(self) -> datetime:
+        """Return the time by this machine's clock, which it is on."""
+        return utc_now()
 
     async def durability_risks(self) -> list[str]:
         """Return reasons why an acknowledged commit could be lost."""

@@ -148,6 +148,7 @@ reports = Table(
     Column("disk", BigInteger, nullable=False),
     Column("height", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
+    Column("log_tail", LargeBinary),  # the end of lnd's log, compressed
 )
 
 # The last start of each: compared with what the node's folder says.

@@ -10,25 +10,35 @@ from leyden.domain.nodes import Node
 from leyden.lnd.tail import News, Place
 from leyden.runtimes.base import NOTHING_NEW, Found, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.api import Api
+from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.objects import pods_log
 
 
 class KubernetesHomes:
     """A reader of the logs of nodes' pods, and of what companions have reported."""
 
-    def __init__(self, api: Api, reported: Reports) -> None:
+    def __init__(self, api: Api, reports: Reports) -> None:
         self._api = api
-        self._reported = reported
+        self._reports = reports
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines that lnd has said; none where it has no pod."""
+        """Return the last lines that lnd has said.
+
+        A pod has those of its own lnd, and they go with it. What was said before the
+        companion reported, at the end of each lnd and before the next one began.
+        """
         words = await pods_log(self._api, manifests.name(node), lines) or b""
-        return await asyncio.to_thread(_lines, words, lines)
+        said = await asyncio.to_thread(_lines, words)
+        if len(said) < lines:
+            before = _lines(await self._reports.log_tail(node.id))
+            if said and said[0] in before:
+                before = before[: before.index(said[0])]
+            said = before + said
+        return said[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return the last one that its companion has reported, if it has."""
-        return await self._reported.channel_backup(node.id)
+        return await self._reports.channel_backup(node.id)
 
     def look(self, node: Node, place: Place) -> Found:
         """Return that nothing is new."""
@@ -47,8 +57,12 @@ class KubernetesHomes:
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
         """Return what was reported, if the disk is asked for: no kubelet is asked."""
-        return await self._reported.usage(node.id) if disk else Usage()
+        return await self._reports.usage(node.id) if disk else Usage()
 
 
-def _lines(words: bytes, lines: int) -> list[str]:
-    return words.decode(errors="replace").splitlines()[-lines:]
+def _lines(words: bytes) -> list[str]:
+    """Return whole lines; lnd's home is called as on a machine of one's own."""
+    if len(words) == MOST_TAIL:
+        words = words.partition(b"\n")[2]
+    text = words.decode(errors="replace").replace(f"{manifests.HOME}/", "~/")
+    return text.splitlines()

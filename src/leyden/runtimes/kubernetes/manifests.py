@@ -23,10 +23,10 @@ Manifest = dict[str, Any]
 CONFIG_FOLDER: Final = Path(
     "/etc/lnd"
 )  # lnd's configuration and certificate, read-only
-_HOME: Final = "/home/lnd"
+HOME: Final = "/home/lnd"
 # lnd looks for its files here when nobody names another folder. With another one it
 # takes no notice of where its certificate is, and makes itself one (seen).
-_LND_HOME: Final = f"{_HOME}/.lnd"
+_LND_HOME: Final = f"{HOME}/.lnd"
 _MOUNTS: Final = [
     {"name": "home", "mountPath": _LND_HOME},
     {"name": "config", "mountPath": str(CONFIG_FOLDER), "readOnly": True},
@@ -206,7 +206,7 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
         "args": [f"--configfile={CONFIG_FOLDER / home.CONF}"],
         "env": [
             {"name": key, "value": value}
-            for key, value in {"HOME": _HOME, **share.environment}.items()
+            for key, value in {"HOME": HOME, **share.environment}.items()
         ],
         "ports": [
             {"name": "rest", "containerPort": rest_port},

@@ -5,6 +5,7 @@ known by its digest, macaroons are counted from the companion's start on, and li
 the log count only from the place on up to which the log was read.
 """
 
+import zlib
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -21,6 +22,7 @@ from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 _MOST_BACKUP: Final = 4 << 20
+MOST_TAIL: Final = 64 << 10
 _LARGEST: Final = (1 << 63) - 1
 _Number = Annotated[int, Meta(ge=0, le=10**9)]
 _Size = Annotated[int, Meta(ge=0, le=_LARGEST)]
@@ -53,6 +55,8 @@ class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     height: _Number
     channel_backup: bytes = b""
     log: LogNews | None = None
+    # The end of the log, where an lnd has ended or is about to begin.
+    log_tail: Annotated[bytes, Meta(max_length=MOST_TAIL)] = b""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -86,6 +90,8 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
                 at=now,
             )
         )
+        if report.log_tail:
+            await tx.node_reports.keep_log_tail(node.id, zlib.compress(report.log_tail))
     return Taken(log=place)
 
 
@@ -109,6 +115,11 @@ class Reported:
             return (await self._reader.backups.latest_channels(node_id)).content
         except NotFound:
             return None
+
+    async def log_tail(self, node_id: str) -> bytes:
+        """Return the end of a node's log as it was last reported; empty before."""
+        kept = await self._reader.node_reports.log_tail(node_id)
+        return zlib.decompress(kept) if kept else b""
 
 
 def _check(report: Report) -> None:

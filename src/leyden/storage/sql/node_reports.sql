@@ -11,7 +11,17 @@ SET run = excluded.run,
     at = excluded.at;
 
 -- name: get
-SELECT *
+SELECT node_id, run, macaroons_removed, disk, height, at
+FROM node_report
+WHERE node_id = :node_id;
+
+-- name: keep_log_tail
+UPDATE node_report
+SET log_tail = :log_tail
+WHERE node_id = :node_id;
+
+-- name: log_tail
+SELECT log_tail
 FROM node_report
 WHERE node_id = :node_id;
 
