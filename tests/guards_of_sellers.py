@@ -4,9 +4,24 @@ from tests.guards import Guard
 
 _OPENING = "services/channels/opening.py"
 _PROMISES = "services/channels/promises.py"
+_SOURCES = "services/channels/sources.py"
 _TESTS = "tests/services/test_direct_channels.py"
 
 GUARDS = (
+    Guard(
+        "a source that is not listed sells nothing",
+        _SOURCES,
+        "for each in shop.rules.sources",
+        "for each in sources.EVERY",
+        "tests/api/flow/test_sources.py",
+    ),
+    Guard(
+        "direct channels are refused where own is not listed",
+        "services/channels/destinations.py",
+        "    sources.check_direct(shop, field=field)\n",
+        "",
+        "tests/api/flow/test_sources.py",
+    ),
     Guard(
         "a refusal counts only once nothing is under way",
         _OPENING,

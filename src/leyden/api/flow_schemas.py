@@ -10,6 +10,7 @@ from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order
 from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
+from leyden.domain.sources import Source
 from leyden.domain.times import to_iso
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.schemas.flow import (
@@ -90,7 +91,7 @@ class ChannelWish(
         )
 
 
-def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
+def quoted(quote: Quote, credit_used: Sats, source: Source) -> QuoteAnswer:
     """Convert a quote to its response."""
     channel = quote.channel
     return QuoteAnswer(
@@ -106,7 +107,7 @@ def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
         rate_bps=quote.rate_bps,
         credit_used=credit_used,
         unused_pool_fee="kept" if quote.keeps_unused_fee else msgspec.UNSET,
-        source=msgspec.UNSET if channel.destination is None else "own",
+        source=source.value,
     )
 
 

@@ -10,7 +10,7 @@ from leyden.domain.orders import Order
 from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.units import BLOCKS_PER_WEEK, Sats
 from leyden.errors import Away, Malformed, Refused
-from leyden.services.channels import destinations, orders
+from leyden.services.channels import destinations, orders, sources
 from leyden.services.channels.destinations import Wish
 from leyden.values import Struct
 from leyden.web.forms import Form
@@ -88,15 +88,19 @@ async def _placed(visit: Visit, form: Form) -> Order:
 async def _asked(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
-    shop = shop_of(visit)
-    auction = await shop.market.terms()
+    shop, nodes = shop_of(visit), await _nodes(visit)
+    if not values["for"] and not sources.sells_tickets(shop):
+        values = values | {"for": nodes[0].id if nodes else _OTHER}
     return visit.render(
         "channels/new.html",
         values=values | {name: _amount(values[name]) for name in _AMOUNTS},
         terms=shop.rules.terms,
-        sells_direct=shop.seller is not None,
-        nodes=await _nodes(visit),
-        leases=[(blocks, blocks // BLOCKS_PER_WEEK) for blocks in auction.leases],
+        sells_direct=sources.sells_direct(shop),
+        sells_tickets=sources.sells_tickets(shop),
+        nodes=nodes,
+        leases=[
+            (blocks, blocks // BLOCKS_PER_WEEK) for blocks in await sources.leases(shop)
+        ],
         priced=await _priced(visit, Form(list(values.items()))),
         refused=wrong,
     )

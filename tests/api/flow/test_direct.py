@@ -36,7 +36,7 @@ async def test_the_quote_says_from_where(alice: Caller) -> None:
     assert found["source"] == "own"
     assert found["total_fee"] == PRICE
     without = (await alice.post("/flow/quote", {"capacity": 1_000_000})).json()
-    assert "source" not in without
+    assert without["source"] == "pool"
 
 
 async def test_a_channel_for_a_node_without_a_ticket(

@@ -7,6 +7,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.nodes import DesiredState, Node
 from leyden.domain.peer_ports import host_port
 from leyden.errors import Malformed, NotFound
+from leyden.services.channels import sources
 from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
@@ -31,8 +32,7 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
         _refuse_options(wish)
         return None
     field = "node" if wish.node else "node_id"
-    if shop.seller is None:
-        raise Malformed(f"{field}: this platform sells tickets only; leave it out")
+    sources.check_direct(shop, field=field)
     if wish.zero_conf:
         raise Malformed("zero_conf: not offered here; leave it out")
     key, host = destinations.parse(wish.node, field="node") if wish.node else ("", "")
