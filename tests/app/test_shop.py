@@ -31,9 +31,12 @@ def platform(sqlite_db: Database, sealer: Sealer) -> Platform:
     )
 
 
+def settings_with(**given: object) -> Settings:
+    return Settings(**TREASURY, **given)  # type: ignore[arg-type]
+
+
 def shop_with(platform: Platform, **given: object) -> Shop:
-    settings = Settings(**TREASURY, **given)  # type: ignore[arg-type]
-    shop = shop_of(replace(platform, settings=settings))
+    shop = shop_of(replace(platform, settings=settings_with(**given)))
     assert shop is not None
     return shop
 
@@ -76,9 +79,9 @@ async def test_doctor_asks_for_a_list(platform: Platform) -> None:
     """One word beside a seller means both in this release, and no longer."""
     shop = shop_with(platform, market="simulated", **SELLER)
     assert shop.rules.sources == (Source.SIMULATED, Source.OWN)
-    settings = Settings(**TREASURY, **SELLER, market="simulated")
+    settings = settings_with(**SELLER, market="simulated")
     old = replace(platform, settings=settings, shop=shop)
     assert 'set market = "simulated, own"' in await money.listed(old)
     assert "tickets of a simulated market" in await money.auction(old)
-    settings = Settings(**TREASURY, **SELLER, market="simulated, own")
+    settings = settings_with(**SELLER, market="simulated, own")
     assert await money.listed(replace(old, settings=settings)) == ""

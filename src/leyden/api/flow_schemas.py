@@ -67,7 +67,10 @@ class ChannelWish(
     ] = False
     zero_conf: Annotated[
         bool,
-        Meta(description="With a node: usable before it confirms; not offered yet."),
+        Meta(
+            description="With a node: the channel is usable before it confirms. Its "
+            "lnd has to accept that, and the channel is private."
+        ),
     ] = False
 
     def wish(self) -> Wish:
@@ -122,6 +125,7 @@ def ordered(
             "node_id": to.node_id or msgspec.UNSET,
             "seller_uri": seller_uri,
             "announce": to.announce,
+            "zero_conf": to.zero_conf,
         }
     elif channel is not None:
         fields |= {"node": channel.node or msgspec.UNSET}

@@ -170,6 +170,10 @@ class OrderAnswer(_OrderFields):
         bool | UnsetType,
         Meta(description="With a node: whether the channel is announced to all."),
     ] = UNSET
+    zero_conf: Annotated[
+        bool | UnsetType,
+        Meta(description="With a node: whether it is usable before it confirms."),
+    ] = UNSET
     seller_uri: Annotated[
         str | UnsetType,
         Meta(

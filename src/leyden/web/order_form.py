@@ -18,7 +18,7 @@ from leyden.web.orders import shop_of
 from leyden.web.visits import Visit, redirect
 
 _FIELDS: Final = (
-    *("for", "node", "announce"),
+    *("for", "node", "announce", "zero_conf"),
     *("capacity", "self_chan_balance", "lease", "tier", "bps", "once"),
 )
 _TICKET: Final = ""  # chosen where a ticket decides who gets the channel
@@ -42,6 +42,7 @@ async def ask(visit: Visit) -> Response:
         "for": given.text("for"),
         "node": given.text("node"),
         "announce": "",
+        "zero_conf": "",
         "capacity": given.text("capacity", "1,000,000"),
         "self_chan_balance": "0",
         "lease": given.text("lease", "2016"),
@@ -133,6 +134,7 @@ async def _channel(visit: Visit, given: Form) -> Channel:
         node=given.text("node"),
         node_id="" if chosen == _OTHER else chosen,
         announce=bool(given.text("announce")),
+        zero_conf=bool(given.text("zero_conf")),
     )
     return Channel(
         capacity=Sats(given.number("capacity")),
