@@ -4,9 +4,68 @@ from tests.guards import Guard
 
 _OPENING = "services/channels/opening.py"
 _PROMISES = "services/channels/promises.py"
+_SOURCES = "services/channels/sources.py"
 _TESTS = "tests/services/test_direct_channels.py"
 
 GUARDS = (
+    Guard(
+        "the lnds that the settings name get no channel",
+        "services/channels/destinations.py",
+        "own = {shop.rules.treasury, shop.rules.seller}",
+        "own = {shop.rules.treasury}",
+        "tests/api/flow/test_direct.py",
+        "settings_name",
+    ),
+    Guard(
+        "a hosted node's channel is for its own key",
+        "services/channels/destinations.py",
+        'if known and given not in {"", known}:',
+        "if False:",
+        "tests/api/flow/test_hosted.py",
+    ),
+    Guard(
+        "a half written page of a graph is not believed",
+        "lnd/identity.py",
+        "if not is_right or checksum != _fnv(raw[:-8]):",
+        "if not is_right:",
+        "tests/lnd/test_identity.py",
+    ),
+    Guard(
+        "a channel without confirmations is not published by being open",
+        "sellers/lnd.py",
+        'return not channel.get("zero_conf") or bool(',
+        "return True or bool(",
+        "tests/contracts/test_zero_conf.py",
+        "open_and_not_published",
+    ),
+    Guard(
+        "a channel without confirmations is opened so, or not at all",
+        _OPENING,
+        "if to is not None and to.zero_conf:",
+        "if False:",
+        "tests/api/flow/test_zero_conf.py",
+    ),
+    Guard(
+        "channels without confirmations are taken from one peer alone",
+        "lnd/acceptor.py",
+        'trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer',
+        "trusted = True",
+        "tests/lnd/test_acceptor.py",
+    ),
+    Guard(
+        "a source that is not listed sells nothing",
+        _SOURCES,
+        "for each in shop.rules.sources",
+        "for each in sources.EVERY",
+        "tests/api/flow/test_sources.py",
+    ),
+    Guard(
+        "direct channels are refused where own is not listed",
+        "services/channels/destinations.py",
+        "    sources.check_direct(shop, field=field)\n",
+        "",
+        "tests/api/flow/test_sources.py",
+    ),
     Guard(
         "a refusal counts only once nothing is under way",
         _OPENING,

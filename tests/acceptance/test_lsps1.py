@@ -152,5 +152,26 @@ async def test_a_peer_buys_a_channel_in_messages(market_town: Town) -> None:
         await peer.send(b"[" * 60_000)
         refused = await peer.ask("lsps1.get_order", order_id="another one")
         assert refused["error"]["code"] == 101
+        await _interleave(peer)
     await market_town.run("dev", "mine", "6")
     assert "the books are right" in await market_town.run("verify")
+
+
+async def _interleave(peer: Peer) -> None:
+    """Ask several things at once with garbage between: each has its own answer."""
+    methods = ("lsps0.list_protocols", "lsps1.get_info", "lsps9.nothing")
+    for number, method in enumerate(2 * methods):
+        asked = {"jsonrpc": "2.0", "id": f"{number} {method}", "method": method}
+        await peer.send(json.dumps(asked).encode())
+        await peer.send(b'{"jsonrpc":"2.0","id":"x","error":{"code":1}}')
+        await peer.send(b"\xff" * 30_000)
+    found: dict[str, Any] = {}
+    while len(found) < 2 * len(methods):
+        answer = await peer.answer()
+        assert answer["id"] not in found
+        found[answer["id"]] = answer
+    for id_, answer in found.items():
+        if "nothing" in id_:
+            assert answer["error"]["code"] == -32601
+        else:
+            assert ("protocols" in answer["result"]) is ("protocols" in id_)

@@ -137,6 +137,31 @@ async def test_a_peer_is_heard_and_answered(world: World) -> None:
         assert await world.told() == b"an answer"
 
 
+async def test_messages_of_other_kinds_in_between_change_nothing(world: World) -> None:
+    """What arrives is whole, and in its order."""
+    ready = b"listening"
+    stream = world.messages.listen()
+    hearing = asyncio.ensure_future(anext(stream))
+    async with asyncio.timeout(30):
+        while not hearing.done():
+            await world.say(ready)
+            await asyncio.wait([hearing], timeout=0.2)
+    said = [f'{{"id":"{number}"}}'.encode() * (1 + 40 * number) for number in range(40)]
+    for number, each in enumerate(said):
+        await world.say(b"\xff" * (number * 1_000), kind=LSPS + 2 * (number % 7 + 1))
+        await world.say(each)
+        await world.say(b"", kind=LSPS - 2)
+    found: list[bytes] = []
+    async with asyncio.timeout(30):
+        while len(found) < len(said):
+            message = await anext(stream)
+            assert message.peer == world.peer
+            if message.data != ready:
+                found.append(message.data)
+    assert found == said
+    await stream.aclose()
+
+
 async def test_who_is_not_connected_is_sent_nothing(world: World) -> None:
     assert not await world.messages.send(STRANGER, b"{}")
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from leyden.domain import destinations
 from leyden.domain.addresses import Network, Reach
 from leyden.domain.destinations import Destination
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed
 from leyden.services.channels.dialing import Dialing
+from tests.domain.test_reach import SPECIAL_V4, SPECIAL_V6, SPELLINGS
 
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 PRIVATE = (
@@ -64,6 +66,31 @@ async def test_private_addresses_are_refused_and_not_dialled(
         dialing.check(f"{host}:9735", field="node")
     if "localhost" not in host:
         assert await addresses(dialing, f"{host}:9735") == []
+
+
+@pytest.mark.parametrize("special", [*SPECIAL_V4, *SPECIAL_V6])
+async def test_no_name_leads_where_webhooks_may_not_go(special: str) -> None:
+    """It was public when it was ordered, and is not when it is dialled."""
+    answers = [["8.8.8.8"], [special], ["8.8.8.8", special], [special, "8.8.8.8"]]
+
+    async def turning(_host: str, _port: int, _organization_id: str) -> Sequence[str]:
+        return answers.pop(0)
+
+    dialing = Dialing(look_up=turning)
+    dialing.check("turns.example.org:9735", field="node")
+    assert await addresses(dialing, "turns.example.org:9735") == ["8.8.8.8:9735"]
+    for _ in range(3):
+        assert await addresses(dialing, "turns.example.org:9735") == []
+
+
+@pytest.mark.parametrize(
+    "host", [*SPECIAL_V4, *SPELLINGS, *(f"[{each}]" for each in SPECIAL_V6)]
+)
+def test_no_spelling_of_such_an_address_is_taken(dialing: Dialing, host: str) -> None:
+    with pytest.raises(Malformed, match=r"^node: "):
+        dialing.check(
+            destinations.parse(f"{KEY}@{host}:9735", field="node")[1], field="node"
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Channels to nodes that buyers name: paid, opened once, settled once published."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import pytest
@@ -16,6 +16,7 @@ from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FEE_VBYTES, FakeSeller
 from leyden.services.channels import lease_watch
+from leyden.services.channels.dialing import Dialing
 from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
 from tests.services.told import types_told
 
@@ -71,6 +72,29 @@ async def test_a_paid_channel_is_opened_and_then_settled(shop: Till) -> None:
     assert await shop.place(ledger.EARNED) == 2_000
     leases = await shop.database.reader.leases.of_orders([order.id])
     assert (leases[order.id].node, leases[order.id].peer) == (PEER, shop.seller.pubkey)
+
+
+async def test_the_seller_is_sent_nowhere_that_a_name_has_turned_to(
+    shop: Till,
+) -> None:
+    """The name is judged at each dialling, and lnd is given numbers alone."""
+    answers = [["10.0.0.7"], ["169.254.169.254", "8.8.8.8"], ["8.8.8.8"]]
+
+    async def turning(_host: str, _port: int, _organization_id: str) -> Sequence[str]:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    shop.dialing = Dialing(look_up=turning)
+    shop.seller.online.clear()
+    to = Destination(pubkey=PEER, host="turns.example.org:9735")
+    order = await shop.create(Channel(capacity=Sats(1_000_000), destination=to))
+    order = await paid(shop, order)
+    assert (order.status, shop.seller.dialled) == (Status.CREATED, [])
+    shop.seller.reached.add("8.8.8.8:9735")
+    while await shop.status(order) is Status.CREATED:
+        shop.now += timedelta(seconds=3)
+        await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+    assert set(shop.seller.dialled) == {(PEER, "8.8.8.8:9735")}
 
 
 async def test_credit_pays_for_it_at_once(shop: Till) -> None:

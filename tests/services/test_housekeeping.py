@@ -357,3 +357,21 @@ async def test_a_restored_node_is_told_of_as_such(yard: Yard) -> None:
     )
     of = {"node_id": node.id, "name": node.name, "status": "stopped"}
     assert (await told_of(database, owner))[before:] == [("node.restored", of)]
+
+
+async def test_the_public_key_is_learnt_once_lnd_has_written_it_down(
+    yard: Yard, house: Housekeeping
+) -> None:
+    node = await yard.running()
+    keys = yard.fleet.database.reader.node_keys
+    await look(yard, house)
+    assert await keys.find(node.id) == ""
+    yard.homes.public_keys[node.id] = "02" + "ab" * 32
+    yard.now += timedelta(minutes=10)
+    await look(yard, house)
+    assert await keys.find(node.id) == "02" + "ab" * 32
+    # A wallet from another seed: it is another node.
+    yard.homes.public_keys[node.id] = "03" + "cd" * 32
+    yard.now += timedelta(minutes=10)
+    await look(yard, house)
+    assert await keys.find(node.id) == "03" + "cd" * 32

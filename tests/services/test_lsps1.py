@@ -136,7 +136,7 @@ async def test_zero_confirmations_open_such_a_channel(shop: Till) -> None:
 
 
 async def test_a_seller_without_zero_conf_offers_none(shop: Till) -> None:
-    shop.seller.features = frozenset({LSPS})
+    shop.seller.own_features = frozenset({LSPS})
     told = await asked(shop, "lsps1.get_info")
     assert told["result"]["min_required_channel_confirmations"] == 1
     with pytest.raises(Fault, match="Option mismatch"):

@@ -153,7 +153,7 @@ async def test_what_is_missing_is_told(till: Till, messages: FakeMessages) -> No
     shop = replace(till.shop, messages=messages)
     found = await state.look(shop, RULES)
     assert (found.missing, found.unpaid, found.reserved) == ((), 0, 0)
-    till.seller.features = frozenset()
+    till.seller.own_features = frozenset()
     found = await state.look(shop, replace(RULES, organization="nobody"))
     organization, announced = found.missing
     assert "there is no organization 'nobody'" in organization

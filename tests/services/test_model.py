@@ -101,10 +101,8 @@ class Shopping(RuleBasedStateMachine):
             capacity=Sats(capacity), self_chan_balance=Sats(min(share, capacity))
         )
         name = f"order {len(self.orders)}"
-        priced, _, _ = self.run(
-            orders.quote(self.till.shop, who, channel, now=self.till.now)
-        )
-        expected = self.model.create(name, who, priced.total_fee)
+        offer = self.run(orders.quote(self.till.shop, who, channel, now=self.till.now))
+        expected = self.model.create(name, who, offer.quote.total_fee)
         try:
             order = self.run(self.till.create(channel, who))
         except OverLimit:

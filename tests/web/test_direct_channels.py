@@ -1,9 +1,12 @@
 """Channels for a node that is named: ordered, followed, shown."""
 
 import pytest
+from msgspec.structs import force_setattr
 
+from leyden.domain.sources import Source
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.values import replace
 from tests.api.flow.conftest import World
 from tests.services.yard import Yard
 from tests.web.test_channels import _text, ordered, until
@@ -40,6 +43,37 @@ async def test_the_form_asks_for_which_node(alice: Visitor) -> None:
     for wrong in ("", "abc", KEY[:-1], f"{KEY}@127.0.0.1:1"):
         shown = await alice.get(f"{url.replace(KEY, wrong)}&lease=2016")
         assert (shown.status, "node: " in shown.text) == (200, True)
+
+
+async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(
+    alice: Visitor, world: World
+) -> None:
+    rules = replace(world.shop.rules, sources=(Source.OWN,))
+    force_setattr(world.shop, "rules", rules)
+    text = (await alice.get(f"{alice.root}/channels/new")).text
+    assert "Whichever registers a ticket" not in text
+    assert '<option value="other" selected>' in text
+    url = f"{alice.root}/channels/quote?for=&capacity=1000000&lease=2016"
+    assert "this platform sells no tickets" in (await alice.get(url)).text
+
+
+async def test_where_no_direct_channels_are_sold_nobody_is_asked_for_a_node(
+    alice: Visitor, world: World
+) -> None:
+    rules = replace(world.shop.rules, sources=(Source.POOL,))
+    force_setattr(world.shop, "rules", rules)
+    text = (await alice.get(f"{alice.root}/channels/new")).text
+    assert "Channel for which node?" not in text
+
+
+async def test_a_channel_may_be_usable_at_once(alice: Visitor, world: World) -> None:
+    world.seller.online.add(KEY)
+    page = await ordered(alice, **{"for": "other", "node": KEY, "zero_conf": "1"})
+    assert "before it confirms" in await _text(alice, page)
+    pay(world)
+    await until(lambda: _text(alice, page), shows="Your channel is published")
+    (opened,) = world.seller.channels.values()
+    assert opened.wanted.zero_conf
 
 
 async def test_a_named_node_gets_its_channel(alice: Visitor, world: World) -> None:

@@ -59,7 +59,7 @@ async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     shop, organization_id = _shop(request), request.principal.organization_id
     to = await destinations.resolve(shop, organization_id, body.wish())
     offer = await orders.quote(shop, organization_id, body.channel(to), now=request.now)
-    return quoted(offer.quote, offer.credit_used)
+    return quoted(offer.quote, offer.credit_used, offer.source)
 
 
 async def create(request: Request, body: ChannelWish) -> OrderAnswer:

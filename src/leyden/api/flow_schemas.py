@@ -10,6 +10,7 @@ from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order
 from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
+from leyden.domain.sources import Source
 from leyden.domain.times import to_iso
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.schemas.flow import (
@@ -66,7 +67,10 @@ class ChannelWish(
     ] = False
     zero_conf: Annotated[
         bool,
-        Meta(description="With a node: usable before it confirms; not offered yet."),
+        Meta(
+            description="With a node: the channel is usable before it confirms. Its "
+            "lnd has to accept that, and the channel is private."
+        ),
     ] = False
 
     def wish(self) -> Wish:
@@ -90,7 +94,7 @@ class ChannelWish(
         )
 
 
-def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
+def quoted(quote: Quote, credit_used: Sats, source: Source) -> QuoteAnswer:
     """Convert a quote to its response."""
     channel = quote.channel
     return QuoteAnswer(
@@ -106,7 +110,7 @@ def quoted(quote: Quote, credit_used: Sats) -> QuoteAnswer:
         rate_bps=quote.rate_bps,
         credit_used=credit_used,
         unused_pool_fee="kept" if quote.keeps_unused_fee else msgspec.UNSET,
-        source=msgspec.UNSET if channel.destination is None else "own",
+        source=source.value,
     )
 
 
@@ -121,6 +125,7 @@ def ordered(
             "node_id": to.node_id or msgspec.UNSET,
             "seller_uri": seller_uri,
             "announce": to.announce,
+            "zero_conf": to.zero_conf,
         }
     elif channel is not None:
         fields |= {"node": channel.node or msgspec.UNSET}

@@ -201,6 +201,7 @@ async def connect(request: Request) -> ConnectAnswer:
         lndconnect=way.lndconnect,
         hosts_line=way.hosts_line,
         peer_address=way.peer_address,
+        public_key=way.public_key,
     )
 
 

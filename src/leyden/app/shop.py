@@ -1,6 +1,6 @@
 """Wiring of channel sales: from settings to a shop."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -9,11 +9,14 @@ from pathlib import Path
 from leyden.app import peer_addresses
 from leyden.app.background import background
 from leyden.app.local_egress import signers
+from leyden.domain import sources
 from leyden.domain.pricing import Terms
+from leyden.domain.sources import Source
 from leyden.domain.units import BLOCKS_PER_DAY, Sats
 from leyden.errors import SetupError
 from leyden.lnd.connection import Access
 from leyden.market.base import Account, Market
+from leyden.market.none import NoMarket
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
 from leyden.sellers.lnd import LndSeller
@@ -40,17 +43,14 @@ def shop_of(platform: Platform) -> Shop | None:
     given = platform.settings
     if not given.treasury_host:
         return None
-    if not given.market:
-        raise SetupError("market: treasury_host is set, so say where channels are from")
-    if given.mainnet_backend and given.market == "simulated":
-        raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
+    listed = sources_of(given)
     access = treasury_access(given)
     seller = seller_access(given)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
 
-    market, account = _MARKETS[given.market](platform)
+    market, account = _market(platform, listed)
     treasury = LndPayments(access, preimage=preimage)
     return Shop(
         database=platform.database,
@@ -64,6 +64,7 @@ def shop_of(platform: Platform) -> Shop | None:
         dialing=dialing_of(given),
         clock=platform.clock,
         rules=ShopSettings(
+            sources=listed,
             treasury=given.treasury_pubkey.lower(),
             seller=given.seller_pubkey.lower(),
             seller_most_per_hour=Sats(given.seller_most_per_hour),
@@ -91,6 +92,18 @@ def shop_of(platform: Platform) -> Shop | None:
             quotas=limits(given),
         ),
     )
+
+
+def sources_of(given: Settings) -> tuple[Source, ...]:
+    """Return the sources of channels that the settings list."""
+    if not given.market:
+        raise SetupError("market: treasury_host is set, so say where channels are from")
+    listed = sources.parse(given.market, has_seller=bool(given.seller_host))
+    if given.mainnet_backend and Source.SIMULATED in listed:
+        raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
+    if given.lsps1 and given.seller_host and Source.OWN not in listed:
+        raise SetupError("market: list own too; lsps1 sells channels from it")
+    return listed
 
 
 def treasury_access(given: Settings) -> Access:
@@ -170,10 +183,14 @@ def _pool(platform: Platform) -> _Bought:
     return market_of(platform)
 
 
-_MARKETS: Mapping[str, Callable[[Platform], _Bought]] = {
-    "simulated": _simulated,
-    "pool": _pool,
-}
+def _market(platform: Platform, listed: tuple[Source, ...]) -> _Bought:
+    match sources.ticket_source(listed):
+        case Source.POOL:
+            return _pool(platform)
+        case Source.SIMULATED:
+            return _simulated(platform)
+    # Tickets that were sold before are followed to their end.
+    return _pool(platform) if platform.settings.pool_host else (NoMarket(), None)
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ one thread at a time.
 import socket
 import ssl
 from typing import Self
+from urllib.parse import urlsplit
 
 from leyden.client.backups import Backups
 from leyden.client.calls import LONGEST_WAIT_S, ApiError, Calls
@@ -112,6 +113,17 @@ class Client:
             connect=self._gateway or _where(way.api_endpoint, way.hosts_line),
             macaroon=macaroon,
         )
+
+    def rest_address(self, node_id: str) -> tuple[str, int]:
+        """Return the host and port at which this machine reaches a node's REST API.
+
+        The node shows the certificate of its `api_endpoint`.
+        """
+        way = self.nodes.connect(node_id)
+        host, port = self.grpc_address(node_id)[0], urlsplit(way.rest_url).port
+        if self._gateway and ":" in self._gateway:
+            port = int(self._gateway.rpartition(":")[2])
+        return host, port or 443
 
     def grpc_address(self, node_id: str) -> tuple[str, int]:
         """Return the host and port at which this machine reaches a node's gRPC.

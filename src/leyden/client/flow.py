@@ -33,7 +33,7 @@ class Flow:
         """Return the price of a channel.
 
         `wish`: self_chan_balance, lease_duration_blocks, node_tier, bps. Or, for a
-        channel to a node without a ticket: node, node_id, announce,
+        channel to a node without a ticket: node, node_id, announce, zero_conf,
         lease_duration_blocks.
         """
         body = {"capacity": capacity, **wish}

@@ -91,10 +91,11 @@ def _seller_settings(given: Settings, chain: access.Access) -> dict[str, Any]:
 
 def _market_settings(chain: access.Access) -> dict[str, str]:
     """Return the settings for buying channels; the provider may be down."""
+    own = ", own" if "seller" in chain.lnds else ""
     if (provider := chain.pools.get("provider")) is None:
-        return {"market": "simulated"}
+        return {"market": f"simulated{own}"}
     return {
-        "market": "pool",
+        "market": f"pool{own}",
         "pool_host": provider.grpc,
         "pool_certificate": provider.certificate,
         "pool_macaroon": provider.macaroon,

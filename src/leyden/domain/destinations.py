@@ -25,6 +25,7 @@ class Destination(Struct, frozen=True, kw_only=True):
     host: str = ""  # HOST:PORT to dial; "": the node has to connect to the seller
     node_id: str = ""  # where it is a hosted one of the buyer's
     announce: bool = False  # to everybody, or private to both
+    zero_conf: bool = False  # usable before its transaction is confirmed
 
 
 def parse(text: str, *, field: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """The seller's wallet, and the openings of channels that it was asked for."""
 
+from collections.abc import Collection
 from enum import StrEnum, auto
 from typing import Final
 
@@ -8,8 +9,19 @@ from leyden.domain.units import Sats
 from leyden.values import Struct
 
 # Feature bits: channels that are usable at once (BOLT 9), and LSPS (bLIP-50).
+SCID_ALIAS: Final = 47
 ZERO_CONF: Final = 51
 LSPS: Final = 729
+
+
+def takes_zero_conf(features: Collection[int]) -> bool:
+    """Return whether who announces these bits knows channels that are usable at once.
+
+    Each feature has an even bit too, of those who insist on it.
+    """
+    return all(
+        bit in features or bit - 1 in features for bit in (SCID_ALIAS, ZERO_CONF)
+    )
 
 
 class Coin(Struct, frozen=True, order=True):

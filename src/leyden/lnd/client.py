@@ -80,6 +80,25 @@ class Lnd:
                 yield rest.read_line(line, self._errors)
 
     @asynccontextmanager
+    async def socket(
+        self, path: str, *, macaroon: str = ""
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a call in which both sides go on talking, for the block."""
+        try:
+            async with self._session.ws_connect(
+                f"{self._base}{path}?method=POST",
+                headers={"Host": self._name, **rest.headers(macaroon)},
+                ssl=self._tls,
+                server_hostname=self._name,
+                max_msg_size=_LONGEST_LINE,
+            ) as socket:
+                yield socket
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._errors.away(f"does not answer: {type(error).__name__}") from (
+                error
+            )
+
+    @asynccontextmanager
     async def _answer(
         self,
         method: str,

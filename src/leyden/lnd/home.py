@@ -69,6 +69,11 @@ def channel_backup(home: Path, chain: Chain) -> Path:
     return network_folder(home, chain) / "channel.backup"
 
 
+def graph(home: Path, chain: Chain) -> Path:
+    """Return the path of the file of lnd's channels, and of the graph."""
+    return home / "data" / "graph" / chain / "channel.db"
+
+
 def certificate(home: Path) -> bytes:
     """Return the chain that lnd serves; empty if there is none yet."""
     try:

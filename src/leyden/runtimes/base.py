@@ -152,6 +152,10 @@ class Homes(Protocol):
         """Return lnd's own backup of its channels, if it has written one."""
         ...
 
+    async def public_key(self, node: Node) -> str:
+        """Return the public key that lnd wrote down; "" before its first unlocking."""
+        ...
+
     def look(self, node: Node, place: Place) -> Found:
         """Return what is new; cheap enough to be asked of every node all the time.
 

@@ -150,6 +150,7 @@ class FakeHomes:
     def __init__(self) -> None:
         self.logs: dict[str, list[str]] = {}
         self.channel_backups: dict[str, bytes] = {}
+        self.public_keys: dict[str, str] = {}
         self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
         self._looked: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
@@ -162,6 +163,10 @@ class FakeHomes:
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return what was put there."""
         return self.channel_backups.get(node.id)
+
+    async def public_key(self, node: Node) -> str:
+        """Return what was put there."""
+        return self.public_keys.get(node.id, "")
 
     def look(self, node: Node, place: Place) -> Found:
         """Return what a test has added since the last look."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from leyden import processes
 from leyden.domain.nodes import Node
-from leyden.lnd import home, sweep, tail
+from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.tail import News, Place
 from leyden.processes import Identity
@@ -59,6 +59,11 @@ class LocalHomes:
         """Return lnd's own backup of its channels, if it has written one."""
         file = home.channel_backup(self._layout.home(node), self._chain(node))
         return _last(file, _MOST_BACKUP) or None
+
+    async def public_key(self, node: Node) -> str:
+        """Return the public key that lnd wrote into its graph."""
+        file = home.graph(self._layout.home(node), self._chain(node))
+        return await asyncio.to_thread(identity.read, file)
 
     def look(self, node: Node, place: Place) -> Found:
         """Return what is new: three stats where nothing is, 5 µs."""

@@ -79,6 +79,10 @@ class SeveralHomes:
         """Return lnd's own backup of its channels, where it can be read."""
         return await self._homes[node.runtime].channel_backup(node)
 
+    async def public_key(self, node: Node) -> str:
+        """Return the node's public key, where it can be read."""
+        return await self._homes[node.runtime].public_key(node)
+
     def look(self, node: Node, place: Place) -> Found:
         """Return what is new."""
         return self._homes[node.runtime].look(node, place)

@@ -103,8 +103,11 @@ class QuoteAnswer(msgspec.Struct):
         Meta(description="Only where what is not used of pool_fee is not credited."),
     ] = UNSET
     source: Annotated[
-        Literal["own"] | UnsetType,
-        Meta(description="With a node: who sells it; `own` is this platform itself."),
+        str | UnsetType,
+        Meta(
+            description="Where it comes from: `pool` is the public auction, by a "
+            "ticket; `own` is this platform itself, for the node that you name."
+        ),
     ] = UNSET
 
 
@@ -166,6 +169,10 @@ class OrderAnswer(_OrderFields):
     announce: Annotated[
         bool | UnsetType,
         Meta(description="With a node: whether the channel is announced to all."),
+    ] = UNSET
+    zero_conf: Annotated[
+        bool | UnsetType,
+        Meta(description="With a node: whether it is usable before it confirms."),
     ] = UNSET
     seller_uri: Annotated[
         str | UnsetType,

@@ -234,6 +234,13 @@ class ConnectAnswer(msgspec.Struct):
         Meta(description="A line for `/etc/hosts`, where the name does not resolve."),
     ]
     peer_address: PeerAddress
+    public_key: Annotated[
+        str,
+        Meta(
+            description="The node's public key, as in `PUBLIC-KEY@HOST:PORT`; empty "
+            "until its wallet was unlocked here."
+        ),
+    ]
 
 
 class MetricsAnswer(msgspec.Struct):

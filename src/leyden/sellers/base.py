@@ -42,6 +42,10 @@ class Seller(Protocol):
         """Return whether the peer is connected; try these HOST:PORT until it is."""
         ...
 
+    async def features(self, pubkey: str) -> frozenset[int] | None:
+        """Return the feature bits of a connected peer; None of any other node."""
+        ...
+
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Return what became of the opening for an order that reserved these coins."""
         ...

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from leyden.domain.openings import (
     LSPS,
+    SCID_ALIAS,
     ZERO_CONF,
     ClosedChannel,
     Coin,
@@ -17,6 +18,7 @@ from leyden.domain.openings import (
     OpeningRefused,
     OpeningState,
     SellerWallet,
+    takes_zero_conf,
 )
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
@@ -51,7 +53,9 @@ class FakeSeller:
         self.publishes = True
         self.fee_sat_per_vb = 10
         self.height = 1_000
-        self.features: frozenset[int] = frozenset({ZERO_CONF, LSPS})
+        self.own_features: frozenset[int] = frozenset({ZERO_CONF, LSPS})
+        self.peer_features: frozenset[int] = frozenset({SCID_ALIAS, ZERO_CONF})
+        self.accepts_zero_conf = True  # an acceptor of each peer's lets it in
         self.coins: dict[Outpoint, Coin] = {}
         self.channels: dict[str, OpenedChannel] = {}  # by channel point
         self.ended: list[ClosedChannel] = []
@@ -71,7 +75,7 @@ class FakeSeller:
             unconfirmed=Sats(0),
             locked=Sats(sum(self.coins[at].sats for at in locked)),
             fee_sat_per_vb=self.fee_sat_per_vb,
-            features=self.features,
+            features=self.own_features,
         )
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
@@ -84,6 +88,11 @@ class FakeSeller:
             if address in self.reached:
                 self.online.add(pubkey)
         return pubkey in self.online
+
+    async def features(self, pubkey: str) -> frozenset[int] | None:
+        """Return the feature bits of a connected peer."""
+        self._answer()
+        return self.peer_features if pubkey in self.online else None
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
@@ -105,8 +114,8 @@ class FakeSeller:
             return OpeningRefused("a coin is spent or locked")
         if sum(coin.sats for coin in wanted.coins) < wanted.capacity:
             return OpeningRefused("not enough witness outputs")
-        if self.refuses:
-            return OpeningRefused(self.refuses)
+        if why := self.refuses or (self._zero_conf() if wanted.zero_conf else ""):
+            return OpeningRefused(why)
         txid = hashlib.sha256(f"{wanted.order_id} {len(self.channels)}".encode())
         channel = OpenedChannel(
             wanted=wanted,
@@ -134,6 +143,12 @@ class FakeSeller:
 
     async def close(self) -> None:
         """Do nothing: it has no connections."""
+
+    def _zero_conf(self) -> str:
+        """Return why a peer takes no channel without confirmations; "" if it does."""
+        if not takes_zero_conf(self.peer_features):
+            return "requested channel type not supported"
+        return "" if self.accepts_zero_conf else "channel rejected"
 
     def _answer(self) -> None:
         if self.away:

@@ -42,7 +42,9 @@ _NOT_YET: Final = (
     "still in the process of starting",
     "wallet locked",
 )
-_CLOSING: Final = ("waiting_close_channels", "pending_force_closing_channels")
+# What spends the funding transaction is in a block for these, so that one is too.
+_CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
+_CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
 
 
 class LndSeller:
@@ -89,6 +91,14 @@ class LndSeller:
             return True
         return False
 
+    async def features(self, pubkey: str) -> frozenset[int] | None:
+        """Return the feature bits of a connected peer; None of any other node."""
+        told = await self._lnd.plainly("GET", "/v1/peers")
+        for each in told["peers"]:
+            if each["pub_key"] == pubkey:
+                return frozenset(int(bit) for bit in each.get("features", ()))
+        return None
+
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
         pending, opened, leases = await asyncio.gather(
@@ -98,15 +108,16 @@ class LndSeller:
         )
         for channel in opened["channels"]:
             if channel.get("memo") == order_id:
-                return await self._seen(str(channel["channel_point"]), confirmed=True)
+                point = str(channel["channel_point"])
+                return await self._seen(point, confirmed=_is_confirmed(channel))
         for each in pending["pending_open_channels"]:
             if each["channel"].get("memo") == order_id:
                 return await self._seen(str(each["channel"]["channel_point"]))
-        for kind in _CLOSING:  # opened, and on its way out: it was published
+        for kind in _CLOSING:  # opened, and on its way out
             for each in pending[kind]:
                 if each["channel"].get("memo") == order_id:
                     point = str(each["channel"]["channel_point"])
-                    return await self._seen(point, confirmed=True)
+                    return await self._seen(point, confirmed=kind == _CLOSED_IN_BLOCK)
         locked = {_outpoint(each["outpoint"]) for each in leases["locked_utxos"]}
         if any(coin.outpoint in locked for coin in coins):
             return Opening(state=OpeningState.UNDECIDED)
@@ -198,6 +209,16 @@ class LndSeller:
             fee=Sats(fees[0]) if fees else None,
             height=height,
         )
+
+
+def _is_confirmed(channel: dict[str, Any]) -> bool:
+    """Return whether an open channel's transaction is in a block.
+
+    One without confirmations is open from its signing on, published or not.
+    """
+    return not channel.get("zero_conf") or bool(
+        int(channel.get("zero_conf_confirmed_scid", 0))
+    )
 
 
 def _coin(told: dict[str, Any]) -> Coin:

@@ -50,6 +50,7 @@ def row_of(order: Order) -> dict[str, Value]:
         "announce": int(to.announce) if to else 0,
         "channel_point": order.channel_point,
         "htlc_expires": order.htlc_expires,
+        "zero_conf": int(to.zero_conf) if to else 0,
     }
 
 
@@ -91,11 +92,16 @@ def order_of(row: Row) -> Order:
         channel_point,
         announce,
         htlc_expires,
+        zero_conf,
     ) = row
     destination = None
     if node_key is not None:
         destination = Destination(
-            pubkey=node_key, host=node_host, node_id=node_id, announce=bool(announce)
+            pubkey=node_key,
+            host=node_host,
+            node_id=node_id,
+            announce=bool(announce),
+            zero_conf=bool(zero_conf),
         )
     channel = Channel(
         capacity=Sats(capacity),

@@ -30,6 +30,7 @@ from leyden.storage.log_places import LogPlaces
 from leyden.storage.lsps1_orders import Lsps1Orders
 from leyden.storage.moves import Moves
 from leyden.storage.node_drills import NodeDrills
+from leyden.storage.node_keys import NodeKeys
 from leyden.storage.node_reports import NodeReports
 from leyden.storage.node_starts import NodeStarts
 from leyden.storage.nodes import Nodes
@@ -129,6 +130,7 @@ class Stores:
     reserved_coins = _store(ReservedCoins)
     second_factors = _store(SecondFactors)
     seller = _store(Seller)
+    node_keys = _store(NodeKeys)
     sessions = _store(Sessions)
     subscription_deliveries = _store(SubscriptionDeliveries)
     subscriptions = _store(Subscriptions)

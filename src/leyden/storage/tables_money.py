@@ -76,6 +76,7 @@ orders = Table(
     Column("channel_point", Text, nullable=False, server_default=""),
     Column("announce", Integer, nullable=False, server_default="0"),
     Column("htlc_expires", Integer, nullable=False, server_default="0"),
+    Column("zero_conf", Integer, nullable=False, server_default="0"),
     one_of("status", Status),
     one_of("node_tier", NodeTier),
     one_of("invoice_state", InvoiceState),

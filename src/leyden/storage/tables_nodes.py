@@ -151,6 +151,14 @@ reports = Table(
     Column("log_tail", LargeBinary),  # the end of lnd's log, compressed
 )
 
+# The public key of each that lnd wrote down, once its wallet was unlocked here.
+node_keys = Table(
+    "node_key",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("pubkey", Text, nullable=False),
+)
+
 # The last start of each: compared with what the node's folder says.
 starts = Table(
     "node_start",

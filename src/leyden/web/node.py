@@ -10,6 +10,7 @@ from leyden.domain.node_moves import is_allowed
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
 from leyden.errors import LeydenError, Malformed
+from leyden.services.channels import sources
 from leyden.services.nodes import commands, connecting, housekeeping, views
 from leyden.services.nodes.fleet import Fleet
 from leyden.web import changes as changing
@@ -53,7 +54,7 @@ async def show(visit: Visit) -> Response:
         way=way,
         ports=fleet.rules.ports,
         sells_direct=visit.platform.shop is not None
-        and visit.platform.shop.seller is not None,
+        and sources.sells_direct(visit.platform.shop),
         offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
         traffic=traffic,

@@ -10,7 +10,7 @@ from leyden.domain.orders import Order
 from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.units import BLOCKS_PER_WEEK, Sats
 from leyden.errors import Away, Malformed, Refused
-from leyden.services.channels import destinations, orders
+from leyden.services.channels import destinations, orders, sources
 from leyden.services.channels.destinations import Wish
 from leyden.values import Struct
 from leyden.web.forms import Form
@@ -18,7 +18,7 @@ from leyden.web.orders import shop_of
 from leyden.web.visits import Visit, redirect
 
 _FIELDS: Final = (
-    *("for", "node", "announce"),
+    *("for", "node", "announce", "zero_conf"),
     *("capacity", "self_chan_balance", "lease", "tier", "bps", "once"),
 )
 _TICKET: Final = ""  # chosen where a ticket decides who gets the channel
@@ -42,6 +42,7 @@ async def ask(visit: Visit) -> Response:
         "for": given.text("for"),
         "node": given.text("node"),
         "announce": "",
+        "zero_conf": "",
         "capacity": given.text("capacity", "1,000,000"),
         "self_chan_balance": "0",
         "lease": given.text("lease", "2016"),
@@ -88,15 +89,19 @@ async def _placed(visit: Visit, form: Form) -> Order:
 async def _asked(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
-    shop = shop_of(visit)
-    auction = await shop.market.terms()
+    shop, nodes = shop_of(visit), await _nodes(visit)
+    if not values["for"] and not sources.sells_tickets(shop):
+        values = values | {"for": nodes[0].id if nodes else _OTHER}
     return visit.render(
         "channels/new.html",
         values=values | {name: _amount(values[name]) for name in _AMOUNTS},
         terms=shop.rules.terms,
-        sells_direct=shop.seller is not None,
-        nodes=await _nodes(visit),
-        leases=[(blocks, blocks // BLOCKS_PER_WEEK) for blocks in auction.leases],
+        sells_direct=sources.sells_direct(shop),
+        sells_tickets=sources.sells_tickets(shop),
+        nodes=nodes,
+        leases=[
+            (blocks, blocks // BLOCKS_PER_WEEK) for blocks in await sources.leases(shop)
+        ],
         priced=await _priced(visit, Form(list(values.items()))),
         refused=wrong,
     )
@@ -129,6 +134,7 @@ async def _channel(visit: Visit, given: Form) -> Channel:
         node=given.text("node"),
         node_id="" if chosen == _OTHER else chosen,
         announce=bool(given.text("announce")),
+        zero_conf=bool(given.text("zero_conf")),
     )
     return Channel(
         capacity=Sats(given.number("capacity")),

@@ -33,6 +33,7 @@ async def test_it_works(alice: Caller, million: dict[str, int]) -> None:
         "rate_fixed": 2480,
         "rate_bps": 50,
         "credit_used": 0,
+        "source": "pool",
     }
 
 

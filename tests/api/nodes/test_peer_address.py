@@ -27,6 +27,16 @@ async def test_it_is_in_list_item_single_and_connect(
     assert shown["settings"]["listen"] is True
 
 
+async def test_connecting_tells_the_public_key_once_it_is_known(
+    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+) -> None:
+    assert (await alice.get(f"{path}/connect")).json()["public_key"] == ""
+    async with yard.fleet.database.transaction() as tx:
+        await tx.node_keys.keep(node["node_id"], "02" + "ab" * 32)
+    way = (await alice.get(f"{path}/connect")).json()
+    assert way["public_key"] == "02" + "ab" * 32
+
+
 async def test_it_goes_and_comes_with_the_setting(alice: Caller, path: str) -> None:
     for listen, address in ((False, ""), (True, "[2001:db8::1]:21000")):
         changed = (await alice.post(f"{path}/settings", {"listen": listen})).json()

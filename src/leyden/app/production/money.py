@@ -1,14 +1,20 @@
-"""Checks of the treasury and the auction."""
+"""Checks of the treasury, and of where channels come from."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 from leyden.app.shop import treasury_access
+from leyden.domain import sources
 from leyden.domain.orders import Status
+from leyden.domain.sources import Source
 from leyden.errors import NodeRefused
 from leyden.payments import treasury as lnd
-from leyden.services.channels import treasury_balance, treasury_identity
+from leyden.services.channels import (
+    seller_balance,
+    treasury_balance,
+    treasury_identity,
+)
 from leyden.services.channels.lsps1 import state
 from leyden.services.operators import oversight
 from leyden.services.platform import Platform
@@ -59,10 +65,37 @@ async def auction(platform: Platform) -> str:
     shop = platform.shop
     if shop is None:
         return _NONE
-    if shop.account is None:
-        return 'set market = "pool": tickets of a simulated market are no channels'
+    if Source.SIMULATED in shop.rules.sources:
+        return (
+            'set market = "pool", "own", or both: tickets of a simulated market are no '
+            "channels"
+        )
+    if Source.POOL not in shop.rules.sources:
+        return ""
     found = await treasury_balance.look(shop)
     return found.alarm or found.no_standing
+
+
+async def seller(platform: Platform) -> str:
+    """Look at the wallet that direct channels are opened from, where they are sold."""
+    shop = platform.shop
+    if shop is None or Source.OWN not in shop.rules.sources:
+        return ""
+    found = await seller_balance.look(shop)
+    return seller_balance.alarm(found, low=shop.rules.seller_low)
+
+
+async def listed(platform: Platform) -> str:
+    """Look for a setting of before there was a list of sources."""
+    given = platform.settings
+    if platform.shop is None or not sources.is_old(
+        given.market, has_seller=bool(given.seller_host)
+    ):
+        return ""
+    return (
+        f'set market = "{given.market}, own": without own, direct channels will not be '
+        "sold from the next release on"
+    )
 
 
 async def lsps1(platform: Platform) -> str:

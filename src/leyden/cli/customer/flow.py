@@ -1,12 +1,13 @@
 """`leyden flow`: channel quotes, orders and credit."""
 
+import contextlib
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import click
 
-from leyden.cli.customer import credit
+from leyden.cli.customer import accepting, credit
 from leyden.cli.customer.order_telling import (
     NEXT,
     UNPAID,
@@ -15,7 +16,7 @@ from leyden.cli.customer.order_telling import (
     tell,
     wait_for,
 )
-from leyden.cli.customer.recipients import wish_for
+from leyden.cli.customer.recipients import Recipient
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
@@ -56,6 +57,12 @@ def _channel(command: Callable[..., None]) -> Callable[..., None]:
             "--announce", is_flag=True, help="With --for: announce the channel to all."
         ),
         click.option(
+            "--zero-conf",
+            is_flag=True,
+            help="With --for: usable before it confirms. For a node of yours, with "
+            "--wait: this command lets the channel in.",
+        ),
+        click.option(
             "--for",
             "node",
             metavar="NODE",
@@ -87,21 +94,18 @@ def _channel(command: Callable[..., None]) -> Callable[..., None]:
     return click.argument("capacity", type=int)(command)
 
 
-def _wish(session: Session, capacity: int, options: dict[str, Any]) -> dict[str, Any]:
-    named, announce = options.pop("node"), options.pop("announce")
-    files = {name: options.pop(f"{name}_file") for name in ("password", "macaroon")}
-    wish = {name: value for name, value in options.items() if value is not None}
-    if announce:
-        wish["announce"] = True
+def _wish(
+    session: Session, capacity: int, options: dict[str, Any]
+) -> tuple[dict[str, Any], Recipient | None]:
+    named = options.pop("node")
+    files = {name: options.pop(name) for name in ("password_file", "macaroon_file")}
+    wish = {
+        name: value for name, value in options.items() if value not in {None, False}
+    }
     if not named:
-        return wish
-    return wish | wish_for(
-        session,
-        named,
-        capacity=capacity,
-        password_file=files["password"],
-        macaroon_file=files["macaroon"],
-    )
+        return wish, None
+    to = Recipient(session, named, **files)
+    return wish | to.wish(capacity), to
 
 
 @flow.command()
@@ -114,7 +118,7 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
     \b
     leyden flow quote 2000000 --lease 4032
     """
-    wish = _wish(session, capacity, options)
+    wish, _ = _wish(session, capacity, options)
     found = session.client.flow.quote(capacity, **wish)
     if as_json:
         print_json(found)
@@ -155,15 +159,21 @@ def order(
     leyden flow order 2000000 --wait
     leyden flow order 1000000 --for "harbour light" --wait
     """
-    wish = _wish(session, capacity, options)
+    wish, to = _wish(session, capacity, options)
+    mine = to if "zero_conf" in wish and to is not None and to.node else None
+    if mine and not wait:
+        raise click.UsageError("--zero-conf for a node of yours needs --wait")
     made = session.client.flow.create(capacity, key=idempotency_key, **wish)
-    if (wait or qr) and made.status == "waiting_payment":
-        how_to_pay(made, qr=qr)
-    if wait:
-        goal = "filled" if is_direct(made) else "created"
-        wait_for(session, made.order_id, [goal], within_s, as_json=as_json)
-    else:
-        tell(made, as_json=as_json)
+    with contextlib.ExitStack() as stack:
+        if mine:
+            stack.enter_context(accepting.zero_conf(session, mine, made))
+        if (wait or qr) and made.status == "waiting_payment":
+            how_to_pay(made, qr=qr)
+        if wait:
+            goal = "filled" if is_direct(made) else "created"
+            wait_for(session, made.order_id, [goal], within_s, as_json=as_json)
+        else:
+            tell(made, as_json=as_json)
 
 
 @flow.command()

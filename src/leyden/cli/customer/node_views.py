@@ -82,7 +82,8 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
         {
             "REST": way.rest_url,
             "gRPC": way.grpc_address,
-            "peers": way.peer_address and f"PUBLIC-KEY@{way.peer_address}",
+            "peers": way.peer_address
+            and f"{way.public_key or 'PUBLIC-KEY'}@{way.peer_address}",
             "lndconnect": way.lndconnect,
             "/etc/hosts": way.hosts_line,
         }

@@ -1,5 +1,6 @@
 """`--for NODE`: the node that an order's channel goes to."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +12,51 @@ _KEY_DIGITS = 66
 _BAD_REQUEST = 400
 
 
-def wish_for(
-    session: Session,
-    named: str,
-    *,
-    capacity: int,
-    password_file: Path | None,
-    macaroon_file: Path | None,
-) -> dict[str, Any]:
-    """Return the order's fields for a node: a public key, or one of yours by name.
+class Recipient:
+    """Whom the channel is for: a public key, or a node of yours."""
 
-    The platform knows a node's public key once it got a channel; before that the node
-    itself is asked, with its owner's macaroon.
-    """
-    key = named.partition("@")[0]
-    if len(key) == _KEY_DIGITS and key[:2] in {"02", "03"}:
-        return {"node": named}
-    node = session.node(named)
-    wish = {"node_id": node.node_id}
-    if not macaroon_file and not password_file:
-        try:
-            session.client.flow.quote(capacity, **wish)
-        except ApiError as error:
-            if error.status != _BAD_REQUEST or not error.message.startswith("node:"):
-                raise
-        else:
-            return wish
-    password = "" if macaroon_file else wallet_password(password_file)
-    macaroon = admin_macaroon(session, node, macaroon_file, password)
-    with open_node(session, node, macaroon=macaroon) as lnd:
-        return {**wish, "node": str(lnd.get("/v1/getinfo")["identity_pubkey"])}
+    def __init__(
+        self,
+        session: Session,
+        named: str,
+        *,
+        password_file: Path | None,
+        macaroon_file: Path | None,
+    ) -> None:
+        self._session = session
+        self._files = password_file, macaroon_file
+        self._named = named
+        key = named.partition("@")[0]
+        is_key = len(key) == _KEY_DIGITS and key[:2] in {"02", "03"}
+        self.node = None if is_key else session.node(named)
+
+    def wish(self, capacity: int) -> dict[str, Any]:
+        """Return the order's fields for the node.
+
+        The platform mostly knows a node's public key; where it does not, the node
+        itself is asked, with its owner's macaroon.
+        """
+        if self.node is None:
+            return {"node": self._named}
+        wish = {"node_id": self.node.node_id}
+        if not any(self._files):
+            try:
+                self._session.client.flow.quote(capacity, **wish)
+            except ApiError as error:
+                if error.status != _BAD_REQUEST or not error.message.startswith(
+                    "node:"
+                ):
+                    raise
+            else:
+                return wish
+        with open_node(self._session, self.node, macaroon=self.macaroon) as lnd:
+            return {**wish, "node": str(lnd.get("/v1/getinfo")["identity_pubkey"])}
+
+    @cached_property
+    def macaroon(self) -> str:
+        """Return the owner's macaroon of a node of yours; asked for once."""
+        if self.node is None:
+            raise ValueError("somebody else's node")
+        password_file, macaroon_file = self._files
+        password = "" if macaroon_file else wallet_password(password_file)
+        return admin_macaroon(self._session, self.node, macaroon_file, password)

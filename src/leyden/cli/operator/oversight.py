@@ -53,6 +53,7 @@ def overview(*, as_json: bool) -> None:
                 ],
                 "nodes": seen.nodes,
                 "orders": seen.orders,
+                "sources": seen.sources,
                 "books": seen.balances,
                 "tasks": queues,
                 "tried": tried,
@@ -67,6 +68,8 @@ def overview(*, as_json: bool) -> None:
             ("books, in sat", seen.balances),
         ):
             _counted(heading, counted)
+        print("\nchannels are sold from")
+        print(", ".join(seen.sources) or "nowhere")
         if backups:
             print("\nbackups")
             print_rows(backups, empty="")

@@ -176,9 +176,9 @@ def _on_account(
 ) -> Any:
     async def run() -> Any:
         given = wiring.running_settings(settings.load(os.environ))
-        if given.market != "pool":
+        if not given.pool_host:
             raise SetupError(
-                "market: is not pool, so there is no account; see docs/channels.md"
+                "pool_host: not set, so there is no account; see docs/channels.md"
             )
         account = account_of(given)
         try:

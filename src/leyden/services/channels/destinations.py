@@ -7,6 +7,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.nodes import DesiredState, Node
 from leyden.domain.peer_ports import host_port
 from leyden.errors import Malformed, NotFound
+from leyden.services.channels import sources, zero_conf
 from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
@@ -31,30 +32,27 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
         _refuse_options(wish)
         return None
     field = "node" if wish.node else "node_id"
-    if shop.seller is None:
-        raise Malformed(f"{field}: this platform sells tickets only; leave it out")
-    if wish.zero_conf:
-        raise Malformed("zero_conf: not offered here; leave it out")
+    sources.check_direct(shop, field=field)
     key, host = destinations.parse(wish.node, field="node") if wish.node else ("", "")
+    hosted = None
     if wish.node_id:
-        found = await _hosted(shop, organization_id, wish.node_id)
+        hosted = found = await _hosted(shop, organization_id, wish.node_id)
         if host:
             raise Malformed("node: with node_id, send the public key without @host")
         if found.open_peer_port:
             host = host_port(shop.dialing.peer_host, found.open_peer_port)
-        key = key or await shop.database.reader.orders.key_of_node(
-            organization_id, found.id
-        )
-        if not key:
-            raise Malformed(
-                "node: send the public key of this node too; it is only known here "
-                "once the node got a channel from us"
-            )
+        key = await _key_of(shop, organization_id, found, given=key)
     elif host:
         shop.dialing.check(host, field="node")
     await refuse_own(shop, key, field="node")
+    if wish.zero_conf:
+        await zero_conf.check(shop, key, hosted, announce=wish.announce)
     return Destination(
-        pubkey=key, host=host, node_id=wish.node_id, announce=wish.announce
+        pubkey=key,
+        host=host,
+        node_id=wish.node_id,
+        announce=wish.announce,
+        zero_conf=wish.zero_conf,
     )
 
 
@@ -77,11 +75,29 @@ async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
     return node
 
 
+async def _key_of(shop: Shop, organization_id: str, node: Node, *, given: str) -> str:
+    """Return a hosted node's public key: what lnd wrote down, or what its owner says.
+
+    Where lnd's files are not read here the owner says it, until an order was filled.
+    """
+    reader = shop.database.reader
+    known = await reader.node_keys.find(node.id)
+    if known and given not in {"", known}:
+        raise Malformed(f"node: the public key of this node is {known}; leave node out")
+    key = known or given or await reader.orders.key_of_node(organization_id, node.id)
+    if not key:
+        raise Malformed(
+            "node: the public key of this node is not known here yet: unlock its "
+            "wallet and try again in a minute, or send the key (lncli getinfo)"
+        )
+    return key
+
+
 async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
     """Refuse the platform's own lnds: they would be both sides of the channel."""
     reader = shop.database.reader
     treasury, seller = await reader.treasury.find(), await reader.seller.find()
-    own = {shop.rules.treasury}
+    own = {shop.rules.treasury, shop.rules.seller}
     own |= {each.pubkey for each in (treasury, seller) if each is not None}
     if key in own:
         raise Malformed(f"{field}: this is a node of the platform itself")

@@ -1,38 +1,38 @@
 """Ordering a channel: quote, create, get, list, cancel."""
 
-import logging
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
-from leyden.domain import ledger, pricing
+from leyden.domain import ledger
 from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.sign_in import Right
+from leyden.domain.sources import Source
 from leyden.domain.units import Sats
 from leyden.errors import (
     LeydenError,
-    MarketAway,
     NotAllowed,
     NotFound,
     OverLimit,
-    SoldOut,
     Stale,
 )
-from leyden.services.channels import order_events, promises
+from leyden.services.channels import order_events, sources
 from leyden.services.channels.checkout import start_ticket
 from leyden.services.channels.holding import end, entry
-from leyden.services.channels.promises import Promise
 from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared import quotas, rights
 from leyden.storage.stores import Stores
 from leyden.values import Struct, replace
 
-log = logging.getLogger(__name__)
-
 SUFFIX = "FO"
+
+# Keeps in an order's transaction what its source promised.
+_Keep = Callable[[Stores, Order], Awaitable[None]]
 
 # Asked again within this, the quote on record is as good as a new one.
 _FRESH = timedelta(minutes=1)
@@ -52,6 +52,7 @@ class Offer(NamedTuple):
     credit_used: Sats
     fresh_until: datetime
     """Until then the quote on record is as good as a new one."""
+    source: Source
 
 
 async def quote(
@@ -61,7 +62,8 @@ async def quote(
 
     The price holds for ten minutes.
     """
-    priced = await _price(shop, channel)
+    chosen = sources.of(shop, channel)
+    priced = await chosen.source.price(channel)
     reader = shop.database.reader
     found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
     if found is None or found[0] != priced:
@@ -69,13 +71,8 @@ async def quote(
             await tx.quotes.keep(organization_id, priced, quoted=now)
         found = priced, now
     credit = await reader.ledger.balance(ledger.credit(organization_id))
-    return Offer(priced, min(credit, priced.total_fee), found[1] + _FRESH)
-
-
-async def _price(shop: Shop, channel: Channel) -> Quote:
-    if channel.destination is not None:
-        return pricing.direct_quote(channel, shop.rules.terms)
-    return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
+    used = min(credit, priced.total_fee)
+    return Offer(priced, used, found[1] + _FRESH, chosen.name)
 
 
 async def create(
@@ -99,12 +96,13 @@ async def create(
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
+    source = sources.of(shop, channel).source
     # Kept for a minute longer than it holds: it is not written anew each time.
     since = now - shop.rules.quote_holds - _FRESH
     found = await shop.database.reader.quotes.find(
         organization_id, channel, since=since
     )
-    priced = found[0] if found else await _price(shop, channel)
+    priced = found[0] if found else await source.price(channel)
     cover = await _cover(shop.database.reader, organization_id, priced)
     order = Order(
         id=order_id,
@@ -116,13 +114,10 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    promise = None
-    if channel.destination is None:
-        await _check_market(shop, priced)
-    else:
-        promise = await promises.find(shop, organization_id, priced, now=now)
+    promise = await source.promise(organization_id, priced, now=now)
+    keep = partial(source.keep, promise=promise)
     if not order.to_be_paid:
-        return await _add(shop, order, cover, promise, actor=actor)
+        return await _add(shop, order, cover, keep, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -133,7 +128,7 @@ async def create(
     )
     try:
         order = await with_request(shop, order)
-        return await _add(shop, order, cover, promise, actor=actor)
+        return await _add(shop, order, cover, keep, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
@@ -154,7 +149,7 @@ async def with_request(shop: Shop, order: Order) -> Order:
 
 
 async def _add(
-    shop: Shop, order: Order, cover: Cover, promise: Promise | None, *, actor: str
+    shop: Shop, order: Order, cover: Cover, keep: _Keep, *, actor: str
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
@@ -165,10 +160,7 @@ async def _add(
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
-        if promise is not None:
-            await promises.keep(
-                tx, shop, order, promise, whose=organization_id, now=now
-            )
+        await keep(tx, order)
         if order.to_be_paid and not has_place:  # making the invoice took too long
             await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
         return await begin(tx, order)
@@ -184,18 +176,6 @@ async def begin(tx: Stores, order: Order) -> Order:
     order = start_ticket(work, order)
     await work.flush(tx)
     return order
-
-
-async def _check_market(shop: Shop, priced: Quote) -> None:
-    """Raise SoldOut if nobody sells; accept the order if nobody answers."""
-    try:
-        await shop.market.ready(priced)
-    except SoldOut:
-        raise
-    except MarketAway as error:
-        log.warning(
-            "an order is taken while the auction is away", extra={"why": str(error)}
-        )
 
 
 async def _cover(tx: Stores, organization_id: str, priced: Quote) -> Cover:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
 from leyden.domain.quotas import Limits
+from leyden.domain.sources import EVERY, Source
 from leyden.domain.times import Clock
 from leyden.domain.units import Sats
 from leyden.market.base import Account, Market
@@ -43,6 +44,7 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
 class ShopSettings(Struct, frozen=True, kw_only=True):
     """Settings of the shop."""
 
+    sources: tuple[Source, ...] = EVERY  # that new orders are of
     terms: Terms = field(default_factory=Terms)
     treasury: str = ""  # the key of its lnd; empty is the first one seen
     confirmations: Confirmations = field(default_factory=Confirmations)

@@ -90,6 +90,7 @@ class Housekeeping:
         ):
             self._swept[node.id] = (node.status, node.process, now)
             await _sweep(self._fleet, node, now)
+            await _learn_key(self._fleet, node)
 
     async def _store_channels(self, node: Node, content: bytes | None) -> None:
         """Store a channel backup; read it again if it could not be stored last time."""
@@ -175,6 +176,14 @@ def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
     return UpdateAvailable(
         lnd_version=str(newer), service_version=fleet.rules.service_version
     )
+
+
+async def _learn_key(fleet: Fleet, node: Node) -> None:
+    """Keep the public key that lnd has written down: direct orders are for it."""
+    found = await fleet.homes.public_key(node)
+    if found and found != await fleet.database.reader.node_keys.find(node.id):
+        async with fleet.database.transaction() as tx:
+            await tx.node_keys.keep(node.id, found)
 
 
 async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:

@@ -6,8 +6,9 @@ from typing import Final
 
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Status as NodeStatus
+from leyden.domain.sources import Source
 from leyden.domain.units import Sats
-from leyden.services.channels import credit
+from leyden.services.channels import credit, sources
 from leyden.services.channels.credit import Balance
 from leyden.services.nodes import failures
 from leyden.services.operators.alarms import Alarm, list_alarms
@@ -32,6 +33,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     alarms: list[Alarm]
     balances: dict[str, Sats]  # of places that are nobody's own
     backups: list[Shown]  # none where no store is set
+    sources: tuple[Source, ...] = ()  # of channels; none where none are sold
 
 
 class Patient(Struct, frozen=True):
@@ -66,6 +68,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         alarms=await list_alarms(platform, now=now),
         balances={place: sats for place, sats in sums.items() if ":" not in place},
         backups=await backup_results.listed(platform),
+        sources=sources.sold(platform.shop) if platform.shop else (),
     )
 
 

@@ -8,7 +8,7 @@ INSERT INTO channel_order (
     self_chan_balance_fee, credit_used, charged, credit_refund, paid_at,
     onchain_address, lightning_invoice, payment_hash, invoice_state, accepted, offered,
     ticket_ref, sealed_ticket, order_nonce, keeps_unused_fee, node_key, node_host,
-    node_id, channel_point, announce, htlc_expires
+    node_id, channel_point, announce, htlc_expires, zero_conf
 )
 VALUES (
     :id, :organization_id, :status, :created, :expires, :capacity, :self_chan_balance,
@@ -16,7 +16,7 @@ VALUES (
     :pool_fee, :self_chan_balance_fee, :credit_used, :charged, :credit_refund, :paid_at,
     :onchain_address, :lightning_invoice, :payment_hash, :invoice_state, :accepted,
     :offered, :ticket_ref, :sealed_ticket, :order_nonce, :keeps_unused_fee, :node_key,
-    :node_host, :node_id, :channel_point, :announce, :htlc_expires
+    :node_host, :node_id, :channel_point, :announce, :htlc_expires, :zero_conf
 )
 ON CONFLICT DO NOTHING
 RETURNING id;

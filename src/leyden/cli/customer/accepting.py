@@ -1,0 +1,100 @@
+"""Letting a channel in that is usable before it confirms, while its order goes on.
+
+Only the node's owner can: the call takes a macaroon. It is made beside the waiting, in
+a thread, and made anew whenever the node was away.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import msgspec
+
+from leyden.cli.customer.recipients import Recipient
+from leyden.cli.customer.session import Session
+from leyden.errors import Conflict, LeydenError, NodeAway
+from leyden.lnd.acceptor import accept_from
+from leyden.lnd.client import connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
+from leyden.schemas.flow import OrderAnswer
+
+_AGAIN_S = 1.0
+_READY_WITHIN_S = 30.0
+
+
+@contextlib.contextmanager
+def zero_conf(session: Session, to: Recipient, order: OrderAnswer) -> Iterator[None]:
+    """Accept the order's channel while inside, from the seller alone."""
+    if to.node is None or order.seller_uri is msgspec.UNSET or not order.seller_uri:
+        raise Conflict("the platform does not say who opens the channel")
+    node_id = to.node.node_id
+    trusted = session.profile.authority or session.client.nodes.certificate(node_id)
+    one = _Accepting(
+        Address(*session.client.rest_address(node_id), to.node.api_endpoint),
+        authority=trusted,
+        peer=order.seller_uri.partition("@")[0],
+        macaroon=to.macaroon,
+    )
+    one.start()
+    try:
+        yield
+    finally:
+        one.stop()
+
+
+class _Accepting:
+    """The owner's answers to a node, given in a thread."""
+
+    def __init__(
+        self, address: Address, *, authority: str, peer: str, macaroon: str
+    ) -> None:
+        self._address, self._tls = address, trusting(authority)
+        self._peer, self._macaroon = peer, macaroon
+        self._ready = threading.Event()
+        self._why: LeydenError | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Return once the node asks us; raise if it does not."""
+        self._thread.start()
+        ready = self._ready.wait(_READY_WITHIN_S)
+        if self._why is not None or not ready:
+            self.stop()
+            raise self._why or NodeAway("the node does not answer")
+
+    def stop(self) -> None:
+        """End the call."""
+        with contextlib.suppress(RuntimeError):  # it has ended by itself
+            self._loop.call_soon_threadsafe(self._end)
+        self._thread.join(_READY_WITHIN_S)
+
+    def _end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _run(self) -> None:
+        with contextlib.closing(self._loop) as loop:
+            self._task = loop.create_task(self._accept())
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(self._task)
+
+    async def _accept(self) -> None:
+        while True:
+            try:
+                async with connect(self._address, self._tls) as lnd:
+                    await accept_from(
+                        lnd,
+                        self._peer,
+                        macaroon=self._macaroon,
+                        ready=self._ready.set,
+                    )
+            except NodeAway:
+                await asyncio.sleep(_AGAIN_S)
+            except LeydenError as error:
+                self._why = error
+                self._ready.set()
+                return

@@ -1,0 +1,60 @@
+"""The sources of channels that an installation sells: its setting `market`.
+
+There are two ways to get a channel: by a ticket, which whoever registers it redeems at
+the auction, or directly, for a node that the order names. One source at most makes
+tickets. Sources of direct channels may become more: other LSPs, say.
+"""
+
+from enum import StrEnum, auto
+from typing import Final
+
+from leyden.errors import SetupError
+
+
+class Source(StrEnum):
+    """Where a channel comes from; the values are what the setting and the API say."""
+
+    POOL = auto()  # the public auction
+    SIMULATED = auto()  # tickets that nobody can register
+    OWN = auto()  # the operator's seller
+
+
+OF_TICKETS: Final = frozenset({Source.POOL, Source.SIMULATED})
+EVERY: Final = (Source.POOL, Source.OWN)
+
+
+def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
+    """Return the sources of a setting; raise SetupError with what is wrong.
+
+    A single source of tickets means the seller too, where one is configured: so the
+    setting was read before it was a list, and so it is for one release more.
+    """
+    words = [each.strip() for each in text.split(",")]
+    found = []
+    for word in words:
+        try:
+            found.append(Source(word))
+        except ValueError:
+            known = ", ".join(Source)
+            raise SetupError(
+                f"market: {word!r} is no source of channels; choose from {known}"
+            ) from None
+    if len(set(found)) != len(found):
+        raise SetupError("market: a source is listed twice")
+    if set(found) >= OF_TICKETS:
+        raise SetupError("market: list pool or simulated, not both")
+    if Source.OWN in found and not has_seller:
+        raise SetupError("market: own needs seller_host; see docs/direct-channels.md")
+    if is_old(text, has_seller=has_seller):
+        found.append(Source.OWN)
+    return tuple(found)
+
+
+def is_old(text: str, *, has_seller: bool) -> bool:
+    """Return whether a setting is of before it was a list, and means the seller too."""
+    return has_seller and text.strip() in OF_TICKETS
+
+
+def ticket_source(sources: tuple[Source, ...]) -> Source | None:
+    """Return the source of tickets, if one is listed."""
+    return next((each for each in sources if each in OF_TICKETS), None)

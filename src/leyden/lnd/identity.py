@@ -1,0 +1,140 @@
+"""A node's public key, as its lnd writes it into the file of its graph.
+
+Without a macaroon lnd tells nobody who it is. But since it was unlocked first, its own
+node is in `channel.db`: a bbolt file, the bucket `graph-node`, the key `source`. So
+whoever has the folder knows the key, with the wallet locked, too.
+
+lnd goes on writing meanwhile. bbolt copies pages before it changes them, and the newest
+meta page with a right checksum leads to pages that stay as they are for a while; what a
+reader finds is judged all the same, and a page that is not there is no key.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from leyden.domain.destinations import is_key
+
+_MAGIC: Final = 0xED0CDAED
+_VERSION: Final = 2
+_META: Final = struct.Struct("<IIIIQQQQQQ")  # from the magic to the checksum
+_HEADER: Final = struct.Struct("<QHHI")  # id, flags, elements, pages that follow
+_BRANCH: Final = struct.Struct("<IIQ")  # where its key is, and the page below
+_LEAF: Final = struct.Struct("<IIII")  # kind, where it is, length of key and value
+_BUCKET: Final = struct.Struct("<QQ")  # its first page, and a sequence
+_IS_BRANCH, _IS_LEAF = 0x01, 0x02
+_PAGE_SIZES: Final = frozenset(2**power for power in range(9, 17))
+_MOST_PAGES: Final = 64  # that follow a page; and how deep a tree is
+_KEY_BYTES: Final = 33
+
+_NODES: Final = b"graph-node"
+_OWN: Final = b"source"
+
+
+class _NoFile(Exception):
+    """The file is no database, or is being written."""
+
+
+def read(channel_db: Path) -> str:
+    """Return the node's public key in hex; "" if it is not there, or not yet."""
+    try:
+        file = os.open(channel_db, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        found = _Database(file).value(_NODES, _OWN).hex()
+    except (OSError, struct.error, _NoFile):
+        return ""
+    finally:
+        os.close(file)
+    return found if len(found) == 2 * _KEY_BYTES and is_key(found) else ""
+
+
+class _Database:
+    """A bbolt file that somebody else may be writing."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        first = os.pread(file, _HEADER.size + _META.size, 0)
+        size = _META.unpack_from(first, _HEADER.size)[2]
+        if size not in _PAGE_SIZES:
+            raise _NoFile
+        self._size = size
+        self._pages = os.fstat(file).st_size // size
+        metas = [each for each in (self._meta(0), self._meta(1)) if each]
+        if not metas:
+            raise _NoFile
+        self._root = max(metas)[1]
+
+    def value(self, bucket: bytes, key: bytes) -> bytes:
+        """Return the value of a key in a bucket of the first level."""
+        found = self._find(self._page(self._root), bucket)
+        root, _ = _BUCKET.unpack_from(found)
+        page = self._page(root) if root else found[_BUCKET.size :]  # a small one
+        return self._find(page, key)
+
+    def _meta(self, number: int) -> tuple[int, int] | None:
+        """Return the transaction and the root that a meta page tells of."""
+        raw = os.pread(self._file, _META.size, number * self._size + _HEADER.size)
+        if len(raw) < _META.size:
+            return None
+        magic, version, size, _, root, _, _, _, transaction, checksum = _META.unpack(
+            raw
+        )
+        is_right = (magic, version, size) == (_MAGIC, _VERSION, self._size)
+        if not is_right or checksum != _fnv(raw[:-8]):
+            return None
+        return transaction, root
+
+    def _page(self, number: int) -> bytes:
+        if number >= self._pages:
+            raise _NoFile
+        at = number * self._size
+        header = os.pread(self._file, _HEADER.size, at)
+        more = _HEADER.unpack(header)[3]
+        if more > _MOST_PAGES:
+            raise _NoFile
+        return os.pread(self._file, (more + 1) * self._size, at)
+
+    def _find(self, page: bytes, key: bytes) -> bytes:
+        for _ in range(_MOST_PAGES):
+            _, flags, count, _ = _HEADER.unpack_from(page)
+            if flags & _IS_LEAF:
+                for name, value in _leaves(page, count):
+                    if name == key:
+                        return value
+                raise _NoFile
+            if not flags & _IS_BRANCH or not count:
+                raise _NoFile
+            page = self._page(_below(page, count, key))
+        raise _NoFile
+
+
+def _leaves(page: bytes, count: int) -> Iterator[tuple[bytes, bytes]]:
+    for number in range(count):
+        at = _HEADER.size + number * _LEAF.size
+        _, offset, key, value = _LEAF.unpack_from(page, at)
+        middle = at + offset + key
+        yield page[at + offset : middle], page[middle : middle + value]
+
+
+def _below(page: bytes, count: int, key: bytes) -> int:
+    """Return the page below a branch that would have the key."""
+    found = 0
+    for number in range(count):
+        at = _HEADER.size + number * _BRANCH.size
+        offset, length, below = _BRANCH.unpack_from(page, at)
+        if number and page[at + offset : at + offset + length] > key:
+            break
+        found = below
+    return int(found)
+
+
+def _fnv(raw: bytes) -> int:
+    """Return FNV-1a in 64 bits, which bbolt checks its meta pages by."""
+    found = 0xCBF29CE484222325
+    for byte in raw:
+        found = (found ^ byte) * 0x100000001B3 % 2**64
+    return found

@@ -1,0 +1,35 @@
+"""Channels that are usable before they are confirmed: where they are refused at once.
+
+Both lnds have to know such channels, and the buyer's has to accept this one: its owner
+runs a channel acceptor, which nobody can ask beforehand. Where a refusal is certain it
+comes before anything is priced; else at the opening, and the payment goes back.
+"""
+
+from leyden.domain.nodes import Node
+from leyden.domain.openings import ZERO_CONF, takes_zero_conf
+from leyden.errors import Malformed
+from leyden.services.channels import promises
+from leyden.services.channels.shop import Shop
+
+
+async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:
+    """Raise Malformed if the node certainly gets no such channel."""
+    if announce:
+        raise Malformed("zero_conf: only for a private channel; leave announce out")
+    wallet = await promises.look(shop)
+    if ZERO_CONF not in wallet.features:
+        raise Malformed("zero_conf: the seller opens no such channels; leave it out")
+    if hosted is not None and not (
+        hosted.settings.zeroconf and hosted.settings.optionscidalias
+    ):
+        raise Malformed(
+            "zero_conf: set optionscidalias and zeroconf in this node's settings first"
+        )
+    features = None
+    if shop.seller is not None:
+        features = await shop.seller.features(key)
+    if features is not None and not takes_zero_conf(features):
+        raise Malformed(
+            "zero_conf: this node does not support it: start its lnd with "
+            "protocol.option-scid-alias and protocol.zero-conf, or leave zero_conf out"
+        )

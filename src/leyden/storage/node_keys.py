@@ -1,0 +1,25 @@
+"""The public keys of hosted nodes, as their lnds wrote them down."""
+
+from leyden.storage.statements import Run, SqlFile
+
+sql = SqlFile("node_keys")
+
+
+class NodeKeys:
+    """The rows of node_key."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def find(self, node_id: str) -> str:
+        """Return a node's public key; "" until it is known."""
+        rows = await self._run(sql.find, node_id=node_id)
+        return str(rows[0][0]) if rows else ""
+
+    async def keep(self, node_id: str, pubkey: str) -> None:
+        """Store a node's public key, in place of the one before."""
+        await self._run(sql.keep, node_id=node_id, pubkey=pubkey)
+
+    async def forget(self, node_id: str) -> None:
+        """Delete what is known of a node."""
+        await self._run(sql.forget, node_id=node_id)

@@ -1,0 +1,188 @@
+"""Channels that are usable before their first confirmation, everything real."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leyden.devnet import access, wallet
+from leyden.devnet.calls import calling
+from leyden.devnet.hosted import owned
+from leyden.lnd.acceptor import accept_from
+from leyden.lnd.client import connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
+from tests.acceptance.test_direct_channel import Order, channels_of, check
+from tests.acceptance.town import Refused, Town
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+CAPACITY, PAID = 300_000, 50_000
+
+
+@asynccontextmanager
+async def accepting(town: Town, peer: str) -> AsyncIterator[None]:
+    """Let the customer's node take such channels from a peer, as its owner does."""
+    lnd = access.load(town.home).lnds["customer"]
+    host, _, port = lnd.rest.rpartition(":")
+    tls = trusting(Path(lnd.certificate).read_text())
+    macaroon = Path(lnd.macaroon).read_bytes().hex()
+    ready = asyncio.Event()
+    async with connect(Address(host, int(port), host), tls) as owner:
+        accepts = asyncio.create_task(
+            accept_from(owner, peer, macaroon=macaroon, ready=ready.set)
+        )
+        await ready.wait()
+        yield
+        assert not accepts.done()
+        accepts.cancel()
+        await asyncio.gather(accepts, return_exceptions=True)
+
+
+async def keys(town: Town) -> tuple[str, str]:
+    """Return the keys of the seller and the customer."""
+    found = access.load(town.home).lnds
+    async with (
+        wallet.opened(found["seller"]) as seller,
+        wallet.opened(found["customer"]) as customer,
+    ):
+        return await seller.key(), await customer.key()
+
+
+async def order_of(town: Town) -> Order:
+    _, key = await keys(town)
+    at = access.load(town.home).lnds["customer"].peer
+    wish = {"capacity": CAPACITY, "node": f"{key}@{at}", "zero_conf": True}
+    return await Order(town, wish).placed()
+
+
+async def pay(town: Town, invoice: str) -> dict[str, Any]:
+    """Let the seller, on whose side the channel's balance is, pay an invoice."""
+    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+        return await seller.pay(invoice)
+
+
+async def height(town: Town) -> int:
+    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+        return (await seller.height())[0]
+
+
+async def is_unconfirmed(town: Town, point: str) -> bool:
+    async with wallet.opened(access.load(town.home).lnds["seller"]) as seller:
+        told = await seller.call("GET", "/v1/transactions?start_height=-1")
+    (found,) = [
+        each
+        for each in told["transactions"]
+        if each["tx_hash"] == point.partition(":")[0]
+    ]
+    return int(found["num_confirmations"]) == 0
+
+
+async def test_a_strangers_node_is_paid_before_a_block(market_town: Town) -> None:
+    town = market_town
+    seller, _ = await keys(town)
+    before = await height(town)
+    async with accepting(town, seller):
+        order = await order_of(town)
+        found = await order.becomes("filled")
+        await order.paying
+    assert found["zero_conf"]
+    assert not found["announce"]
+    lnd = access.load(town.home).lnds["customer"]
+    async with wallet.opened(lnd) as customer:
+        channel: dict[str, Any] = {}
+
+        async def is_active() -> bool:
+            nonlocal channel
+            ours = [
+                each
+                for each in await customer.channels()
+                if each["channel_point"] == found["channel_point"]
+            ]
+            channel = ours[0] if ours else {}
+            return bool(channel and channel["active"])
+
+        await town.until("the channel is active", is_active)
+        assert channel["zero_conf"]
+        assert channel["private"]
+        wish = {"value": str(PAID), "private": True}
+        made = await customer.call("POST", "/v1/invoices", wish)
+        told = await pay(town, made["payment_request"])
+        assert told["status"] == "SUCCEEDED", told
+    assert await height(town) == before, "no block came meanwhile"
+    assert await is_unconfirmed(town, found["channel_point"]), "yet it is published"
+    await check(town)
+
+
+async def test_without_an_acceptor_the_payment_goes_back(market_town: Town) -> None:
+    """It is never opened in another way instead."""
+    order = await order_of(market_town)
+    await order.becomes("failed")
+    await order.went_back()
+    assert await channels_of(market_town, order.id) == []
+    await check(market_town)
+
+
+@pytest.mark.long  # making a node and its wallet takes a minute on a busy machine
+async def test_a_hosted_node_gets_it_by_one_command(
+    market_town: Town, tmp_path: Path
+) -> None:
+    town = market_town
+    await town.spend_credit()
+    async with calling(town.home) as call, owned(town.home, call) as node:
+        macaroon = tmp_path / "admin.macaroon"
+        macaroon.write_bytes(bytes.fromhex(node.macaroon))
+        wish = {"capacity": 400_000, "node_id": node.node_id, "zero_conf": True}
+        with pytest.raises(
+            Refused, match="zero_conf: set optionscidalias and zeroconf"
+        ):
+            await town.api("POST", "/flow/quote", wish)
+        nodes = f"/organizations/{town.facts['organization_id']}/nodes"
+        await town.api(
+            "POST",
+            f"{nodes}/{node.node_id}/settings",
+            {"optionscidalias": True, "zeroconf": True},
+        )
+    async with calling(town.home) as call, owned(town.home, call) as node:
+        before = await height(town)
+        ordering = asyncio.create_task(
+            town.run(
+                *("flow", "order", "400000", "--for", node.node_id, "--zero-conf"),
+                *("--wait", "--json", "--macaroon-file", str(macaroon)),
+            )
+        )
+        await _pay_the_newest(town)
+        made = json.loads(await ordering)
+        assert made["status"] == "filled"
+        assert made["zero_conf"]
+
+        async def is_active() -> bool:
+            return any(
+                each["channel_point"] == made["channel_point"] and each["active"]
+                for each in await node.channels()
+            )
+
+        await town.until("the channel is active", is_active)
+        assert await height(town) == before
+    await check(town)
+
+
+async def _pay_the_newest(town: Town) -> None:
+    async def waits() -> bool:
+        listed = await town.api("GET", "/flow/orders?limit=1")
+        return bool(listed["orders"][0]["status"] == "waiting_payment")
+
+    await town.until("the order is placed", waits)
+    (order,) = (await town.api("GET", "/flow/orders?limit=1"))["orders"]
+    with contextlib.suppress(asyncio.TimeoutError):
+        async with asyncio.timeout(120):
+            await town.run("dev", "pay", order["lightning_invoice"])

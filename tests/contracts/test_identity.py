@@ -1,0 +1,54 @@
+"""The public key that an lnd writes down, read without asking it."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from leyden.devnet import access
+from leyden.devnet.wallet import opened
+from leyden.domain.destinations import is_key
+from leyden.lnd import home, identity
+from tests.contracts.treasuries import Harbour
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+
+async def test_it_is_the_one_that_lnd_says(harbour: Harbour) -> None:
+    """While lnd runs, and goes on writing."""
+    network = access.load(harbour.home)
+    for each in network.lnds.values():
+        folder = Path(each.certificate).parent
+        file = home.graph(folder, network.chain)  # type: ignore[arg-type]
+        async with opened(each) as lnd:
+            assert identity.read(file) == await lnd.key()
+
+
+async def test_no_page_that_is_broken_breaks_the_reader(
+    harbour: Harbour, tmp_path: Path
+) -> None:
+    """What is in the folder is written by somebody's lnd."""
+    network = access.load(harbour.home)
+    folder = Path(network.lnds["treasury"].certificate).parent
+    file = home.graph(folder, network.chain)  # type: ignore[arg-type]
+    whole, copy = file.read_bytes(), tmp_path / "channel.db"
+    copy.write_bytes(whole)
+    key = identity.read(copy)
+    assert is_key(key)
+    luck = random.Random(17)  # noqa: S311  the same pages each time
+    for _ in range(300):
+        broken = bytearray(whole)
+        for _ in range(luck.randrange(1, 200)):
+            broken[luck.randrange(len(broken))] = luck.randrange(256)
+        copy.write_bytes(broken[: luck.choice([len(broken), luck.randrange(70_000)])])
+        found = identity.read(copy)
+        assert found == "" or is_key(found)
+    for meta in (16, 4096 + 16):  # a root that leads to itself, or nowhere
+        broken = bytearray(whole)
+        broken[meta + 16 : meta + 24] = (2**63 - 1).to_bytes(8, "little")
+        copy.write_bytes(broken)
+        assert identity.read(copy) in {"", key}
+    copy.unlink()
+    copy.symlink_to(file)
+    assert identity.read(copy) == "", "links are not followed"
+    assert identity.read(tmp_path / "none") == ""

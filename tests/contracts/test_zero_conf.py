@@ -1,0 +1,152 @@
+"""Channels that are usable before they confirm, between two real lnds.
+
+lnd lists such a channel among the open ones from its signing on, so being open proves
+no publication. The conflict is made while the peer is asked: another transaction with
+the same coin goes out before the funding transaction can.
+"""
+
+import asyncio
+import base64
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from leyden.devnet import access
+from leyden.devnet.chain import connected
+from leyden.domain.openings import Coin, Opening, OpeningState, takes_zero_conf
+from leyden.lnd.acceptor import answer
+from leyden.lnd.client import connect
+from leyden.lnd.states import Address
+from leyden.lnd.trust import trusting
+from leyden.values import replace
+from tests.contracts.sellers import LndWorld, until, wanted
+from tests.contracts.treasuries import Harbour
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+async def world(harbour: Harbour) -> AsyncIterator[LndWorld]:
+    world = await LndWorld(harbour).open()
+    yield world
+    await world.close()
+
+
+async def nothing() -> None:
+    """Do nothing before the answer."""
+
+
+@asynccontextmanager
+async def accepting(
+    world: LndWorld, *, first: Callable[[], Awaitable[None]] = nothing
+) -> AsyncIterator[None]:
+    """Let the peer take channels of the seller, after something else was done."""
+    reached = world.harbour.treasury_access()
+    key = (await world.seller.wallet()).pubkey
+    tls = trusting(reached.certificate.read_text())
+    address = Address(reached.host, reached.port, reached.host)
+    async with (
+        connect(address, tls) as lnd,
+        lnd.socket(
+            "/v1/channels/acceptor", macaroon=reached.macaroon.read_bytes().hex()
+        ) as socket,
+    ):
+
+        async def accept() -> None:
+            async for message in socket:
+                await first()
+                asked = json.loads(message.data)["result"]
+                await socket.send_json(answer(asked, key))
+
+        accepts = asyncio.create_task(accept())
+        await asyncio.sleep(1)
+        yield
+        accepts.cancel()
+        await asyncio.gather(accepts, return_exceptions=True)
+
+
+async def conflicting(world: LndWorld, coin: Coin) -> str:
+    """Return a transaction of the seller's own that spends the coin, not yet sent."""
+    call = world.owner.call
+    to = (await call("GET", "/v1/newaddress?type=TAPROOT_PUBKEY"))["address"]
+    at = {"txid_str": coin.outpoint.txid, "output_index": coin.outpoint.vout}
+    funded = await call(
+        "POST",
+        "/v2/wallet/psbt/fund",
+        {
+            "raw": {"outputs": {to: str(coin.sats - 100_000)}, "inputs": [at]},
+            "sat_per_vbyte": "20",
+        },
+    )
+    psbt = {"funded_psbt": funded["funded_psbt"]}
+    made = await call("POST", "/v2/wallet/psbt/finalize", psbt)
+    for each in funded["locked_utxos"]:
+        lease = {"id": each["id"], "outpoint": each["outpoint"]}
+        await call("POST", "/v2/wallet/utxos/release", lease)
+    return base64.b64decode(made["raw_final_tx"]).hex()
+
+
+async def forget(world: LndWorld, opening: Opening) -> None:
+    """Let both lnds forget a channel, and confirm whatever there is."""
+    txid, _, vout = opening.channel_point.partition(":")
+    sure = "i_know_what_i_am_doing=true"
+    for owner in (world.owner, world._peers):
+        await owner.call("DELETE", f"/v1/channels/abandon/{txid}/{vout}?{sure}")
+    await world.mine()
+
+
+async def test_it_is_published_and_found_before_a_block(world: LndWorld) -> None:
+    order_id = f"{secrets.token_hex(18)}FO"
+    coin = await world.fill(451_000)
+    assert await world.seller.connect(world.peer, [world.at])
+    features = await world.seller.features(world.peer)
+    assert features is not None
+    assert takes_zero_conf(features)
+    assert await world.seller.features("02" + "ab" * 32) is None
+    async with accepting(world):
+        asked = replace(wanted(world, order_id, coin), zero_conf=True)
+        opening = await world.seller.open(asked)
+    assert isinstance(opening, Opening)
+    assert opening.state is OpeningState.PUBLISHED
+
+    async def is_open() -> bool:
+        told = await world.owner.call("GET", "/v1/channels")
+        return any(
+            each["memo"] == order_id and each["active"] for each in told["channels"]
+        )
+
+    await until(is_open)
+    assert await world.seller.find(order_id, [coin]) == opening
+    await world.mine()
+    found = await world.seller.find(order_id, [coin])
+    assert found == replace(opening, height=found.height)
+
+
+async def test_open_and_not_published_is_not_published(world: LndWorld) -> None:
+    order_id = f"{secrets.token_hex(18)}FO"
+    coin = await world.fill(461_000)
+    raw = await conflicting(world, coin)
+
+    async def spend() -> None:
+        async with connected(access.load(world.harbour.home).btcd) as chain:
+            await chain.call("sendrawtransaction", raw)
+        await asyncio.sleep(1)
+
+    assert await world.seller.connect(world.peer, [world.at])
+    async with accepting(world, first=spend):
+        asked = replace(wanted(world, order_id, coin), zero_conf=True)
+        opening = await world.seller.open(asked)
+    assert isinstance(opening, Opening)
+    assert opening.state is OpeningState.UNPUBLISHED
+
+    async def is_open() -> bool:
+        told = await world.owner.call("GET", "/v1/channels")
+        return any(each["memo"] == order_id for each in told["channels"])
+
+    await until(is_open)
+    found = await world.seller.find(order_id, [coin])
+    assert found == replace(opening, height=found.height)
+    await forget(world, opening)

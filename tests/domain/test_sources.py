@@ -1,0 +1,54 @@
+"""The list of sources that the setting `market` is."""
+
+import pytest
+
+from leyden.domain.sources import Source, parse, ticket_source
+from leyden.errors import SetupError
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("own", "own"),
+        ("pool, own", "pool own"),
+        (" own ,pool", "own pool"),
+        ("simulated,own", "simulated own"),
+        # As it was before there was a list, for one release more.
+        ("pool", "pool own"),
+        ("simulated", "simulated own"),
+    ],
+)
+def test_a_list_is_read_in_its_order(text: str, found: str) -> None:
+    assert " ".join(parse(text, has_seller=True)) == found
+
+
+@pytest.mark.parametrize("text", ["pool", "simulated"])
+def test_without_a_seller_one_word_is_one_source(text: str) -> None:
+    assert " ".join(parse(text, has_seller=False)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("auction", "market: 'auction' is no source of channels; choose from"),
+        ("pool,", "market: '' is no source"),
+        ("POOL", "market: 'POOL' is no source"),
+        ("pool own", "no source"),
+        ("pool, pool", "market: a source is listed twice"),
+        ("pool, simulated", "market: list pool or simulated, not both"),
+    ],
+)
+def test_a_list_that_is_none_is_refused(text: str, why: str) -> None:
+    with pytest.raises(SetupError, match=why):
+        parse(text, has_seller=True)
+
+
+@pytest.mark.parametrize("text", ["own", "pool, own"])
+def test_own_needs_a_seller(text: str) -> None:
+    with pytest.raises(SetupError, match="market: own needs seller_host"):
+        parse(text, has_seller=False)
+
+
+def test_one_source_at_most_makes_tickets() -> None:
+    assert ticket_source((Source.OWN, Source.POOL)) is Source.POOL
+    assert ticket_source((Source.OWN,)) is None
