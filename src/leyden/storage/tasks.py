@@ -13,7 +13,7 @@ from datetime import datetime
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Lost, Stale
 from leyden.storage.homes import Hold
-from leyden.storage.statements import Row, Run, SqlFile, Statement
+from leyden.storage.statements import Row, Run, SqlFile, Value
 from leyden.values import Struct
 
 sql = SqlFile("tasks")
@@ -199,26 +199,31 @@ class Tasks:
         self, kind: str, claims: Collection[Claim], *, until: datetime
     ) -> list[Claim]:
         """Extend claims on tasks of a kind; return those that are not lost."""
-        return await self._extend(sql.extend, kind, claims, until)
+        rows = await self._run(sql.extend, **_extended(kind, claims, until))
+        return _kept(claims, rows)
 
     async def extend_continuous(
         self, kind: str, claims: Collection[Claim], *, until: datetime
     ) -> list[Claim]:
         """Extend claims on continuous tasks; return those that are not lost."""
-        return await self._extend(sql.extend_continuous, kind, claims, until)
+        rows = await self._run(sql.extend_continuous, **_extended(kind, claims, until))
+        return _kept(claims, rows)
 
-    async def _extend(
-        self, how: Statement, kind: str, claims: Collection[Claim], until: datetime
-    ) -> list[Claim]:
-        rows = await self._run(
-            how,
-            kind=kind,
-            keys=tuple(claim.key for claim in claims),
-            held=tuple(f"{claim.key} {claim.fence}" for claim in claims),
-            until=to_us(until),
-        )
-        held = {(key, fence) for key, fence in rows}
-        return [claim for claim in claims if (claim.key, claim.fence) in held]
+
+def _extended(
+    kind: str, claims: Collection[Claim], until: datetime
+) -> dict[str, Value]:
+    return {
+        "kind": kind,
+        "keys": tuple(claim.key for claim in claims),
+        "held": tuple(f"{claim.key} {claim.fence}" for claim in claims),
+        "until": to_us(until),
+    }
+
+
+def _kept(claims: Collection[Claim], rows: Sequence[Row]) -> list[Claim]:
+    held = {(key, fence) for key, fence in rows}
+    return [claim for claim in claims if (claim.key, claim.fence) in held]
 
 
 def _claims(rows: Sequence[Row]) -> list[Claim]:
