@@ -21,6 +21,14 @@ PORTS = "21000-21999"
         ({"gateway_host": "0.0.0.0"}, ""),  # noqa: S104  no ports: nobody asks
         ({"peer_ports": PORTS}, "127.0.0.1"),
         ({"peer_ports": PORTS, "peer_host": "peers.example"}, "peers.example"),
+        (
+            {
+                "peer_ports": PORTS,
+                "peer_host": "peers.example",
+                "runtime": "kubernetes",
+            },
+            "peers.example",
+        ),
         ({"peer_ports": PORTS, "peer_host": "[2001:db8::7]"}, "2001:db8::7"),
         ({"peer_ports": "none", "peer_host": "peers.example"}, ""),
     ],
@@ -34,7 +42,7 @@ def test_the_host_is_named_or_the_gateways(given: dict[str, Any], host: str) -> 
     [
         ({"peer_ports": "any"}, "peer_ports: 'any' is not a port"),
         ({"peer_ports": "8000-8100"}, "peer_ports: 8080 is gateway_rest_port"),
-        ({"peer_ports": PORTS, "runtime": "kubernetes"}, "peer_ports: needs runtime"),
+        ({"peer_ports": PORTS, "runtime": "kubernetes"}, "peer_host: must be set"),
         ({"peer_ports": PORTS, "gateway_host": "::"}, "peer_host: name the public"),
         ({"peer_ports": PORTS, "peer_host": "a.example:1"}, "peer_host: 'a.example:1'"),
         ({"peer_ports": PORTS, "peer_host": "a\nlisten=b"}, "peer_host: "),

@@ -81,7 +81,9 @@ def _is(peer: Mapping[str, Any], end: End) -> bool:
 def _at(wanted: Mapping[str, Any], target: End, port: int, protocol: str) -> bool:
     named = wanted["port"]
     number = target.ports.get(named) if isinstance(named, str) else named
-    return (number, wanted.get("protocol", "TCP")) == (port, protocol)
+    if number is None or wanted.get("protocol", "TCP") != protocol:
+        return False
+    return bool(number <= port <= wanted.get("endPort", number))
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from leyden import settings
-from leyden.app import cluster_keys, clusters
+from leyden.app import cluster_keys, clusters, peer_addresses
 from leyden.certificates.authority import Authority
 from leyden.devcluster import binaries
 from leyden.gateway.bootstrap import flags
@@ -131,11 +131,30 @@ def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
         clusters.check(given)
         assert given.gateway_here is False
         assert given.companion_url == "https://leyden-companions.leyden.svc:8010"
+        assert peer_addresses.host(given) == "peers.example.com"
+        assert [*peer_addresses.ports(given)] == [21_000, 21_001, 21_002]
     [container] = dict(pods())["leyden-gateway"]["initContainers"]
     given = settings.load(
         {**variables(container), "LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
     )
     assert given.gateway_control == "http://leyden-api.leyden.svc:80"
+
+
+def test_the_load_balancer_of_gateways_has_a_port_for_each_nodes_peers() -> None:
+    [spec] = [
+        each["spec"]
+        for each in OBJECTS
+        if each["kind"] == "Service" and each["metadata"]["name"] == "leyden-gateway"
+    ]
+    # Envoy listens at the port that the node announces.
+    peers = {p["name"]: p["port"] for p in spec["ports"] if "targetPort" not in p}
+    assert peers == {f"peer-{port}": port for port in (21_000, 21_001, 21_002)}
+
+
+def test_without_ports_for_peers_there_is_no_way_to_them() -> None:
+    done = rendered("--set", "gateway.peers.ports=0")
+    assert done.returncode == 0, done.stderr
+    assert "peer" not in done.stdout.lower()
 
 
 def test_envoy_starts_as_the_platform_would_start_it() -> None:
@@ -187,6 +206,8 @@ def clusters_listener(given: Settings) -> Any:
         ("nodes.storageClass=", "storageClass"),
         ("api.replicas=0", "replicas"),
         ("gateway.service.type=ClusterIP", "type"),
+        ("gateway.peers.host=", "host"),
+        ("gateway.peers.firstPort=8080", "firstPort"),
         ("nodes.mayReach[0].port=70000", "port"),
         ("sttings.a=b", "sttings"),
     ],

@@ -17,7 +17,8 @@ MANIFEST = Path(__file__).parents[2] / "deploy/kubernetes/leyden.yaml"
 OBJECTS = [each for each in yaml.safe_load_all(MANIFEST.read_text()) if each]
 POLICIES = [each for each in OBJECTS if each["kind"] == "NetworkPolicy"]
 USUAL = Template(grounds={}, images={OFFERED.default: ""}, storage_class="")
-REST, GRPC = USUAL.rest_port, USUAL.grpc_port
+REST, GRPC, PEER = USUAL.rest_port, USUAL.grpc_port, USUAL.peer_port
+FIRST, LAST = 21_000, 21_002  # of the ports of nodes' peers
 
 
 def part(name: str, address: str) -> End:
@@ -61,17 +62,21 @@ CUSTOMER_V6 = End(address="2606:4700::1111")
 PEER_IN_DISGUISE = End(address="2002:0a09::1")
 
 PLACES = {name: end for name, end in list(globals().items()) if isinstance(end, End)}
-PORTS = (53, 443, 6443, 5432, 8000, 8010, 8080, 9735, REST, GRPC, 18332)
+PORTS = (
+    *(53, 443, 6443, 5432, 8000, 8010, 8080, 9735, REST, GRPC, PEER, 18332),
+    *(FIRST - 1, FIRST, LAST, LAST + 1),
+)
 
 # All that a node may reach, and all that may reach it.
 FROM_A_NODE = {
     ("DNS", 53),
     ("API", 8010),
     ("BACKEND", 18332),
+    *(("GATEWAY", port) for port in (FIRST, LAST)),
     *(("CUSTOMER", port) for port in PORTS),
     *(("CUSTOMER_V6", port) for port in PORTS),
 }
-TO_A_NODE = {("GATEWAY", REST), ("GATEWAY", GRPC), ("WORKER", REST)}
+TO_A_NODE = {*(("GATEWAY", port) for port in (REST, GRPC, PEER)), ("WORKER", REST)}
 
 
 def reached(source: End, target: End, port: int, protocol: str = "TCP") -> bool:
@@ -109,7 +114,7 @@ def test_everybody_but_nodes_reaches_api_and_gateways_at_their_ports() -> None:
         assert [port for port in PORTS if reached(source, API, port)] == [8000]
     for source in (CUSTOMER, CUSTOMER_V6, STRANGER):
         found = [port for port in PORTS if reached(source, GATEWAY, port)]
-        assert found == [8080]
+        assert found == [8080, FIRST, LAST]
         assert reached(source, GATEWAY, 10_009)
 
 

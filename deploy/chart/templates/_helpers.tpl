@@ -33,6 +33,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_LOG_FORMAT, value: json}
 - {name: LEYDEN_GATEWAY_HERE, value: "false"}
 {{ include "leyden.gatewayEnvironment" . }}
+{{- with .Values.gateway.peers }}{{ if .ports }}
+- {name: LEYDEN_PEER_HOST, value: {{ .host }}}
+- {name: LEYDEN_PEER_PORTS, value: {{ printf "%d-%d" (int .firstPort) (int (include "leyden.lastPeerPort" $)) | quote }}}
+{{- end }}{{ end }}
 {{- range $name, $value := .Values.settings }}
 - {name: LEYDEN_{{ upper $name }}, value: {{ $value | toString | quote }}}
 {{- end }}
@@ -43,6 +47,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_GATEWAY_HOST, value: 0.0.0.0}
 - {name: LEYDEN_GATEWAY_REST_PORT, value: "8080"}
 - {name: LEYDEN_GATEWAY_GRPC_PORT, value: "10009"}
+{{- end }}
+
+{{- define "leyden.lastPeerPort" -}}
+{{ sub (add .Values.gateway.peers.firstPort .Values.gateway.peers.ports) 1 }}
+{{- end }}
+
+{{/* The ports of nodes' peers in a policy. */}}
+{{- define "leyden.peerPorts" -}}
+{protocol: TCP, port: {{ .Values.gateway.peers.firstPort }}, endPort: {{ include "leyden.lastPeerPort" . }}}
 {{- end }}
 
 {{- define "leyden.secretSettings" -}}

@@ -25,8 +25,11 @@ def ports(given: Settings) -> PeerPorts:
         found = peer_ports.parse(given.peer_ports)
     except Malformed as error:
         raise SetupError(f"peer_ports: {error.message}") from None
-    if found and given.runtime == "kubernetes":
-        raise SetupError('peer_ports: needs runtime = "local" or "both"')
+    if found and given.runtime == "kubernetes" and not given.peer_host:
+        raise SetupError(
+            "peer_host: must be set, since peer_ports is and runtime is kubernetes: "
+            "name the load balancer of the gateways"
+        )
     for name in ("gateway_rest_port", "gateway_grpc_port", "api_port", "acme_port"):
         if (port := getattr(given, name)) in found:
             raise SetupError(f"peer_ports: {port} is {name}")
