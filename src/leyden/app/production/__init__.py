@@ -30,6 +30,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "the treasury's macaroon cannot spend": money.macaroon,
     "the treasury can be paid over Lightning": money.inbound,
     "channels are bought at the auction, and the account has money": money.auction,
+    "the seller's macaroon is complete, where channels are sold": money.seller,
     "wallets can buy over LSPS1, where that is offered": money.lsps1,
     "a channel was sold here, and the books are right": money.rehearsed,
     "nodes reach only what they may": machine.egress_policy,

@@ -8,7 +8,11 @@ from leyden.app.shop import treasury_access
 from leyden.domain.orders import Status
 from leyden.errors import NodeRefused
 from leyden.payments import treasury as lnd
-from leyden.services.channels import treasury_balance, treasury_identity
+from leyden.services.channels import (
+    seller_balance,
+    treasury_balance,
+    treasury_identity,
+)
 from leyden.services.channels.lsps1 import state
 from leyden.services.operators import oversight
 from leyden.services.platform import Platform
@@ -63,6 +67,14 @@ async def auction(platform: Platform) -> str:
         return 'set market = "pool": tickets of a simulated market are no channels'
     found = await treasury_balance.look(shop)
     return found.alarm or found.no_standing
+
+
+async def seller(platform: Platform) -> str:
+    """Ask what the seller's macaroon may do, where direct channels are sold."""
+    shop = platform.shop
+    if shop is None or shop.seller is None:
+        return ""
+    return seller_balance.old_macaroon(await shop.seller.denied())
 
 
 async def lsps1(platform: Platform) -> str:
