@@ -6,6 +6,8 @@ _OPENING = "services/channels/opening.py"
 _PROMISES = "services/channels/promises.py"
 _SOURCES = "services/channels/sources.py"
 _TESTS = "tests/services/test_direct_channels.py"
+_FUNDINGS = "domain/fundings.py"
+_FUNDING_TESTS = "tests/services/test_fundings.py"
 
 GUARDS = (
     Guard(
@@ -152,6 +154,49 @@ GUARDS = (
         "rules.seller_most_per_peer:",
         "if False:",
         _TESTS,
+    ),
+    Guard(
+        "a bump is stored before it is asked for, and waits after it",
+        _FUNDINGS,
+        "again = not funding.bumps or chain.height - funding.bumped "
+        ">= rules.bump_again",
+        "again = True",
+        _FUNDING_TESTS,
+    ),
+    Guard(
+        "no bump pays more than the highest rate",
+        _FUNDINGS,
+        "rate = min(rules.highest_sat_per_vb, max(chain.sat_per_vb, least))",
+        "rate = max(chain.sat_per_vb, least)",
+        _FUNDING_TESTS,
+    ),
+    Guard(
+        "no bump takes coins beside the change",
+        _FUNDINGS,
+        "if more > change.sats - _DUST:",
+        "if False:",
+        _FUNDING_TESTS,
+    ),
+    Guard(
+        "a conflict counts once it is deep, and proven",
+        _FUNDINGS,
+        "if rival.proven and rival.confirmations >= rules.lost_after:",
+        "if rival.confirmations >= rules.lost_after:",
+        _FUNDING_TESTS,
+    ),
+    Guard(
+        "a lost channel is given back once",
+        "services/channels/funding_watch.py",
+        "        if not await _change(tx, funding, after):\n            return",
+        "        await _change(tx, funding, after)",
+        _FUNDING_TESTS,
+    ),
+    Guard(
+        "the price of a lost channel is booked back",
+        "services/channels/filling.py",
+        "work.post(ledger.undone(known))",
+        "ledger.undone(known)",
+        _FUNDING_TESTS,
     ),
     Guard(
         "the platform's own nodes get no channel",

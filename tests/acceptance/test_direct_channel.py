@@ -105,7 +105,7 @@ class Order:
         self.paying = asyncio.ensure_future(trading.pay(self.town.home, invoice))
         return self
 
-    async def becomes(self, status: str) -> dict[str, Any]:
+    async def becomes(self, status: str, *, seconds: float = 60) -> dict[str, Any]:
         found: dict[str, Any] = {}
 
         async def there() -> bool:
@@ -114,7 +114,8 @@ class Order:
             found = await self.town.api("POST", "/flow/status", wish)
             return bool(found["status"] == status)
 
-        await self.town.until(f"the order becomes {status}", there)
+        what = f"the order becomes {status}"
+        await self.town.until(what, there, seconds=seconds)
         return found
 
     async def went_back(self) -> None:

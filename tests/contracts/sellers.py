@@ -18,6 +18,7 @@ from leyden.sellers.base import Seller, WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.lnd import LndSeller
 from leyden.values import replace
+from tests.contracts.rivals import abandon, mine_nothing, rival_of
 from tests.contracts.treasuries import Harbour, owners_access, synced
 
 _WITHIN_S = 30.0
@@ -54,8 +55,23 @@ class World(Protocol):
     async def mine(self) -> None:
         """Confirm what there is."""
 
+    async def mine_nothing(self, blocks: int) -> None:
+        """Find blocks that take no transaction."""
+
     async def reorganise(self, depth: int) -> None:
         """Undo blocks, and mine one more than there were."""
+
+    async def unmine(self, depth: int) -> None:
+        """Undo blocks, and find one more than there were that take no transaction."""
+
+    async def sign_rival(self, coin: Coin) -> None:
+        """Sign a transaction of this coin, which pays much, and tell nobody."""
+
+    async def publish_rival(self) -> None:
+        """Publish it, in place of what spends the coin by now."""
+
+    async def abandon(self, channel_point: str) -> None:
+        """Let seller and peer forget a channel that never comes."""
 
     async def give_up(self, wanted: WantedOpening) -> None:
         """Ask for a channel, and be gone before the answer."""
@@ -110,11 +126,32 @@ class FakeWorld:
         self.seller.online.clear()
 
     async def mine(self) -> None:
+        self.seller.mined_from = 0
         self.seller.height += 6
+
+    async def mine_nothing(self, blocks: int) -> None:
+        self.seller.mined_from = 10_000
+        self.seller.height += blocks
 
     async def reorganise(self, depth: int) -> None:
         del depth
         self.seller.height += 1
+
+    async def unmine(self, depth: int) -> None:
+        del depth
+        for point in self.seller.channels:
+            self.seller.reorganise(point)
+        self.seller.mined_from = 10_000
+
+    async def sign_rival(self, coin: Coin) -> None:
+        del coin
+
+    async def publish_rival(self) -> None:
+        for point in self.seller.channels:
+            self.seller.take_coin(point)
+
+    async def abandon(self, channel_point: str) -> None:
+        del self.seller.channels[channel_point]
 
     async def give_up(self, wanted: WantedOpening) -> None:
         self.seller.answers_lost = 1
@@ -172,6 +209,29 @@ class LndWorld:
         await actions.mine(self.harbour.home, 6)
         await synced(self.owner, self.harbour.home)
         await synced(self._peers, self.harbour.home)
+
+    async def mine_nothing(self, blocks: int) -> None:
+        async with connected(access.load(self.harbour.home).btcd) as chain:
+            await mine_nothing(chain, blocks)
+        await synced(self.owner, self.harbour.home)
+
+    async def unmine(self, depth: int) -> None:
+        async with connected(access.load(self.harbour.home).btcd) as chain:
+            first = await chain.call("getblockhash", await chain.height() - depth + 1)
+            await chain.call("invalidateblock", first)
+            await mine_nothing(chain, depth + 1)
+        await synced(self.owner, self.harbour.home)
+
+    async def sign_rival(self, coin: Coin) -> None:
+        self._rival = await rival_of(self.owner, coin, sat_per_vb=100)
+
+    async def publish_rival(self) -> None:
+        async with connected(access.load(self.harbour.home).btcd) as chain:
+            await chain.call("sendrawtransaction", self._rival)
+
+    async def abandon(self, channel_point: str) -> None:
+        for each in (self.owner, self._peers):
+            await abandon(each, channel_point)
 
     async def reorganise(self, depth: int) -> None:
         async with connected(access.load(self.harbour.home).btcd) as chain:

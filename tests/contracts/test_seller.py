@@ -2,9 +2,11 @@
 
 import secrets
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
+from leyden.domain.fundings import CHILD_VBYTES, Chain, WalletTransaction
 from leyden.domain.openings import Coin, Opening, OpeningRefused, OpeningState
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
@@ -125,6 +127,103 @@ async def test_a_caller_that_is_gone_finds_its_channel(
     await world.mine()
 
 
+async def published(world: World, order_id: str) -> tuple[Opening, Coin]:
+    coin = await world.fill(_some())
+    await world.seller.connect(world.peer, [world.at])
+    opening = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(opening, Opening)
+    return opening, coin
+
+
+async def chain_of(world: World, coin: Coin) -> Chain:
+    wallet = await world.seller.wallet()
+    since = max(0, wallet.height - 100)
+    return Chain(
+        height=wallet.height,
+        sat_per_vb=wallet.fee_sat_per_vb,
+        transactions=await world.seller.spending([coin.outpoint], since=since),
+    )
+
+
+async def funding_of(world: World, opening: Opening, coin: Coin) -> WalletTransaction:
+    txid = opening.channel_point.partition(":")[0]
+    found = (await chain_of(world, coin)).find(txid)
+    assert found is not None
+    return found
+
+
+async def test_a_transaction_is_told_with_all_that_a_bump_needs(
+    world: World, order_id: str
+) -> None:
+    opening, coin = await published(world, order_id)
+    found = await funding_of(world, opening, coin)
+    assert found.confirmations == 0
+    assert found.spends == (coin.outpoint,)
+    assert found.fee == opening.fee
+    assert found.fee == pytest.approx(2 * found.vbytes, abs=4)
+    (change,) = found.ours
+    assert change.sats == coin.sats - 200_000 - found.fee
+    await world.mine()
+    assert (await funding_of(world, opening, coin)).confirmations == 6
+    await world.unmine(6)
+
+    async def is_unconfirmed() -> bool:
+        return (await funding_of(world, opening, coin)).confirmations == 0
+
+    await until(is_unconfirmed)
+    await world.mine()
+
+
+async def test_a_transaction_is_bumped_and_bumped_again(
+    world: World, order_id: str
+) -> None:
+    opening, coin = await published(world, order_id)
+    await world.mine_nothing(1)
+    (change,) = (await funding_of(world, opening, coin)).ours
+
+    async def is_paid(fee: Sats) -> bool:
+        told = (await chain_of(world, coin)).transactions
+        children = [each for each in told if change.outpoint in each.spends]
+        child = max(children, key=lambda each: each.fee, default=None)
+        return (
+            child is not None
+            and child.vbytes == CHILD_VBYTES
+            and fee - 1 <= child.fee <= fee  # lnd works in satoshis for 1,000 weight
+        )
+
+    for fee in (Sats(2_220), Sats(4_440)):
+        for _ in range(2):  # the second time nothing changes
+            assert await world.seller.bump(change.outpoint, fee) is None
+        await until(partial(is_paid, fee))
+        await world.mine_nothing(1)
+    await world.mine()
+    assert (await funding_of(world, opening, coin)).confirmations >= 6
+
+
+async def test_its_macaroon_may_do_all_that_is_asked(world: World) -> None:
+    assert await world.seller.denied() == []
+
+
+async def test_a_coin_that_another_transaction_takes_is_told(
+    world: World, order_id: str
+) -> None:
+    coin = await world.fill(_some())
+    await world.sign_rival(coin)
+    await world.seller.connect(world.peer, [world.at])
+    opening = await world.seller.open(wanted(world, order_id, coin))
+    assert isinstance(opening, Opening)
+    await world.publish_rival()
+    await world.mine()
+    txid = opening.channel_point.partition(":")[0]
+    chain = await chain_of(world, coin)
+    assert chain.find(txid) is None
+    (rival,) = chain.transactions
+    assert rival.confirmations >= 6
+    assert rival.spends == (coin.outpoint,)
+    assert rival.proven
+    await world.abandon(opening.channel_point)
+
+
 async def test_a_refusal_leaves_the_coin_free(world: World, order_id: str) -> None:
     coin = await world.fill(_some())
     await world.seller.connect(world.peer, [world.at])
@@ -171,6 +270,9 @@ async def test_a_seller_without_an_answer_is_away(world: World, order_id: str) -
         world.seller.find(order_id, []),
         world.seller.open(ask),
         world.seller.closed(),
+        world.seller.spending([coin.outpoint], since=0),
+        world.seller.bump(coin.outpoint, Sats(1_000)),
+        world.seller.denied(),
     ):
         with pytest.raises(SellerAway):
             await call
@@ -186,7 +288,6 @@ async def test_a_seller_without_an_answer_is_away(world: World, order_id: str) -
         ("POST", "/v2/router/send", {"payment_request": "lnsb1"}),
         ("POST", "/v1/macaroon", {"permissions": []}),
         ("DELETE", f"/v1/channels/{'ab' * 32}/0", None),
-        ("POST", "/v2/wallet/bumpfee", {}),
         ("POST", "/v2/wallet/psbt/fund", {"raw": {}}),
         ("POST", "/v1/invoices", {"value": "1"}),
     ],

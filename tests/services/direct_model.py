@@ -33,6 +33,9 @@ class DirectSale(Sale):
     fee: int = 0  # of the funding transaction
     lock_ends: int = 0
     closed: bool = False
+    spent: int = 0  # of what was held for it
+    loss: int = 0
+    to_account: int = 0  # of the charge, lowered again
 
 
 @dataclass
@@ -132,6 +135,19 @@ class DirectModel(Model):
                 sale.opening = "published"
                 self.given_away += sale.status in OVER
 
+    def lose(self, name: str) -> None:
+        """Another transaction has the coin of a published channel, for good."""
+        sale = self.direct()[name]
+        sale.status = "failed"
+        self.spent -= sale.spent + sale.loss
+        self.losses -= sale.loss
+        left = sale.charged - sale.to_account
+        to_account = min(left, sale.spent, self.owed[sale.who])
+        self.owed[sale.who] -= to_account
+        before = self.credit[sale.who]
+        self._give(sale.who, sale.spent - to_account)
+        sale.refund += self.credit[sale.who] - before
+
     def close_channel(self, name: str) -> None:
         sale = self.direct()[name]
         sale.closed = True
@@ -204,8 +220,10 @@ class DirectModel(Model):
         loss = max(0, cost - held)
         self.given_away += bool(loss)
         self.losses += loss
-        self.spent += held - back + loss
+        sale.spent, sale.loss = held - back, loss
+        self.spent += sale.spent + loss
         sale.held = 0
         to_account = min(sale.charged, back, self.owed[sale.who])
+        sale.to_account = to_account
         self.owed[sale.who] -= to_account
         self._give(sale.who, back - to_account)

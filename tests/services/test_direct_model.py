@@ -10,7 +10,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
-from leyden.services.channels import lease_watch, orders
+from leyden.services.channels import funding_watch, lease_watch, orders
 from tests.services.direct_model import LOCK, DirectModel, Sellers
 from tests.services.model import Model
 from tests.services.test_model import (
@@ -115,6 +115,9 @@ class DirectShopping(Shopping):
     @rule(blocks=st.sampled_from([15, 25]))
     def hours_pass_on_the_chain(self, blocks: int) -> None:
         self.mine(blocks)
+        self._let_go()
+
+    def _let_go(self) -> None:
         for name, sale in self.model.direct().items():
             if self.model.lock_is_over(sale):
                 self.till.payments.time_out(request_of(self.orders[name]))
@@ -135,6 +138,29 @@ class DirectShopping(Shopping):
         told = self.run(types_told(self.database, order.organization_id))
         expected = self.model.closed_early[order.organization_id]
         assert told.count("channel.closed_early") == expected
+        self.settled()
+
+    @precondition(lambda self: self.open_channels() and not self.model.seller.away)
+    @rule(data=st.data(), what=st.sampled_from(["waits", "is undone", "is lost"]))
+    def a_funding_is_followed(self, data: st.DataObject, what: str) -> None:
+        """Bumped, or reorganised, it moves no money; only one that is lost does."""
+        name = data.draw(st.sampled_from(self.open_channels()))
+        point = self.run(self.till.get(self.orders[name])).channel_point
+        seller = self.till.seller
+        seller.mined_from = 1_000 if what == "waits" else 0
+        if what == "is undone":
+            seller.reorganise(point)
+            seller.height -= 1
+        elif what == "is lost":
+            seller.take_coin(point)
+            seller.height -= 1
+        for blocks in (1, 12, 6):
+            self.mine(blocks)
+            for _ in range(2):
+                self.run(funding_watch.look(self.till.shop))
+            self._let_go()
+        if what == "is lost":
+            self.model.lose(name)
         self.settled()
 
     # Looking.

@@ -27,7 +27,7 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.payments.fake import FakePayments, PaymentFailed
-from leyden.services.channels import lease_watch
+from leyden.services.channels import funding_watch, lease_watch
 from leyden.services.operators.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
@@ -47,6 +47,7 @@ from tests.services.told import told
 
 _CHANCE = random.SystemRandom()
 _PROVEN_EVERY = 20
+_BURIED = 60  # confirmations; some more come before anybody looks
 _PEERS = [f"02{number:064x}" for number in range(4)]
 
 
@@ -74,6 +75,8 @@ class Life:
             self.peers_come_and_go: 4,
             self.locks_end: 3,
             self.close_a_channel: 2,
+            self.follow_fundings: 4,
+            self.lose_a_channel: 1,
             self.come_and_go: 3,
             self.lose_answers: 3,
             self.miss_the_news: 2,
@@ -107,7 +110,7 @@ class Life:
             database=MortalDatabase(alive.database, fuse),
             payments=mortal(alive.payments, fuse, "request", "settle", "cancel"),
             market=mortal(alive.market, fuse, "offer", "withdraw"),
-            seller=mortal(alive.seller, fuse, "open", "connect"),
+            seller=mortal(alive.seller, fuse, "open", "connect", "bump"),
         )
         with suppress(Crashed):
             await self.happen(happens)
@@ -250,12 +253,43 @@ class Life:
         opened = [
             point
             for point, each in seller.channels.items()
-            if each.published and point not in ended
+            if each.published and not each.rival and point not in ended
         ]
         if opened:
             by_seller = self.dice.random() < 0.5
             seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
         await lease_watch.look(self.till.shop)
+
+    async def follow_fundings(self) -> None:
+        """Blocks are found, with or without what waits; some are undone."""
+        seller, dice = self.till.seller, self.dice
+        seller.mined_from = dice.choice([0, 20, 1_000])
+        seller.bumpable = dice.random() < 0.8
+        for _ in range(dice.randint(1, 3)):
+            seller.height += dice.choice([1, 6, 12])
+            await funding_watch.look(self.till.shop)
+        if (opened := self._published()) and dice.random() < 0.3:
+            seller.reorganise(dice.choice(opened))
+
+    async def lose_a_channel(self) -> None:
+        seller = self.till.seller
+        if opened := self._published():
+            seller.take_coin(self.dice.choice(opened))
+            seller.proves = self.dice.random() < 0.8
+        await funding_watch.look(self.till.shop)
+
+    def _published(self) -> list[str]:
+        """Return channels that the chain may still change."""
+        seller = self.till.seller
+        ended = {each.point for each in seller.ended}
+        return [
+            point
+            for point, each in seller.channels.items()
+            if each.published
+            and not each.rival
+            and point not in ended
+            and (not each.block or seller.height - each.block < _BURIED)
+        ]
 
     async def lose_answers(self) -> None:
         self.till.seller.answers_lost = self.dice.randint(0, 2)
@@ -285,6 +319,10 @@ class Life:
         for days in (0, 1, 4, 1):
             await self.till.pass_time(days=days, minutes=6)
         await lease_watch.look(self.till.shop)
+        seller.mined_from, seller.bumpable, seller.proves = 0, True, True
+        for _ in range(2):
+            seller.height += 6
+            await funding_watch.look(self.till.shop)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""
@@ -313,7 +351,8 @@ class Life:
     async def check_channels(self, found: list[Order]) -> None:
         """A channel for each filled order, told if closed; no coin is reserved.
 
-        Any other order has none, unless its payment went back while it was signed.
+        Any other order has none, unless its payment went back while it was signed, or
+        another transaction has its coin.
         """
         seller, database = self.till.seller, self.till.database
         direct = [each for each in found if each.destination is not None]
@@ -321,7 +360,10 @@ class Life:
             opened = [one.point for one in seller.opened_for(each.id)]
             if each.status is Status.FILLED or opened:
                 assert opened == [each.channel_point], each
-            assert each.status in {Status.FILLED, Status.FAILED} or not opened, each
+            lost = any(seller.channels[point].rival for point in opened)
+            assert not lost or each.status is not Status.FILLED, each
+            stands = lost or each.status in {Status.FILLED, Status.FAILED}
+            assert stands or not opened, each
         assert {each.status for each in direct} <= ENDED
         assert await database.reader.reserved_coins.all_() == set()
         ended = {each.point for each in seller.ended}

@@ -10,6 +10,7 @@ from leyden.app import peer_addresses
 from leyden.app.background import background
 from leyden.app.local_egress import signers
 from leyden.domain import sources
+from leyden.domain.fundings import FundingRules
 from leyden.domain.pricing import Terms
 from leyden.domain.sources import Source
 from leyden.domain.units import BLOCKS_PER_DAY, Sats
@@ -70,6 +71,10 @@ def shop_of(platform: Platform) -> Shop | None:
             seller_most_per_hour=Sats(given.seller_most_per_hour),
             seller_most_per_peer=Sats(given.seller_most_per_peer),
             seller_low=Sats(given.seller_low_sats),
+            fundings=FundingRules(
+                bump_after=given.seller_bump_after_blocks,
+                highest_sat_per_vb=given.seller_bump_sat_per_vb,
+            ),
             lsps1=lsps1_of(given),
             terms=Terms(
                 rate_bps=given.rate_bps,

@@ -35,6 +35,7 @@ class Kind(StrEnum):
     CHARGED = auto()
     FILLED = auto()  # the price of a channel
     UNUSED_FEE = auto()  # what the auction left of it
+    UNDONE = auto()  # the price, because the channel can never come
     RELEASED = auto()
     REVERSED = auto()
     REFUND = auto()
@@ -75,6 +76,8 @@ def kind_of(entry: Entry) -> Kind:
     """Return what an entry means to its customer."""
     if entry.key.startswith(ledger.UNUSED_FEE):
         return Kind.UNUSED_FEE
+    if entry.key.startswith(ledger.UNDONE):
+        return Kind.UNDONE
     return _KINDS[entry.what]
 
 

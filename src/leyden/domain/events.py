@@ -156,7 +156,7 @@ TYPES: Final[Mapping[str, EventType]] = {
         _of_orders("submitted", "The ticket was registered.", status="submitted"),
         _of_orders("filled", "The channel was bought.", status="filled"),
         _of_orders(
-            "failed", "No ticket could be made; the money went back.", status="failed"
+            "failed", "No ticket or channel came; the money went back.", status="failed"
         ),
         _of_orders("expired", "The order was not paid in time.", status="expired"),
         _of_orders("cancelled", "The order was cancelled.", status="cancelled"),
@@ -170,6 +170,15 @@ TYPES: Final[Mapping[str, EventType]] = {
         _of_channels(
             "closed_early",
             "A channel that we opened to a node was closed before its lease ended.",
+        ),
+        _of_money(
+            "channel.fee_bumped",
+            "The transaction of a channel stayed unconfirmed; we raised its fee.",
+            {
+                "order_id": _ORDER_ID,
+                "channel_point": f"{'5f' * 32}:0",
+                "sat_per_vbyte": 48,
+            },
         ),
         _of_money(
             "payment.received",

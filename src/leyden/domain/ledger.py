@@ -47,7 +47,9 @@ OPERATORS = (
     REFUNDED,
 )
 
-UNUSED_FEE = "unused:"  # how the keys begin under which it is given back
+# How keys begin: of what is given back of a fee, and of what undoes another entry.
+UNUSED_FEE = "unused:"
+UNDONE = "undone:"
 
 _MAY_GO_BELOW_ZERO = (RECEIVED, HELD_HTLCS, PROMO, CORRECTIONS, "owed:", "receivable:")
 
@@ -94,6 +96,9 @@ class Reason(StrEnum):
     COUPON = auto()
     CORRECTION = auto()
     REFUND = auto()  # sent back to the buyer outside the platform
+
+
+SPENT = frozenset({Reason.AUCTION, Reason.EARNED})  # for a channel
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -197,6 +202,21 @@ def reversal_entries(
             ("receivable", receivable(organization_id), sats - from_credit),
         )
         if part
+    ]
+
+
+def undone(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the counter-entries of what was spent for an order's channel."""
+    return [
+        replace(
+            each,
+            key=f"{UNDONE}{each.key}",
+            source=each.target,
+            target=each.source,
+            note="the channel can never come",
+        )
+        for each in entries
+        if each.what in SPENT
     ]
 
 

@@ -10,11 +10,12 @@ CANCELLED is allowed wherever no call to the market is in flight.
 
 A direct order, of a channel to a node that the buyer names, has no ticket:
 
-    waiting_payment ─PAID─> creating ──────ASKED────> submitted ─MATCHED─> filled
-                               └─UNREACHED─> created ─ASKED─┘ └─BROKE─> failed
+    waiting_payment ─PAID─> creating ───ASKED───> submitted ─MATCHED─> filled
+                              └─UNREACHED─> created ─ASKED┘└─BROKE─> failed <LOST┘
 
 `created` waits for the buyer's node to connect; `submitted` is a call to the seller in
-flight, so it cannot be cancelled.
+flight, so it cannot be cancelled. `filled` is a channel that is published; where
+another transaction takes its coins it never comes, and the order has failed after all.
 """
 
 from collections.abc import Mapping
@@ -57,6 +58,7 @@ class Event(StrEnum):
     REGISTERED = auto()
     MATCHED = auto()
     CANCELLED = auto()
+    LOST = auto()  # direct: another transaction has the coins of a published channel
 
 
 MOVES: Mapping[tuple[Status, Event], Status] = {
@@ -88,6 +90,7 @@ DIRECT_MOVES: Mapping[tuple[Status, Event], Status] = {
     (Status.SUBMITTED, Event.UNREACHED): Status.CREATED,
     (Status.SUBMITTED, Event.BROKE): Status.FAILED,
     (Status.SUBMITTED, Event.MATCHED): Status.FILLED,
+    (Status.FILLED, Event.LOST): Status.FAILED,
     (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
 }
 

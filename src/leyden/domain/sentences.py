@@ -43,6 +43,8 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "channel.lease_ending": f"{_CHANNEL} reaches the end of its lease within a week.",
     "channel.lease_ended": f"{_CHANNEL} has reached the end of its lease.",
     "channel.closed_early": f"{_CHANNEL} was closed before its lease ended.",
+    "channel.fee_bumped": f"{_CHANNEL} waits for a block: we raised its fee to "
+    "{sat_per_vbyte} sat/vB.",
     "payment.received": "A payment for order {order_id} arrived.",
     "payment.returned": "A payment for order {order_id} went back.",
     "credit.changed": "Your organization's credit has changed.",

@@ -5,9 +5,10 @@ SellerAway. Every method may be called any number of times; of openings for one 
 at most one ever confirms, because all of them spend the same coins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from leyden.domain.fundings import WalletTransaction
 from leyden.domain.openings import (
     ClosedChannel,
     Coin,
@@ -15,6 +16,7 @@ from leyden.domain.openings import (
     OpeningRefused,
     SellerWallet,
 )
+from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.values import Struct
 
@@ -29,6 +31,13 @@ class WantedOpening(Struct, frozen=True, kw_only=True):
     coins: tuple[Coin, ...]  # all that may be spent for it
     fee_sat_per_vb: int
     zero_conf: bool = False  # usable before its transaction is confirmed; private only
+
+
+class BumpRefused(Struct, frozen=True):
+    """The refusal to bump, by the seller's lnd."""
+
+    why: str
+    forbidden: bool = False  # by our macaroon
 
 
 class Seller(Protocol):
@@ -60,6 +69,27 @@ class Seller(Protocol):
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed, or being closed."""
+        ...
+
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        """List transactions that spend these coins, and those that spend their change.
+
+        Unconfirmed ones, and those of blocks since then. One that another has replaced
+        may be among them, until that one is confirmed.
+        """
+        ...
+
+    async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
+        """Spend an unconfirmed output of the wallet's to itself, with that fee.
+
+        Asked again with a higher fee, the transaction of before is replaced.
+        """
+        ...
+
+    async def denied(self) -> list[str]:
+        """List what our macaroon may not do, of what bumps and conflicts need."""
         ...
 
     async def address(self) -> str:

@@ -7,8 +7,11 @@ from leyden.errors import NodeRefused, SellerAway
 from leyden.lnd import rest
 from leyden.lnd.connection import Access, Connection
 
-# Nothing that sends coins, pays, closes, bumps or bakes. OpenChannel could still give
-# money away by `push_sat`: see docs/channels.md, and keep the wallet small.
+BUMP = "uri:/walletrpc.WalletKit/BumpFee"
+BLOCKS = "uri:/chainrpc.ChainKit/GetBlockHash"
+
+# Nothing that sends coins, pays, closes or bakes. OpenChannel could still give money
+# away by `push_sat`, and BumpFee to miners: keep the wallet small.
 PERMISSIONS = (
     "uri:/lnrpc.Lightning/GetInfo",
     "uri:/lnrpc.Lightning/ListPeers",
@@ -23,6 +26,8 @@ PERMISSIONS = (
     "uri:/lnrpc.Lightning/NewAddress",
     "uri:/walletrpc.WalletKit/ListLeases",
     "uri:/walletrpc.WalletKit/EstimateFee",
+    BUMP,
+    BLOCKS,
 )
 
 # And what LSPS1 over BOLT8 needs beside them: messages of peers, and nothing of money.

@@ -6,8 +6,9 @@ a coin that an opening has locked is nobody else's.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from leyden.domain.fundings import CHILD_VBYTES, WalletTransaction
 from leyden.domain.openings import (
     LSPS,
     SCID_ALIAS,
@@ -23,7 +24,8 @@ from leyden.domain.openings import (
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.sellers.base import WantedOpening
+from leyden.sellers.base import BumpRefused, WantedOpening
+from leyden.sellers.connection import BUMP
 from leyden.values import Struct, replace
 
 FEE_VBYTES = 154  # one input, a channel, and change
@@ -36,6 +38,11 @@ class OpenedChannel(Struct, kw_only=True):
     point: str
     signed: bool  # else the peer has not answered yet
     published: bool
+    since: int = 0  # the height at which it was published, or got out of a block
+    block: int = 0  # that has it; 0 is none
+    child: WalletTransaction | None = None  # that pays for it
+    forgotten: bool = False  # by the wallet
+    rival: int = 0  # the block of another transaction with its coins; 0 is none
 
 
 class FakeSeller:
@@ -59,6 +66,10 @@ class FakeSeller:
         self.coins: dict[Outpoint, Coin] = {}
         self.channels: dict[str, OpenedChannel] = {}  # by channel point
         self.ended: list[ClosedChannel] = []
+        self.mined_from = 0  # sat per vbyte below which no block takes a funding
+        self.bumpable = True  # our macaroon may bump
+        self.proves = True  # ... and compare blocks
+        self.bumps: list[tuple[Outpoint, Sats]] = []
 
     # What the platform asks.
 
@@ -136,6 +147,49 @@ class FakeSeller:
         self._answer()
         return list(self.ended)
 
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        """List what spends these coins, and what spends the change of that."""
+        del since
+        self._answer()
+        found: list[WalletTransaction] = []
+        for channel in self.channels.values():
+            if set(coins).isdisjoint(each.outpoint for each in channel.wanted.coins):
+                continue
+            if channel.rival:
+                found.append(self._rival(channel))
+            elif channel.published and not channel.forgotten:
+                self._mine(channel)
+                found.append(self._funding(channel))
+                found += [channel.child] if channel.child else []
+        return found
+
+    async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
+        """Spend the change of a funding with that fee."""
+        self._answer()
+        if not self.bumpable:
+            return BumpRefused("permission denied", forbidden=True)
+        self.bumps.append((outpoint, fee))
+        for channel in self.channels.values():
+            if channel.point.startswith(outpoint.txid):
+                if channel.block:
+                    return BumpRefused("a confirmed transaction")
+                channel.child = WalletTransaction(
+                    txid=hashlib.sha256(f"child {channel.point}".encode()).hexdigest(),
+                    confirmations=0,
+                    fee=fee,
+                    vbytes=CHILD_VBYTES,
+                    spends=(outpoint,),
+                )
+        self._lose()
+        return None
+
+    async def denied(self) -> list[str]:
+        """List what our macaroon may not do."""
+        self._answer()
+        return [] if self.bumpable else [BUMP]
+
     async def address(self) -> str:
         """Return an address of the wallet."""
         self._answer()
@@ -167,6 +221,42 @@ class FakeSeller:
             for coin in channel.wanted.coins
         }
 
+    def _mine(self, channel: OpenedChannel) -> None:
+        """Have the next block take a funding that pays enough."""
+        fee = channel.wanted.fee_sat_per_vb * FEE_VBYTES
+        size = FEE_VBYTES
+        if channel.child:
+            fee, size = fee + channel.child.fee, size + channel.child.vbytes
+        pays = fee // size >= self.mined_from
+        if not channel.block and pays and self.height > channel.since:
+            channel.block = channel.since + 1
+
+    def _funding(self, channel: OpenedChannel) -> WalletTransaction:
+        txid = channel.point.partition(":")[0]
+        fee = channel.wanted.fee_sat_per_vb * FEE_VBYTES
+        spent = sum(coin.sats for coin in channel.wanted.coins)
+        change = Sats(max(0, spent - channel.wanted.capacity - fee))
+        coin = Coin(sats=change, outpoint=Outpoint(txid, 1))
+        return WalletTransaction(
+            txid=txid,
+            confirmations=self.height - channel.block + 1 if channel.block else 0,
+            fee=Sats(fee),
+            vbytes=FEE_VBYTES,
+            spends=tuple(each.outpoint for each in channel.wanted.coins),
+            ours=(coin,) if change else (),
+        )
+
+    def _rival(self, channel: OpenedChannel) -> WalletTransaction:
+        txid = hashlib.sha256(f"rival {channel.point}".encode()).hexdigest()
+        return WalletTransaction(
+            txid=txid,
+            confirmations=self.height - channel.rival + 1,
+            fee=Sats(1_000),
+            vbytes=FEE_VBYTES,
+            spends=(channel.wanted.coins[0].outpoint,),
+            proven=self.proves,
+        )
+
     def _seen(self, channel: OpenedChannel) -> Opening:
         state = OpeningState.UNPUBLISHED
         if channel.published:
@@ -181,6 +271,7 @@ class FakeSeller:
     def _spend(self, channel: OpenedChannel) -> None:
         spent = channel.wanted
         left = sum(coin.sats for coin in spent.coins) - spent.capacity
+        channel.since = self.height
         for coin in spent.coins:
             del self.coins[coin.outpoint]
         change = left - spent.fee_sat_per_vb * FEE_VBYTES
@@ -215,6 +306,18 @@ class FakeSeller:
             if channel.signed and not channel.published:
                 channel.published = True
                 self._spend(channel)
+
+    def reorganise(self, point: str) -> None:
+        """Undo the block that has a funding, and find another without it."""
+        self.height += 1
+        self.channels[point].block = 0
+        self.channels[point].since = self.height
+
+    def take_coin(self, point: str) -> None:
+        """Spend the coin of a funding otherwise, in the next block."""
+        self.height += 1
+        self.channels[point].rival = self.height
+        self.channels[point].block = 0
 
     def close_channel(self, point: str, *, by_seller: bool) -> None:
         """Close a channel in the next block."""

@@ -8,10 +8,11 @@ that the funding transaction was accepted anywhere.
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
+from leyden.domain.fundings import WalletTransaction
 from leyden.domain.openings import (
     ClosedChannel,
     Coin,
@@ -24,8 +25,10 @@ from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
 from leyden.lnd.connection import Access
-from leyden.sellers.base import WantedOpening
-from leyden.sellers.connection import SellerConnection, refusal
+from leyden.sellers.base import BumpRefused, WantedOpening
+from leyden.sellers.connection import BLOCKS, BUMP, SellerConnection, refusal
+from leyden.sellers.sizes import virtual_size
+from leyden.values import replace
 
 # A funding transaction of ours is looked for among the newest blocks' and those that
 # no block has.
@@ -45,6 +48,10 @@ _NOT_YET: Final = (
 # What spends the funding transaction is in a block for these, so that one is too.
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
 _CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
+_DENIED: Final = "permission denied"
+_NO_BLOCK: Final = "out of range"
+_BUMP: Final = "/v2/wallet/bumpfee"
+_BLOCK: Final = "/v2/chainkit/blockhash"
 
 
 class LndSeller:
@@ -179,6 +186,84 @@ class LndSeller:
                 found.append(ClosedChannel(point=point, by_seller=bool(mine), height=0))
         return found
 
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        """List what spends these coins, and what spends the change of that.
+
+        After a reorganisation lnd's wallet goes on counting the confirmations of a
+        transaction that no block has any more (seen with lnd 0.20.1 and btcd). So each
+        block is compared with the one that the chain has at its height.
+        """
+        every = [_transaction(each) for each in await self._transactions(since)]
+        found = [each for each, _ in every if not set(coins).isdisjoint(each.spends)]
+        ours = {coin.outpoint for each in found for coin in each.ours}
+        return [
+            await self._proven(each, block) if each in found else each
+            for each, block in every
+            if each in found or not ours.isdisjoint(each.spends)
+        ]
+
+    async def _proven(
+        self, found: WalletTransaction, block: tuple[int, str]
+    ) -> WalletTransaction:
+        if not found.confirmations:
+            return found
+        height, block_hash = block
+        try:
+            told = await self._lnd.call("GET", f"{_BLOCK}?block_height={height}")
+        except NodeRefused as error:
+            if _DENIED in error.message:
+                return found
+            if _NO_BLOCK in error.message:  # the chain is shorter now
+                return replace(found, confirmations=0)
+            raise refusal(error) from error
+        known = base64.b64decode(told["block_hash"])[::-1].hex()
+        if known != block_hash:
+            return replace(found, confirmations=0)
+        return replace(found, proven=True)
+
+    async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
+        """Have lnd's sweeper spend the output, with exactly that fee.
+
+        One block before its deadline the sweeper pays its whole budget at once; without
+        a budget it would go on until half of the coin is gone to miners.
+        """
+        body = {
+            "outpoint": {"txid_str": outpoint.txid, "output_index": outpoint.vout},
+            "immediate": True,
+            "budget": str(fee),
+            "deadline_delta": 1,
+        }
+        try:
+            await self._lnd.call("POST", _BUMP, body)
+        except NodeRefused as error:
+            if any(words in error.message for words in _NOT_YET):
+                raise refusal(error) from error
+            forbidden = _DENIED in error.message
+            return BumpRefused(error.message[:400], forbidden=forbidden)
+        return None
+
+    async def denied(self) -> list[str]:
+        """Try to bump nothing, and ask for the first block: permissions come first."""
+        found = []
+        if await self._is_denied("POST", _BUMP, {}):
+            found.append(BUMP)
+        if await self._is_denied("GET", f"{_BLOCK}?block_height=0"):
+            found.append(BLOCKS)
+        return found
+
+    async def _is_denied(
+        self, method: str, path: str, body: dict[str, object] | None = None
+    ) -> bool:
+        try:
+            await self._lnd.call(method, path, body)
+        except NodeRefused as error:
+            if any(words in error.message for words in _NOT_YET):
+                raise refusal(error) from error
+            return _DENIED in error.message
+        return False
+
     async def address(self) -> str:
         """Return a new address of the wallet."""
         told = await self._lnd.plainly("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
@@ -192,16 +277,9 @@ class LndSeller:
         """Return an opening that both have signed: published, or nowhere."""
         info = await self._lnd.plainly("GET", "/v1/getinfo")
         height = int(info["block_height"])
-        start = max(0, height - _WINDOW)
-        told = await self._lnd.plainly(
-            "GET", f"/v1/transactions?start_height={start}&end_height=-1"
-        )
+        told = await self._transactions(max(0, height - _WINDOW))
         txid = channel_point.partition(":")[0]
-        fees = [
-            int(each["total_fees"])
-            for each in told["transactions"]
-            if each["tx_hash"] == txid
-        ]
+        fees = [int(each["total_fees"]) for each in told if each["tx_hash"] == txid]
         published = confirmed or bool(fees)
         return Opening(
             state=OpeningState.PUBLISHED if published else OpeningState.UNPUBLISHED,
@@ -209,6 +287,34 @@ class LndSeller:
             fee=Sats(fees[0]) if fees else None,
             height=height,
         )
+
+    async def _transactions(self, since: int) -> list[dict[str, Any]]:
+        told = await self._lnd.plainly(
+            "GET", f"/v1/transactions?start_height={since}&end_height=-1"
+        )
+        return list(told["transactions"])
+
+
+def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, tuple[int, str]]:
+    """Return a transaction, and the block that the wallet says has it."""
+    txid = str(told["tx_hash"])
+    spends = [each["outpoint"].split(":") for each in told["previous_outpoints"]]
+    found = WalletTransaction(
+        txid=txid,
+        confirmations=max(0, int(told["num_confirmations"])),
+        fee=Sats(int(told["total_fees"])),
+        vbytes=virtual_size(bytes.fromhex(told["raw_tx_hex"])),
+        spends=tuple(Outpoint(txid, int(index)) for txid, index in spends),
+        ours=tuple(
+            Coin(
+                sats=Sats(int(each["amount"])),
+                outpoint=Outpoint(txid, int(each.get("output_index", 0))),
+            )
+            for each in told["output_details"]
+            if each["is_our_address"]
+        ),
+    )
+    return found, (int(told["block_height"]), str(told["block_hash"]))
 
 
 def _is_confirmed(channel: dict[str, Any]) -> bool:

@@ -293,6 +293,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The identity key of that lnd; empty is the first one that was seen."""
     seller_fee_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 50
     """The highest fee rate of a funding transaction; buyers pay for it in advance."""
+    seller_bump_after_blocks: Annotated[int, Meta(ge=1, le=1_008)] = 12
+    """The blocks without it after which a funding transaction is bumped."""
+    seller_bump_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 200
+    """The highest fee rate that it is bumped to; the seller's wallet pays for it."""
     seller_largest: Some = 16_700_000
     """The most satoshis that one direct channel may have."""
     seller_most_per_hour: Some = 50_000_000

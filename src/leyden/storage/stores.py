@@ -19,6 +19,7 @@ from leyden.storage.email_subscriptions import EmailSubscriptions
 from leyden.storage.emails import Emails
 from leyden.storage.events import Events
 from leyden.storage.first_steps import FirstStepsOfAll
+from leyden.storage.fundings import Fundings
 from leyden.storage.homes import Homes
 from leyden.storage.invitations import Invitations
 from leyden.storage.issued import IssuedCertificates
@@ -105,6 +106,7 @@ class Stores:
     emails = _store(Emails)
     events = _store(Events)
     first_steps = _store(FirstStepsOfAll)
+    fundings = _store(Fundings)
     homes = _store(Homes)
     invitations = _store(Invitations)
     issued = _store(IssuedCertificates)

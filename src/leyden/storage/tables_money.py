@@ -18,6 +18,7 @@ from sqlalchemy import (
     and_,
 )
 
+from leyden.domain.fundings import FundingState, Obstacle
 from leyden.domain.ledger import Reason
 from leyden.domain.lsps1 import Source
 from leyden.domain.orders import ENDED, Status
@@ -207,6 +208,39 @@ leases = Table(
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
     ),
+)
+
+# Transactions of direct channels, from when they are published until they are buried.
+fundings = Table(
+    "funding",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column("coins", Text, nullable=False),  # that it spends: "txid:output txid:output"
+    Column("since", BigInteger, nullable=False),  # the block
+    Column("state", Text, nullable=False),
+    Column("obstacle", Text, nullable=False),
+    one_of("state", FundingState),
+    one_of("obstacle", Obstacle),
+)
+_is_watched = fundings.c.state.in_(("unconfirmed", "confirmed"))
+Index(
+    "ix_funding_watched",
+    fundings.c.order_id,
+    sqlite_where=_is_watched,
+    postgresql_where=_is_watched,
+)
+
+funding_bumps = Table(
+    "funding_bump",
+    metadata,
+    Column("order_id", ForeignKey("funding.order_id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("height", BigInteger, nullable=False),
+    Column("sat_per_vb", Integer, nullable=False),
+    Column("fee", BigInteger, nullable=False),  # of the child
+    Column("answer", Text, nullable=False),  # of the seller's lnd; "" is not known
+    PrimaryKeyConstraint("order_id", "number"),
 )
 
 entries = Table(

@@ -15,6 +15,7 @@ KINDS: Mapping[Kind, str] = {
     Kind.CHARGED: "Charged to account",
     Kind.FILLED: "Channel bought",
     Kind.UNUSED_FEE: "Unused fee",
+    Kind.UNDONE: "Channel lost",
     Kind.RELEASED: "Order ended",
     Kind.REVERSED: "Payment reversed",
     Kind.REFUND: "Refund",

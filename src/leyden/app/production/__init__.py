@@ -32,6 +32,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "the sources of channels are listed": money.listed,
     "channels are bought at the auction, and the account has money": money.auction,
     "the seller of direct channels has coins": money.seller,
+    "the seller's macaroon is complete, where channels are sold": money.seller_macaroon,
     "wallets can buy over LSPS1, where that is offered": money.lsps1,
     "a channel was sold here, and the books are right": money.rehearsed,
     "nodes reach only what they may": machine.egress_policy,

@@ -85,6 +85,14 @@ async def seller(platform: Platform) -> str:
     return seller_balance.alarm(found, low=shop.rules.seller_low)
 
 
+async def seller_macaroon(platform: Platform) -> str:
+    """Ask what the seller's macaroon may do, where direct channels are sold."""
+    shop = platform.shop
+    if shop is None or shop.seller is None:
+        return ""
+    return seller_balance.old_macaroon(await shop.seller.denied())
+
+
 async def listed(platform: Platform) -> str:
     """Look for a setting of before there was a list of sources."""
     given = platform.settings

@@ -36,8 +36,8 @@ _NEXT_DIRECT = {
     "submitted": "the seller was asked for the channel; the outcome is not known yet",
     "filled": "the channel is published; it is usable after some confirmations; before "
     "its lease ends, renew it: leyden flow order {capacity} --for {node}",
-    "failed": "no channel could be opened; a payment over Lightning went back, and "
-    "what was paid otherwise is credit",
+    "failed": "no channel came of it; a held payment over Lightning went back, and "
+    "everything else that was paid is credit",
 }
 # What invoices of a private chain begin with, and who plays the customer there.
 _PRIVATE = "lnsb"

@@ -16,7 +16,7 @@ from leyden.values import asdict
 @click.option("--address", is_flag=True, help="Print a new address to fill the wallet.")
 @as_json
 def seller(*, address: bool, as_json: bool) -> None:
-    """Print the seller's wallet: free coins, reserved and locked ones.
+    """Print the seller's wallet, and channels that wait for a block.
 
     Each free coin opens one channel at a time: its change waits for a block. Send
     several coins, each larger than the largest channel that you want to sell.
@@ -37,9 +37,15 @@ def seller(*, address: bool, as_json: bool) -> None:
     if as_json:
         print_json({"alarm": alarm or None, **shown})
         return
-    if alarm:
-        print(f"{alarm}\n")
+    for line in (alarm, seller_balance.old_macaroon(found.denied)):
+        if line:
+            print(f"{line}\n")
+    for name in ("denied", "fundings"):
+        del shown[name]
     print_fields(shown)
+    for each in found.fundings:
+        print(f"\nunconfirmed for {each.blocks} blocks:")
+        print_fields(asdict(each))
 
 
 def _shop(platform: Platform) -> Shop:

@@ -3,10 +3,13 @@
 Nothing here does I/O.
 """
 
+from collections.abc import Iterable
+
 from leyden.domain import ledger
-from leyden.domain.ledger import Reason
+from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Event, Order, advance
 from leyden.domain.tickets import Lease
+from leyden.domain.units import Sats
 from leyden.services.channels.holding import entry
 from leyden.services.channels.unit_of_work import UnitOfWork
 
@@ -52,6 +55,32 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))
+
+
+def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
+    """Fail a filled order whose channel can never come: nothing was bought.
+
+    `entries` are all of the order's. What was spent is booked back, then all of it goes
+    to the buyer: debts first, the rest is credit.
+    """
+    known = list(entries)
+    work.post(ledger.undone(known))
+    repaid = sum(
+        each.sats for each in known if each.target == ledger.owed(order.organization_id)
+    )
+    back = ledger.release(
+        order_id=order.id,
+        organization_id=order.organization_id,
+        holds=work.holds(order),
+        held_htlc=0,  # settled, or cancelled, before the order was filled
+        charged=max(0, order.charged - repaid),
+        owes=work.owes(order.organization_id),
+        outstanding=work.outstanding(order.organization_id),
+        key=f"{Event.LOST}:{order.id}",
+    )
+    work.post(back)
+    refund = Sats(order.credit_refund + ledger.credit_total(back))
+    return work.move(advance(order, Event.LOST, credit_refund=refund))
 
 
 def _give_back(work: UnitOfWork, order: Order, unused: int) -> None:

@@ -18,7 +18,13 @@ from datetime import timedelta
 
 from leyden.domain import ledger, pricing
 from leyden.domain.ledger import Reason
-from leyden.domain.openings import Opening, OpeningRefused, OpeningState, SellerWallet
+from leyden.domain.openings import (
+    Coin,
+    Opening,
+    OpeningRefused,
+    OpeningState,
+    SellerWallet,
+)
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
@@ -69,9 +75,11 @@ class _Step:
         self._seller: Seller = shop.seller
         self._rules = shop.rules
         self._seller_key = ""
+        self._coins: list[Coin] = []
 
     async def take(self) -> None:
         coins = await self._shop.database.reader.reserved_coins.of_order(self._order.id)
+        self._coins = coins
         wallet = await promises.look(self._shop)
         self._seller_key = wallet.pubkey
         opening = await self._seller.find(self._order.id, coins)
@@ -232,9 +240,12 @@ class _Step:
             if current.held_htlc != order.held_htlc:
                 await self._due.reschedule(tx, due=work.now)
                 return
-            if current.status not in ENDED:
+            filled = current.status not in ENDED
+            if filled:
                 _book(work, current, self._lease(current, opening), settled=settled)
             await work.flush(tx)
+            if filled:
+                await tx.fundings.add(order.id, self._coins, since=opening.height)
             await self._due.done(tx)
 
     async def _settle(self, order: Order) -> bool:

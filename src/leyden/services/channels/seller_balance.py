@@ -1,10 +1,25 @@
 """What the seller of direct channels has, and what of it is promised."""
 
+from collections.abc import Sequence
+
+from leyden.domain.fundings import FundingState
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.services.channels import promises
 from leyden.services.channels.shop import Shop
 from leyden.values import Struct
+
+
+class Unconfirmed(Struct, frozen=True, kw_only=True):
+    """A published channel that no block has."""
+
+    order_id: str
+    channel_point: str
+    blocks: int  # since it was published
+    bumps: int
+    sat_per_vb: int  # that the last bump asked for; 0 without one
+    answer: str  # of the seller's lnd to it; "" is not known
+    needs_you: str  # why, in a word; "" is not at all
 
 
 class SellerBalance(Struct, frozen=True, kw_only=True):
@@ -20,6 +35,8 @@ class SellerBalance(Struct, frozen=True, kw_only=True):
     reserved: Sats  # by orders that wait for payment or their node
     locked: Sats  # by openings under way
     unconfirmed: Sats
+    denied: list[str]  # what the macaroon lacks
+    fundings: list[Unconfirmed]
 
 
 async def look(shop: Shop) -> SellerBalance:
@@ -39,7 +56,30 @@ async def look(shop: Shop) -> SellerBalance:
         reserved=Sats(every - sum(free)),
         locked=wallet.locked,
         unconfirmed=wallet.unconfirmed,
+        denied=await shop.seller.denied() if shop.seller else [],
+        fundings=await _unconfirmed(shop, wallet.height),
     )
+
+
+async def _unconfirmed(shop: Shop, height: int) -> list[Unconfirmed]:
+    reader = shop.database.reader.fundings
+    answers = await reader.last_answers()
+    found = []
+    for each in await reader.watched():
+        if each.state is FundingState.UNCONFIRMED:
+            rate, answer = answers.get(each.order_id, (0, ""))
+            found.append(
+                Unconfirmed(
+                    order_id=each.order_id,
+                    channel_point=each.channel_point,
+                    blocks=max(0, height - each.since),
+                    bumps=each.bumps,
+                    sat_per_vb=rate,
+                    answer=answer,
+                    needs_you=str(each.obstacle),
+                )
+            )
+    return found
 
 
 async def address(shop: Shop) -> str:
@@ -57,4 +97,14 @@ def alarm(balance: SellerBalance, *, low: Sats) -> str:
     return (
         f"the seller's wallet has {balance.free:,} free sat: `leyden seller --address` "
         "prints where to send more"
+    )
+
+
+def old_macaroon(denied: Sequence[str]) -> str:
+    """Return what to do about a macaroon that lacks permissions; "" if it has all."""
+    if not denied:
+        return ""
+    return (
+        f"seller_macaroon lacks {', '.join(denied)}: channels that stay unconfirmed "
+        "are not bumped, or not credited; bake it anew, see docs/direct-channels.md"
     )

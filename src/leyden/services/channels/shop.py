@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from leyden.domain.fundings import FundingRules
 from leyden.domain.payments import Confirmations
 from leyden.domain.pricing import Terms
 from leyden.domain.quotas import Limits
@@ -77,6 +78,8 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     peer_every: timedelta = timedelta(seconds=2)
     opening_every: timedelta = timedelta(seconds=1)
     leases_every: timedelta = timedelta(minutes=1)
+    fundings: FundingRules = field(default_factory=FundingRules)
+    fundings_every: timedelta = timedelta(minutes=1)
     # Blocks of a held payment's lock below which nothing is opened for it any more.
     lock_left: int = 40
     lsps1: Lsps1Settings | None = None  # where nothing is sold over LSPS1
@@ -106,6 +109,7 @@ EXPIRY = "order expiry"
 TICKET = "ticket"
 OPENING = "channel opening"
 LEASES = "leases"
+FUNDINGS = "fundings"
 LSPS1 = "lsps1 messages"
 CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"

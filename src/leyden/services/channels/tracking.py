@@ -8,6 +8,7 @@ from leyden.domain.units import Sats
 from leyden.services.channels import checkout, leased, orders
 from leyden.services.channels.leased import LeasedChannel
 from leyden.services.channels.shop import Shop
+from leyden.storage.fundings import KnownBump
 from leyden.values import Struct, hiding
 
 
@@ -21,6 +22,8 @@ class Tracked(Struct, frozen=True, kw_only=True):
     confirmations: int  # what a payment of all that is due needs
     ticket: str  # a bearer instrument
     channel: LeasedChannel | None = None  # once the order is filled
+    bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
+    lost: bool = False  # its channel was published, and can never come
 
     __repr__ = hiding("ticket")
 
@@ -32,7 +35,9 @@ class Tracked(Struct, frozen=True, kw_only=True):
     @property
     def stamp(self) -> tuple[object, ...]:
         """The stamp, which changes whenever anything shown here changes."""
-        return self.order.status, self.order.paid, self.steps, self.seen, self.arrived
+        order = self.order
+        payments = self.seen, self.arrived
+        return order.status, order.paid, self.steps, *payments, len(self.bumps)
 
 
 async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
@@ -42,13 +47,19 @@ async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
     outputs = await reader.outputs.of_order(order_id)
     made = (Status.WAITING_PAYMENT, order.created)
     channels = await leased.find(reader, [order])
+    steps = await reader.moves.timeline(order_id)
+    bumps = []
+    if order.channel_point:
+        bumps = await reader.fundings.bumps_of(order_id)
     counted = {OutputState.BOOKED, OutputState.BURIED}
     return Tracked(
         order=order,
-        steps=(made, *await reader.moves.timeline(order_id)),
+        steps=(made, *steps),
         seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
         arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
         confirmations=shop.rules.confirmations.needed(order.to_be_paid),
         ticket=checkout.open_ticket(shop, order),
         channel=channels.get(order_id),
+        bumps=tuple(bumps),
+        lost=order.status is Status.FAILED and Status.FILLED in dict(steps),
     )

@@ -1,9 +1,11 @@
 """Orders that need an operator: ticket missing, late or failed; channels in doubt."""
 
 import logging
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from leyden.domain.fundings import Obstacle
 from leyden.domain.orders import Order, Status
 from leyden.errors import MarketAway
 from leyden.services.channels.missing_tickets import list_missing
@@ -28,6 +30,21 @@ _UNPUBLISHED: Final = (
 _GIVEN_AWAY: Final = (
     "its payment went back while its channel was signed: see docs/direct-channels.md"
 )
+_LOST: Final = (
+    "its channel can never come, and its price became credit: abandon the channel at "
+    "the seller's lnd; see docs/direct-channels.md"
+)
+_IN_NO_BLOCK: Final = "its channel waits for a block: "
+_OBSTACLES: Final[Mapping[Obstacle, str]] = {
+    Obstacle.CAPPED: "its fee rate is seller_bump_sat_per_vb; raise that, or wait",
+    Obstacle.NO_CHANGE: "it has no change, or too little, that could pay more; wait, "
+    "or spend its coin elsewhere: then its price becomes credit",
+    Obstacle.FORBIDDEN: "seller_macaroon may not bump it; bake that anew",
+    Obstacle.REFUSED: "the seller's lnd refuses to bump it; `leyden seller` says why",
+    Obstacle.CONFLICT: "another transaction has its coin; once that is certain its "
+    "price becomes credit",
+    Obstacle.VANISHED: "the seller's wallet has lost its transaction",
+}
 
 
 class AttentionItem(Struct, frozen=True):
@@ -53,10 +70,19 @@ async def needing_attention(
     ]
     leases = platform.database.reader.leases
     closed = await leases.closed_early(since=now - _CLOSED_FOR, most=_MOST_ORDERS)
+    fundings = platform.database.reader.fundings
+    lost = await fundings.lost([each.id for each in failed])
+    obstacles = {
+        each.order_id: _IN_NO_BLOCK + _OBSTACLES[each.obstacle]
+        for each in await fundings.watched(most=_MOST_ORDERS)
+        if each.obstacle
+    }
+    unconfirmed = await reader.get_many(obstacles)
     return [
         *(AttentionItem(each, _MISSING) for each in await _missing(platform)),
         *(AttentionItem(each, _late(each)) for each in late),
-        *(AttentionItem(each, _failed(each)) for each in failed),
+        *(AttentionItem(each, _failed(each, lost)) for each in failed),
+        *(AttentionItem(each, obstacles[each.id]) for each in unconfirmed),
         *(AttentionItem(each, _CLOSED) for each in await reader.get_many(closed)),
     ]
 
@@ -67,9 +93,11 @@ def _late(order: Order) -> str:
     return _UNPUBLISHED if order.channel_point else _LATE_OPENING
 
 
-def _failed(order: Order) -> str:
+def _failed(order: Order, lost: Collection[str]) -> str:
     if order.destination is None:
         return _FAILED
+    if order.id in lost:
+        return _LOST
     return _GIVEN_AWAY if order.channel_point else _DIRECT_FAILED
 
 

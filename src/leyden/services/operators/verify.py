@@ -38,7 +38,6 @@ from leyden.storage.ledger import Written
 from leyden.values import Struct
 
 _BATCH = 200
-_SPENT = {Reason.EARNED, Reason.AUCTION}
 _SELLERS = {ledger.AUCTION, ledger.SELLER}
 
 
@@ -210,6 +209,11 @@ def _cost(
         )
         if booked != lease.cost:
             yield f"its lease cost {lease.cost} sat, {booked} went to the auction"
+        undone = sum(
+            each.entry.sats for each in entries if each.entry.source in _SELLERS
+        )
+        if undone != (0 if order.status is Status.FILLED else lease.cost):
+            yield f"it is {order.status}, and {undone} sat of its lease were undone"
     if order.status is Status.FILLED:
         team = order.organization_id
         theirs = {ledger.credit(team), ledger.owed(team), ledger.receivable(team)}
@@ -222,7 +226,7 @@ def _cost(
         held = back + sum(
             each.entry.sats
             for each in entries
-            if each.entry.source == place and each.entry.what in _SPENT
+            if each.entry.source == place and each.entry.what in ledger.SPENT
         )
         due = 0
         if lease is not None:
@@ -243,7 +247,7 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
             out[each.entry.what] += each.entry.sats
     holds = into.total() - out.total()
     status = order.status
-    spent = out[Reason.EARNED] + out[Reason.AUCTION]
+    spent = sum(out[each] - into[each] for each in ledger.SPENT)
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
     is_direct, handed_back = order.destination is not None, out[Reason.HANDED_BACK]
     # A lock that ended while the seller opened the channel: it was given away.

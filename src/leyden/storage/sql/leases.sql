@@ -36,6 +36,7 @@ SELECT
 FROM lease
 JOIN channel_order ON channel_order.id = lease.order_id
 WHERE channel_order.node_key IS NOT NULL
+    AND channel_order.status = 'filled'
     AND lease.closed IS NULL
     AND lease.order_id > :after
 ORDER BY lease.order_id

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0036_zero_conf"
-down_revision = "0034_relocations"
+down_revision = "0035_fundings"
 
 
 def upgrade() -> None:

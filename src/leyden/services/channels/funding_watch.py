@@ -1,0 +1,143 @@
+"""Watching the transactions of published channels until they are buried.
+
+One that stays out of the blocks is bumped: the attempt is stored first, so that who
+dies before the answer is stored waits as long as after it. One whose coins another
+transaction has for good never comes: what was paid for it goes back to its buyer, as
+its order ends.
+"""
+
+import logging
+from typing import Final
+
+from leyden.domain.events import Data, Event
+from leyden.domain.fundings import (
+    Bump,
+    Chain,
+    Funding,
+    FundingState,
+    Obstacle,
+    follow,
+)
+from leyden.errors import SellerAway
+from leyden.sellers.base import Seller
+from leyden.services.channels import promises
+from leyden.services.channels.filling import undo
+from leyden.services.channels.shop import Shop
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.fundings import TAKEN
+from leyden.storage.stores import Stores
+from leyden.values import replace
+
+log = logging.getLogger(__name__)
+
+_BATCH: Final = 500
+# More than a reorganisation undoes: what was published before it is looked for too.
+_MARGIN: Final = 144
+
+
+async def watch(shop: Shop, due: ClaimedTask) -> None:
+    """Look at all fundings that are not buried; the task never ends."""
+    try:
+        await look(shop)
+    except SellerAway as error:
+        log.warning("fundings cannot be watched", extra={"why": str(error)})
+    async with due.transaction() as tx:
+        await due.reschedule(tx, due=shop.clock() + shop.rules.fundings_every)
+
+
+async def look(shop: Shop) -> None:
+    """Look once; raise SellerAway without an answer."""
+    reader, seller = shop.database.reader.fundings, shop.seller
+    watched = await reader.watched(most=_BATCH)
+    if seller is None or not watched:
+        return
+    wallet = await promises.look(shop)
+    since = max(0, min(each.since for each in watched) - _MARGIN)
+    while watched:
+        after = watched[-1].order_id
+        # Another seller's are not in this wallet.
+        watched = [each for each in watched if each.peer == wallet.pubkey]
+        coins = {coin for each in watched for coin in each.coins}
+        chain = Chain(
+            height=wallet.height,
+            sat_per_vb=wallet.fee_sat_per_vb,
+            transactions=await seller.spending(coins, since=since),
+        )
+        for each in watched:
+            await _step(shop, seller, chain, each)
+        watched = await reader.watched(after=after, most=_BATCH)
+
+
+async def _step(shop: Shop, seller: Seller, chain: Chain, funding: Funding) -> None:
+    state, needed = follow(funding, chain, shop.rules.fundings)
+    if state is FundingState.LOST:
+        await _lose(shop, funding)
+    elif isinstance(needed, Bump):
+        await _bump(shop, seller, chain, funding, needed)
+    else:
+        after = replace(funding, state=state, obstacle=needed)
+        if found := chain.find(funding.txid):
+            after = replace(after, coins=found.spends)
+        if state is FundingState.UNCONFIRMED and funding.state is not state:
+            after = replace(after, since=chain.height)
+        if after != funding:
+            async with shop.database.transaction() as tx:
+                await _change(tx, funding, after)
+
+
+async def _change(tx: Stores, before: Funding, after: Funding) -> bool:
+    changed = await tx.fundings.change(before, after)
+    if changed and (after.state, after.obstacle) != (before.state, before.obstacle):
+        level = logging.ERROR if after.obstacle else logging.INFO
+        what = {"order": after.order_id, "channel_point": after.channel_point}
+        stands = str(after.obstacle or after.state)
+        log.log(level, "a funding transaction moved", extra={**what, "stands": stands})
+    return changed
+
+
+async def _bump(
+    shop: Shop, seller: Seller, chain: Chain, funding: Funding, bump: Bump
+) -> None:
+    now = shop.clock()
+    async with shop.database.transaction() as tx:
+        if not await tx.fundings.begin_bump(funding, bump, height=chain.height, at=now):
+            return
+    refused = await seller.bump(bump.outpoint, bump.fee)
+    obstacle = Obstacle.NONE
+    if refused is not None:
+        obstacle = Obstacle.FORBIDDEN if refused.forbidden else Obstacle.REFUSED
+    async with shop.database.transaction() as tx:
+        await tx.fundings.end_bump(funding, refused.why if refused else TAKEN)
+        await _change(tx, funding, replace(funding, obstacle=obstacle))
+        if refused is None:
+            data: Data = {
+                "order_id": funding.order_id,
+                "channel_point": funding.channel_point,
+                "sat_per_vbyte": bump.sat_per_vb,
+            }
+            event = Event(
+                organization_id=funding.organization_id,
+                type="channel.fee_bumped",
+                data=data,
+            )
+            tx.events.add(event, at=now)
+
+
+async def _lose(shop: Shop, funding: Funding) -> None:
+    """End the order, and give back what was paid, exactly once."""
+    after = replace(funding, state=FundingState.LOST, obstacle=Obstacle.NONE)
+    async with shop.database.transaction() as tx:
+        work = await UnitOfWork.load(
+            tx, [funding.order_id], now=shop.clock(), gives_back=True
+        )
+        order = work.order(funding.order_id)
+        if not await _change(tx, funding, after):
+            return
+        written = await tx.ledger.of_order(order.id)
+        undo(work, order, (each.entry for each in written))
+        await work.flush(tx)
+    log.error(
+        "a channel can never come: another transaction has its coin",
+        extra={"order": order.id, "channel_point": funding.channel_point},
+    )

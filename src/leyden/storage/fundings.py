@@ -1,0 +1,141 @@
+"""Funding transactions of direct channels, and their bumps."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from leyden.domain.fundings import Bump, Funding, FundingState, Obstacle
+from leyden.domain.openings import Coin
+from leyden.domain.payments import Outpoint
+from leyden.domain.times import from_us, to_us
+from leyden.domain.units import Sats
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
+
+TAKEN: Final = "taken"
+
+sql = SqlFile("fundings")
+
+
+class KnownBump(Struct, frozen=True, kw_only=True):
+    """A bump that the seller's lnd was asked for."""
+
+    at: datetime
+    height: int
+    sat_per_vb: int
+    fee: Sats
+    answer: str  # "taken", why it was refused; "" is not known
+
+
+class Fundings:
+    """The rows of funding and funding_bump."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def add(self, order_id: str, coins: Iterable[Coin], *, since: int) -> None:
+        """Store the funding transaction of an order, which spends these coins."""
+        spent = _text(each.outpoint for each in coins)
+        await self._run(sql.add, order_id=order_id, coins=spent, since=since)
+
+    async def watched(self, *, after: str = "", most: int = 500) -> list[Funding]:
+        """Return transactions that the chain may still change, ordered by order id."""
+        rows = await self._run(sql.watched, after=after, most=most)
+        return [
+            Funding(
+                order_id=order_id,
+                organization_id=organization_id,
+                channel_point=point,
+                peer=peer,
+                coins=_outpoints(coins),
+                since=since,
+                state=FundingState(state),
+                obstacle=Obstacle(obstacle),
+                bumps=bumps,
+                bumped=bumped,
+            )
+            for (
+                order_id,
+                organization_id,
+                point,
+                peer,
+                coins,
+                since,
+                state,
+                obstacle,
+                bumps,
+                bumped,
+            ) in rows
+        ]
+
+    async def change(self, before: Funding, after: Funding) -> bool:
+        """Store what became of it; return False if somebody else did."""
+        rows = await self._run(
+            sql.change,
+            order_id=before.order_id,
+            was_state=str(before.state),
+            was_obstacle=str(before.obstacle),
+            state=str(after.state),
+            obstacle=str(after.obstacle),
+            coins=_text(after.coins),
+            since=after.since,
+        )
+        return bool(rows)
+
+    async def lost(self, order_ids: Iterable[str]) -> set[str]:
+        """Return those of these orders whose channel can never come."""
+        rows = await self._run(sql.lost, order_ids=tuple(order_ids))
+        return {str(order_id) for (order_id,) in rows}
+
+    async def begin_bump(
+        self, funding: Funding, bump: Bump, *, height: int, at: datetime
+    ) -> bool:
+        """Store a bump before it is asked for; return False if another was first."""
+        rows = await self._run(
+            sql.begin_bump,
+            order_id=funding.order_id,
+            number=funding.bumps + 1,
+            at=to_us(at),
+            height=height,
+            sat_per_vb=bump.sat_per_vb,
+            fee=bump.fee,
+        )
+        return bool(rows)
+
+    async def end_bump(self, funding: Funding, answer: str) -> None:
+        """Store the answer to the bump that was begun."""
+        await self._run(
+            sql.end_bump,
+            order_id=funding.order_id,
+            number=funding.bumps + 1,
+            answer=answer,
+        )
+
+    async def last_answers(self) -> dict[str, tuple[int, str]]:
+        """Return fee rate and answer of the last bump of watched transactions."""
+        rows = await self._run(sql.last_answers)
+        return {order_id: (rate, answer) for order_id, rate, answer in rows}
+
+    async def bumps_of(self, order_id: str) -> list[KnownBump]:
+        """Return the bumps of an order's transaction, oldest first."""
+        return [
+            KnownBump(
+                at=from_us(at),
+                height=height,
+                sat_per_vb=sat_per_vb,
+                fee=Sats(fee),
+                answer=answer,
+            )
+            for at, height, sat_per_vb, fee, answer in await self._run(
+                sql.bumps_of, order_id=order_id
+            )
+        ]
+
+
+def _text(coins: Iterable[Outpoint]) -> str:
+    return " ".join(map(str, coins))
+
+
+def _outpoints(text: str) -> tuple[Outpoint, ...]:
+    split = (each.split(":") for each in text.split())
+    return tuple(Outpoint(txid, int(index)) for txid, index in split)

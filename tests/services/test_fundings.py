@@ -1,0 +1,232 @@
+"""Funding transactions of published channels: bumped, buried, reorganised, lost."""
+
+from collections.abc import AsyncIterator
+from itertools import pairwise
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.fundings import (
+    CHILD_VBYTES,
+    Funding,
+    FundingRules,
+    FundingState,
+    Obstacle,
+)
+from leyden.domain.orders import Order, Status
+from leyden.domain.units import Sats
+from leyden.errors import SellerAway
+from leyden.sellers.fake import FEE_VBYTES
+from leyden.services.channels import funding_watch, leased
+from leyden.storage.fundings import KnownBump
+from leyden.values import replace
+from tests.conftest import NOW
+from tests.services.test_direct_channels import PEER, PRICE, channel, paid
+from tests.services.till import HARBOUR, Till
+from tests.services.told import types_told
+
+RULES = FundingRules(bump_after=12, bump_again=6, highest_sat_per_vb=40)
+
+
+@pytest.fixture
+async def shop(till: Till) -> AsyncIterator[Till]:
+    till.rules = replace(till.rules, fundings=RULES)
+    till.seller.fill([3_000_000, 3_000_000])
+    till.seller.online.add(PEER)
+    yield till
+    await till.prove()
+
+
+async def filled(shop: Till) -> Order:
+    order = await paid(shop, await shop.create(channel()))
+    assert order.status is Status.FILLED
+    return order
+
+
+async def blocks(shop: Till, number: int) -> None:
+    """Find so many blocks, and look after each."""
+    for _ in range(number):
+        shop.seller.height += 1
+        await funding_watch.look(shop.shop)
+
+
+async def watched(shop: Till) -> Funding:
+    (found,) = await shop.database.reader.fundings.watched()
+    return found
+
+
+async def bumps(shop: Till, order: Order) -> list[KnownBump]:
+    return await shop.database.reader.fundings.bumps_of(order.id)
+
+
+async def test_a_confirmed_funding_is_watched_until_it_is_buried(shop: Till) -> None:
+    order = await filled(shop)
+    assert (await watched(shop)).state is FundingState.UNCONFIRMED
+    await blocks(shop, 1)
+    assert (await watched(shop)).state is FundingState.CONFIRMED
+    await blocks(shop, 99)
+    assert await shop.database.reader.fundings.watched() == []
+    assert await bumps(shop, order) == []
+
+
+async def test_one_that_no_block_takes_is_bumped_and_confirms(shop: Till) -> None:
+    shop.seller.mined_from = 30
+    order = await filled(shop)
+    shop.seller.fee_sat_per_vb = 30
+    await blocks(shop, 11)
+    assert await bumps(shop, order) == []
+    await blocks(shop, 1)
+    (bump,) = await bumps(shop, order)
+    assert (bump.sat_per_vb, bump.answer) == (30, "taken")
+    ((outpoint, fee),) = shop.seller.bumps
+    assert outpoint.txid == order.channel_point.partition(":")[0]
+    assert fee == bump.fee == 30 * (FEE_VBYTES + CHILD_VBYTES) - 10 * FEE_VBYTES
+    await blocks(shop, 1)
+    assert (await watched(shop)).state is FundingState.CONFIRMED
+    assert (await types_told(shop.database, HARBOUR)).count("channel.fee_bumped") == 1
+
+
+async def test_it_is_bumped_step_by_step_until_the_highest_rate(shop: Till) -> None:
+    """An estimate that is too low does not stop it; the cap does, and is an alarm."""
+    shop.seller.mined_from = 1_000
+    order = await filled(shop)
+    await blocks(shop, 60)
+    rates = [each.sat_per_vb for each in await bumps(shop, order)]
+    assert rates == [12, 15, 18, 22, 27, 33, 40]
+    heights = [each.height for each in await bumps(shop, order)]
+    assert {b - a for a, b in pairwise(heights)} == {6}
+    assert (await watched(shop)).obstacle is Obstacle.CAPPED
+    assert max(fee for _, fee in shop.seller.bumps) <= 40 * (FEE_VBYTES + CHILD_VBYTES)
+
+
+async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(shop: Till) -> None:
+    shop.seller.mined_from = 1_000
+    order = await filled(shop)
+    shop.seller.answers_lost = 99
+    for _ in range(12):
+        shop.seller.height += 1
+    with pytest.raises(SellerAway):
+        await funding_watch.look(shop.shop)
+    for _ in range(5):
+        await funding_watch.look(shop.shop)
+    (bump,) = await bumps(shop, order)
+    assert bump.answer == ""
+    assert len(shop.seller.bumps) == 1
+    shop.seller.answers_lost = 0
+    await blocks(shop, 6)
+    assert len(shop.seller.bumps) == 2
+
+
+async def test_a_macaroon_that_may_not_bump_is_told(shop: Till) -> None:
+    shop.seller.mined_from, shop.seller.bumpable = 1_000, False
+    order = await filled(shop)
+    await blocks(shop, 12)
+    assert (await watched(shop)).obstacle is Obstacle.FORBIDDEN
+    (bump,) = await bumps(shop, order)
+    assert bump.answer == "permission denied"
+    assert "channel.fee_bumped" not in await types_told(shop.database, HARBOUR)
+
+
+async def test_one_without_change_cannot_be_bumped(shop: Till) -> None:
+    shop.seller.mined_from = 1_000
+    shop.rules = replace(shop.rules, fundings=FundingRules())
+    shop.seller.coins.clear()
+    shop.seller.fill([1_015_000, 2_000_000])
+    order = await filled(shop)
+    shop.seller.fee_sat_per_vb = 100
+    await blocks(shop, 12)
+    assert (await watched(shop)).obstacle is Obstacle.NO_CHANGE
+    assert await bumps(shop, order) == []
+
+
+async def test_a_reorganisation_moves_no_money_and_is_watched_again(shop: Till) -> None:
+    order = await filled(shop)
+    await blocks(shop, 3)
+    before = await shop.database.reader.ledger.of_order(order.id)
+    shop.seller.mined_from = 1_000
+    shop.seller.reorganise(order.channel_point)
+    await funding_watch.look(shop.shop)
+    found = await watched(shop)
+    assert (found.state, found.obstacle) == (FundingState.UNCONFIRMED, Obstacle.NONE)
+    assert found.since == shop.seller.height
+    await blocks(shop, 11)
+    assert await bumps(shop, order) == []
+    await blocks(shop, 1)
+    assert len(await bumps(shop, order)) == 1
+    assert await shop.database.reader.ledger.of_order(order.id) == before
+    assert await shop.status(order) is Status.FILLED
+
+
+async def test_what_another_transaction_has_for_good_is_given_back_once(
+    shop: Till,
+) -> None:
+    order = await filled(shop)
+    shop.seller.take_coin(order.channel_point)
+    await funding_watch.look(shop.shop)
+    assert (await watched(shop)).obstacle is Obstacle.CONFLICT
+    await blocks(shop, 4)
+    assert await shop.status(order) is Status.FILLED
+    await blocks(shop, 3)
+    assert await shop.status(order) is Status.FAILED
+    assert await shop.credit() == PRICE
+    assert await shop.place(ledger.SELLER) == await shop.place(ledger.EARNED) == 0
+    assert await shop.database.reader.fundings.watched() == []
+    assert await leased.find(shop.database.reader, [await shop.get(order)]) == {}
+    told = await types_told(shop.database, HARBOUR)
+    assert told.count("order.failed") == 1
+    await shop.cancel(order)
+    assert await shop.credit() == PRICE
+
+
+async def test_two_that_see_it_lost_give_it_back_once(shop: Till) -> None:
+    order = await filled(shop)
+    before = await watched(shop)
+    shop.seller.take_coin(order.channel_point)
+    shop.seller.height += 5
+    for _ in range(2):
+        await funding_watch._lose(shop.shop, before)
+    assert await shop.credit() == PRICE
+
+
+async def test_what_cannot_be_proven_is_an_alarm_and_no_credit(shop: Till) -> None:
+    """Without the permission, a block that has the coins may be in no chain."""
+    order = await filled(shop)
+    shop.seller.proves = False
+    shop.seller.take_coin(order.channel_point)
+    await blocks(shop, 30)
+    assert (await watched(shop)).obstacle is Obstacle.CONFLICT
+    assert await shop.status(order) is Status.FILLED
+    shop.seller.proves = True
+    await blocks(shop, 1)
+    assert await shop.status(order) is Status.FAILED
+
+
+async def test_a_conflict_that_is_undone_takes_nothing(shop: Till) -> None:
+    order = await filled(shop)
+    shop.seller.take_coin(order.channel_point)
+    await blocks(shop, 3)
+    shop.seller.channels[order.channel_point].rival = 0
+    await blocks(shop, 2)
+    assert (await watched(shop)).state is FundingState.CONFIRMED
+    assert await shop.credit() == PRICE - 2_000 - await shop.place(ledger.SELLER)
+
+
+async def test_one_that_the_wallet_lost_is_told(shop: Till) -> None:
+    order = await filled(shop)
+    shop.seller.channels[order.channel_point].forgotten = True
+    await blocks(shop, 1)
+    assert (await watched(shop)).obstacle is Obstacle.VANISHED
+
+
+async def test_a_corporate_account_owes_nothing_for_it(shop: Till) -> None:
+    async with shop.database.transaction() as tx:
+        await tx.corporate_accounts.set_limit(HARBOUR, Sats(100_000), since=NOW)
+    order = await shop.create(channel())
+    await shop.settle_down()
+    order = await shop.get(order)
+    assert order.charged == PRICE
+    shop.seller.take_coin(order.channel_point)
+    await blocks(shop, 6)
+    assert await shop.status(order) is Status.FAILED
+    assert await shop.place(ledger.owed(HARBOUR)) == 0
+    assert await shop.credit() == 0
