@@ -12,6 +12,7 @@ from leyden.domain.alarms import Kind
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Stale
+from leyden.services.channels import funding_watch
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -19,6 +20,7 @@ from leyden.services.events import log
 from leyden.services.operators import alarm_watch
 from leyden.services.operators.alarm_watch import AlarmWatch
 from leyden.services.operators.alarms import Alarm, disk, list_alarms
+from leyden.services.operators.attention import needing_attention
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.seller import KnownSeller
@@ -27,6 +29,7 @@ from leyden.tasks import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
 from tests.services.sending import send_all
+from tests.services.test_direct_channels import PEER, channel, paid
 from tests.services.test_upkeep import HEIGHT, WELL, Purse
 from tests.services.till import Till, request_of
 
@@ -265,3 +268,22 @@ async def test_one_process_of_all_logs_alarms(platform: Platform, till: Till) ->
         await watches[0].follow(Work(till.database, claim))
     following.cancel()
     assert await till.database.reader.alarms.list_() == ["disk.low"]
+
+
+async def test_a_channel_that_needs_the_operator_says_why(
+    till: Till, platform: Platform
+) -> None:
+    till.seller.online.add(PEER)
+    till.seller.mined_from, till.seller.bumpable = 1_000, False
+    order = await paid(till, await till.create(channel()))
+    till.seller.height += 12
+    await funding_watch.look(till.shop)
+    (found,) = await needing_attention(platform, now=till.now)
+    assert found.order.id == order.id
+    assert "seller_macaroon may not bump it" in found.why
+    assert Kind.ORDER_STUCK.value in await kinds(platform)
+    till.seller.take_coin(order.channel_point)
+    till.seller.height += 5
+    await funding_watch.look(till.shop)
+    (found,) = await needing_attention(platform, now=till.now)
+    assert "can never come" in found.why

@@ -17,6 +17,7 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
 from leyden.payments.fake import FakePayments
+from leyden.services.channels import funding_watch
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
@@ -86,6 +87,20 @@ async def states(till: Till, order_id: str, id_: str = ZEUS_ID) -> tuple[str, st
     told = await asked(till, "lsps1.get_order", id_=id_, order_id=order_id)
     found = told["result"]
     return found["order_state"], found["payment"]["bolt11"]["state"]
+
+
+async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
+    shop: Till,
+) -> None:
+    """The buyer has no account: the operator pays it back."""
+    order = await ordered(shop)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()
+    shop.seller.take_coin((await shop.get(order)).channel_point)
+    shop.seller.height += 5
+    await funding_watch.look(shop.shop)
+    assert await states(shop, order.id) == ("FAILED", "PAID")
+    assert await shop.credit() == PRICE
 
 
 async def test_an_order_is_paid_opened_and_settled(shop: Till) -> None:
