@@ -158,10 +158,10 @@ class DirectShopping(Shopping):
             self.mine(blocks)
             for _ in range(2):
                 self.run(funding_watch.look(self.till.shop))
+            if what == "is lost" and blocks > 1:  # six confirmations of its rival
+                self.model.lose(name)
             self._let_go()
-        if what == "is lost":
-            self.model.lose(name)
-        self.settled()
+            self.settled()
 
     # Looking.
 

@@ -50,7 +50,7 @@ class Turn:
         self.due: dict[Listener, None] = {}
 
     def tell(self) -> None:
-        """Tell as many as the turn has left."""
+        """Send the event to as many as the turn has left."""
         for news in list(self.due)[: _TOLD_IN_A_TURN - self.told]:
             del self.due[news]
             news.tell()
