@@ -149,6 +149,14 @@ async def test_a_hosted_node_gets_it_by_one_command(
         macaroon = tmp_path / "admin.macaroon"
         macaroon.write_bytes(bytes.fromhex(node.macaroon))
         wish = {"capacity": 400_000, "node_id": node.node_id, "zero_conf": True}
+
+        async def is_known() -> bool:
+            with contextlib.suppress(Refused):
+                await town.api("POST", "/flow/quote", wish | {"zero_conf": False})
+                return True
+            return False
+
+        await town.until("the node's public key is known here", is_known)
         with pytest.raises(
             Refused, match="zero_conf: set optionscidalias and zeroconf"
         ):
