@@ -68,9 +68,14 @@ class SimulatedCluster:
 
     def wait_until_running(self, namespace: str) -> None:
         """Wait until no pod of a namespace waits for its machine any more."""
-        waiting = ("get", "pods", "-n", namespace, "-o", "name", "--chunk-size=50")
-        pending = "--field-selector=status.phase=Pending"
-        _until(lambda: not self.kubectl(*waiting, pending), every_s=2)
+        pods = f"/api/v1/namespaces/{namespace}/pods"
+        query = "limit=1&fieldSelector=status.phase%3DPending"
+
+        def all_run() -> bool:
+            found = json.loads(self.kubectl("get", f"--raw={pods}?{query}"))
+            return not found["items"]
+
+        _until(all_run, every_s=2)
 
     def objects(self) -> Mapping[str, int]:
         """Count what the API server stores of nodes, by kind."""
