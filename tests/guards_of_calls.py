@@ -85,6 +85,7 @@ GUARDS = (
         "if owner == PLATFORM or self._taken[owner] < self._of_one:",
         "if True:",
         "tests/storage/test_postgres_turns.py",
+        only="others",
     ),
     Guard(
         "who leaves when it is their turn gives the connection's place back",
@@ -92,6 +93,7 @@ GUARDS = (
         "if not turn.cancelled():  # who leaves",
         "if False:  # who leaves",
         "tests/storage/test_postgres_turns.py",
+        only="leaves",
     ),
     Guard(
         "few writers of one organization are in one group",
