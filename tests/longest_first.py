@@ -21,6 +21,11 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     ),
     "cluster": (
         "tests/devcluster/test_platform.py",  # these before who stops the cluster
+        "tests/devcluster/test_kills.py",
+        "tests/devcluster/test_machines.py",
+        "tests/devcluster/test_callers.py",
+        "tests/devcluster/test_moves.py",
+        "tests/devcluster/test_installed.py",
         "tests/devcluster/test_informer.py",
         "tests/devcluster/test_node_faults.py",
         "tests/devcluster/test_cluster.py",

@@ -1,7 +1,6 @@
 """Nodes as pods of a real cluster, with hands that do to them what accidents do."""
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -18,6 +17,7 @@ from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import LaunchSpec, Runtime
 from leyden.runtimes.kubernetes import access, manifests
+from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import Api, connect
 from leyden.runtimes.kubernetes.kinds import HELD
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
@@ -27,7 +27,7 @@ from leyden.values import replace
 from tests.authority import Authority
 from tests.contracts.owners import Owner
 from tests.contracts.runtimes import until
-from tests.devcluster.clusters import DevCluster, lnd_image
+from tests.devcluster.clusters import DevCluster, lnd_image, lnds_of
 
 NAMESPACE: Final = "lnds"
 CLASS: Final = "local-retained"
@@ -143,16 +143,14 @@ class PodHands:
 
     def lnds(self, node: Node) -> list[int]:
         """The processes of the node's lnds, on whichever machine."""
-        found = []
-        hostname = f"HOSTNAME={manifests.name(node)}".encode()
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if (process / "exe").readlink().name != "lnd":
-                    continue
-                environment = (process / "environ").read_bytes()
-                if hostname in environment.split(b"\0"):
-                    found.append(int(process.name))
-        return found
+        return lnds_of(manifests.name(node))
+
+    async def volume(self, node: Node) -> Path:
+        """Return the folder of the node's volume, on the machine that has it."""
+        name = str((await self.get("pvc", manifests.name(node)))["spec"]["volumeName"])
+        folders = map(self.cluster.places.machine, (1, 2))
+        found = (each / "var/lib/volumes" / name for each in folders)
+        return next(each for each in found if each.exists())
 
     async def get(self, *words: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(
@@ -194,10 +192,12 @@ class PodHands:
 
 
 @asynccontextmanager
-async def pods_of(cluster: DevCluster) -> AsyncIterator[PodHands]:
-    """Have hands at a cluster, which is up."""
+async def pods_of(
+    cluster: DevCluster, by: Access | None = None
+) -> AsyncIterator[PodHands]:
+    """Have hands at a cluster, which is up; `by` is another way to its API server."""
     await asyncio.to_thread(ensure_namespace, cluster)
-    found = access.read(cluster.places.kubeconfig, NAMESPACE)
+    found = by or access.read(cluster.places.kubeconfig, NAMESPACE)
     async with connect(found) as api:
         hands = PodHands(cluster, api)
         try:

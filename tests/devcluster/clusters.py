@@ -6,9 +6,11 @@ cluster.kubectl("apply", "-f", "-", given=objects)
 cluster.run("down")
 """
 
+import contextlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -187,6 +189,23 @@ class DevCluster:
         return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def lnds_of(pod: str) -> list[int]:
+    """Return the processes of a pod's lnds, on whichever machine."""
+    found = processes_of(pod)
+    return [pid for pid, program in found.items() if program == "lnd"]
+
+
+def processes_of(pod: str) -> dict[int, str]:
+    """Return the programs of a pod's containers by pid, on whichever machine."""
+    found = {}
+    hostname = f"HOSTNAME={pod}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if hostname in (process / "environ").read_bytes().split(b"\0"):
+                found[int(process.name)] = (process / "exe").readlink().name
+    return found
+
+
 def within(cluster: DevCluster) -> set[Identity]:
     """All processes of a cluster, those in its pods too."""
     folders = [cluster.places.control_plane, *map(cluster.places.machine, (1, 2))]
@@ -196,3 +215,11 @@ def within(cluster: DevCluster) -> set[Identity]:
         if running is not None:
             found |= {running.pid, *descendants(running.pid)}
     return {each for each in map(identify, found) if each is not None}
+
+
+def kill(cluster: DevCluster, program: str) -> None:
+    """End a program of the cluster by SIGKILL, on each machine that runs it."""
+    found = [each for each in within(cluster) if Path(each.exe).name == program]
+    assert found, f"no {program} runs"
+    for each in found:
+        os.kill(each.pid, signal.SIGKILL)

@@ -98,7 +98,8 @@ def receiver(host: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
-            taken.append(json.loads(content))
+            event = self.headers["webhook-id"]
+            taken.append({**json.loads(content), "id": event})
             self.send_response(204)
             self.end_headers()
 

@@ -2,11 +2,8 @@
 
 import asyncio
 import contextlib
-import os
 import secrets
-import signal
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -17,7 +14,7 @@ from leyden.runtimes.kubernetes.api import Api, Change, connect
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import ConfigMap
 from tests.contracts.runtimes import until
-from tests.devcluster.clusters import DevCluster, within
+from tests.devcluster.clusters import DevCluster, kill
 
 _TOO_OLD = (
     b'{"kind": "Status", "code": 410, "reason": "Expired",'
@@ -134,8 +131,7 @@ async def test_another_one_of_the_same_name_is_another_one(tide: Tide) -> None:
 async def test_it_outlives_the_api_server(tide: Tide, up: DevCluster) -> None:
     await tide.create("-before")
     async with tide.running():
-        names = {Path(each.exe).name: each.pid for each in within(up)}
-        os.kill(names["kube-apiserver"], signal.SIGKILL)
+        kill(up, "kube-apiserver")
         await asyncio.to_thread(up.run, "up")
         await tide.delete("-before")
         await tide.create("-after")

@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-import os
-import signal
 import ssl
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ from leyden.runtimes.kubernetes.kinds import COPIER_LABEL
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
-from tests.devcluster.clusters import within
+from tests.devcluster.channels import pier
+from tests.devcluster.clusters import kill
 from tests.devcluster.test_platform import (
     Customer,
     Shore,
@@ -94,7 +93,7 @@ class Owner:
         await self.call("POST", "/unlockwallet", {"wallet_password": PASSWORD})
 
     async def public_key(self) -> str:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):  # until an lnd has caught up with its chain
             while True:
                 try:
                     return str((await self.call("GET", "/getinfo"))["identity_pubkey"])
@@ -157,6 +156,32 @@ async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
         await until(lambda: not list(root.iterdir()))
     why = await refusal(replace(both, runtime="kubernetes"))
     assert "belong to another home" in why
+
+
+async def test_a_channel_works_on_whichever_side_its_node_is(
+    shore: Shore, both: Settings, tmp_path: Path
+) -> None:
+    decided = shore.cluster.places.read()
+    assert decided is not None
+    assert decided.addresses is not None
+    async with pier(tmp_path / "chain", str(decided.addresses.host)) as beside:
+        both = replace(beside.settings(both), kubernetes_namespace=shore.others[5])
+        migrate(both)
+        async with running(both) as platform:
+            customer, node, owner, key = await made(platform)
+            await beside.opens_a_channel(owner.call)
+            await beside.pay_each_other(owner.call, 11_000)
+            for number, to in enumerate((LOCAL, KUBERNETES), start=1):
+                found = await moved(platform, node, to)
+                assert not found.failed, found.why
+                await customer.is_(node, "waiting_unlock")
+                await owner.unlock()
+                assert await owner.public_key() == key
+                await beside.pay_each_other(owner.call, 12_000 + number)
+                at = (await platform.database.reader.nodes.get(node)).runtime
+                assert at is to
+            await customer.call("DELETE", f"/{node}")
+            await until(lambda: not pods_in(shore, both.kubernetes_namespace))
 
 
 async def test_once_no_node_is_left_behind_the_cluster_has_the_platform(
@@ -227,15 +252,12 @@ async def test_whatever_is_killed_while_it_is_copied_one_side_has_the_node(
         await copying(platform)
         match victim:
             case "kube-apiserver":
-                names = {
-                    Path(each.exe).name: each.pid for each in within(shore.cluster)
-                }
-                os.kill(names[victim], signal.SIGKILL)
+                kill(shore.cluster, victim)
                 await asyncio.to_thread(shore.cluster.run, "up")
             case "copier":
-                kill = ("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+                end = ("delete", "pods", "--all", "--grace-period=1", "--wait=false")
                 await asyncio.to_thread(
-                    shore.cluster.kubectl, *kill, "--namespace", namespace
+                    shore.cluster.kubectl, *end, "--namespace", namespace
                 )
         assert census.lnds(root)[node] + len(running_lnds(shore, namespace)) <= 1
         if victim != "platform":

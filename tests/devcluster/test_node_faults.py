@@ -20,9 +20,10 @@ from leyden.errors import CannotStart, Conflict, NodeAway
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.values import replace
-from tests.contracts.pods import PodHands, pods_of
+from tests.contracts.pods import NAMESPACE, PodHands, pods_of
 from tests.contracts.runtimes import start, until
-from tests.devcluster.clusters import DevCluster, within
+from tests.devcluster.api_proxy import Watches, proxied
+from tests.devcluster.clusters import DevCluster, kill
 from tests.domain.nodes import a_node
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(400)]
@@ -142,6 +143,25 @@ async def test_a_volume_that_is_never_there_is_told_and_leaves_no_pod(
     assert (await hands.get("pods"))["items"] == []
 
 
+async def test_a_volume_that_does_not_attach_is_told_and_has_the_node_once_it_does(
+    hands: PodHands, node: Node
+) -> None:
+    node = await start(hands, node)
+    volume = await hands.volume(node)
+    await hands.runtime.stop(node)
+    away = volume.rename(volume.with_name(f"{volume.name}-away"))
+    hands.patience = 0.1
+    hands.begin_anew()
+    with pytest.raises(CannotStart, match="is its volume there") as refused:
+        await start(hands, replace(node, process="", has_wallet=True))
+    assert "does not start" in refused.value.reason
+    assert (await hands.get("pods"))["items"] == []
+    away.rename(volume)
+    assert (await start(hands, replace(node, process="", has_wallet=True))).process
+    assert len(hands.lnds(node)) == 1
+    assert await hands.volume(node) == volume
+
+
 async def test_a_quota_that_is_used_up_is_told(hands: PodHands, node: Node) -> None:
     await hands.apply(
         {
@@ -214,18 +234,16 @@ async def test_the_api_server_is_killed_while_nodes_start_and_stop(
     hands: PodHands, node: Node
 ) -> None:
     hands.begin_anew()
-    names = {Path(each.exe).name: each.pid for each in within(hands.cluster)}
     starting = asyncio.create_task(start(hands, node))
     await asyncio.sleep(0.2)
-    os.kill(names["kube-apiserver"], signal.SIGKILL)
+    kill(hands.cluster, "kube-apiserver")
     await asyncio.wait([starting])
     await asyncio.to_thread(hands.cluster.run, "up")
     node = await start(hands, node)
     assert len(hands.lnds(node)) == 1
     stopping = asyncio.create_task(hands.runtime.stop(node))
     await asyncio.sleep(0.2)
-    names = {Path(each.exe).name: each.pid for each in within(hands.cluster)}
-    os.kill(names["kube-apiserver"], signal.SIGKILL)
+    kill(hands.cluster, "kube-apiserver")
     await asyncio.wait([stopping])
     await asyncio.to_thread(hands.cluster.run, "up")
     await hands.runtime.stop(node)
@@ -239,9 +257,7 @@ async def test_what_runs_pods_is_killed_while_nodes_start_and_stop(
 ) -> None:
     async def killed() -> None:
         await asyncio.sleep(0.3)
-        for each in within(hands.cluster):
-            if Path(each.exe).name == program:
-                os.kill(each.pid, signal.SIGKILL)
+        kill(hands.cluster, program)
         await asyncio.to_thread(hands.cluster.run, "up")
 
     starting = asyncio.create_task(start(hands, node))
@@ -261,9 +277,7 @@ async def test_while_the_api_server_is_away_nothing_is_known_until_it_is_back(
     hands: PodHands, node: Node
 ) -> None:
     node = await start(hands, node)
-    names = {Path(each.exe).name: each.pid for each in within(hands.cluster)}
-    server = names["kube-apiserver"]
-    os.kill(server, signal.SIGKILL)
+    kill(hands.cluster, "kube-apiserver")
     hands.begin_anew()  # which finds nobody to ask
     hands.told.clear()
     assert not (await hands.runtime.observe(node)).known
@@ -295,3 +309,30 @@ async def test_two_platforms_that_disagree_start_one(
     assert isinstance(runtimes[0], KubernetesRuntime)
     runtimes[0]._view._pods.there.clear()
     assert (await runtimes[0].observe(replace(node, process=found[0]))).alive
+
+
+@pytest.mark.parametrize("becomes", [Watches.CUT, Watches.TOO_OLD])
+async def test_an_end_that_could_not_be_watched_is_told_once(
+    up: DevCluster, node: Node, tmp_path: Path, becomes: Watches
+) -> None:
+    async with (
+        proxied(up, tmp_path) as proxy,
+        pods_of(up, proxy.access(NAMESPACE)) as hands,
+    ):
+        node = await start(hands, node)
+        await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+        hands.told.clear()
+        proxy.watches = becomes
+        await hands.crash(node)
+        await hands.when(manifests.name(node), lambda pod: "terminated" in str(pod))
+        if becomes is Watches.CUT:
+            await asyncio.sleep(1)
+            assert not has_ended(hands), "nobody could hear of it"
+            proxy.watches = Watches.SERVED
+        await until(lambda: has_ended(hands))
+        proxy.watches = Watches.SERVED
+        again = await start(hands, replace(node, process=""))
+        assert again.process != node.process
+        assert len(hands.lnds(node)) == 1
+        ends = [each for each in hands.told if not each.alive]
+        assert [(each.process, each.asked) for each in ends] == [(node.process, False)]

@@ -30,7 +30,7 @@ from leyden.values import replace
 from tests.cluster import ensure_up
 from tests.contracts.pods import CLASS
 from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, companion_image, lnd_image
+from tests.devcluster.clusters import DevCluster, companion_image, lnd_image, lnds_of
 from tests.installations import SETTINGS
 from tests.ports import free_ports
 
@@ -58,7 +58,7 @@ def shore(
     cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shore]:
     ensure_up(cluster)
-    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(6))
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(7))
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[
@@ -145,15 +145,17 @@ class Customer:
             aiohttp.ClientSession(headers=self._headers) as session,
             session.request(method, f"{self._nodes}{path}", json=body) as answer,
         ):
+            if answer.status == 503:
+                answer.raise_for_status()
             assert answer.status < 300, await answer.text()
             return await answer.json()
 
-    async def create(self) -> str:
+    async def create(self, **settings: object) -> str:
         wish = {
             "name": f"light {secrets.token_hex(3)}",
             "network": "testnet",
             "type": "standard",
-            "settings": SETTINGS,
+            "settings": {**SETTINGS, **settings},
         }
         made = await self.call("POST", body=wish)
         return str(made["node_id"])
@@ -286,6 +288,9 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
         made = await customer.unlocked_carelessly(node, authority)
         assert made["admin_macaroon"]
 
+        async def logs() -> str:
+            return str(await customer.call("GET", f"/{node}/logs?lines=1000"))
+
         async def deleted() -> int:
             found = await reader.node_reports.find(node)
             return 0 if found is None else found.macaroons_removed
@@ -312,19 +317,20 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
                 await asyncio.sleep(0.05)
         await customer.call("POST", f"/{node}/stop")
         await customer.is_(node, "stopped")
+        # Its pod is gone, and with it what that said; its last words are not.
+        async with asyncio.timeout(30):
+            while "Shutdown complete" not in (said := await logs()):
+                await asyncio.sleep(0.1)
+        assert "Waiting for wallet encryption password" in said
+        assert made["admin_macaroon"] not in said
         await customer.call("DELETE", f"/{node}")
         await until(lambda: not pods_in(shore, namespace))
 
 
 def lnd_home(node: Node) -> Path:
     """Return lnd's home in its pod, as this host sees it."""
-    hostname = f"HOSTNAME={manifests.name(node)}".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            is_lnd = (process / "exe").readlink().name == "lnd"
-            if is_lnd and hostname in (process / "environ").read_bytes().split(b"\0"):
-                return process / "root/home/lnd/.lnd"
-    raise AssertionError
+    [lnd] = lnds_of(manifests.name(node))
+    return Path(f"/proc/{lnd}/root/home/lnd/.lnd")
 
 
 def with_companion(given: Settings, cluster: DevCluster) -> Settings:

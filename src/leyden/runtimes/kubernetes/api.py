@@ -37,6 +37,7 @@ MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND})
 _GONE_OR_ANOTHER: Final = _GONE | {HTTPStatus.CONFLICT}
+_NOT_THIS: Final = _GONE_OR_ANOTHER | {HTTPStatus.UNPROCESSABLE_ENTITY}
 _AWAY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT})
 
 
@@ -117,7 +118,9 @@ class Api:
     async def patch(self, path: str, change: Manifest, *, how: str = MERGE) -> bool:
         """Change an object; False where it is gone, or is another one."""
         call = self._call("PATCH", path, change, content_type=how)
-        return await self._done(call, no=_GONE_OR_ANOTHER)
+        # Who names a uid means one object; another one's would be changed to it.
+        names_one = "uid" in change.get("metadata", {})
+        return await self._done(call, no=_NOT_THIS if names_one else _GONE_OR_ANOTHER)
 
     async def delete(
         self, path: str, *, uid: str = "", grace_s: int | None = None
