@@ -158,7 +158,7 @@ class DirectShopping(Shopping):
             self.mine(blocks)
             for _ in range(2):
                 self.run(funding_watch.look(self.till.shop))
-            if what == "is lost" and blocks > 1:  # six confirmations of its rival
+            if what == "is lost" and blocks == 12:  # its rival is deep enough
                 self.model.lose(name)
             self._let_go()
             self.settled()
