@@ -35,6 +35,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/contracts/test_messages.py",
         "tests/contracts/test_payments.py",
         "tests/contracts/test_seller.py",
+        "tests/contracts/test_zero_conf.py",
     ),
     "market town": (
         "tests/acceptance/test_buy_inbound.py",
@@ -43,6 +44,8 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_first_channel.py",
         "tests/acceptance/test_lsps1.py",
         "tests/acceptance/test_claim.py",
+        "tests/acceptance/test_zero_conf.py",
+        "tests/acceptance/test_funding.py",
     ),
     "town": (
         "tests/acceptance/test_auto_unlock.py",
@@ -51,6 +54,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_node_story.py",
         "tests/acceptance/test_owner.py",
         "tests/acceptance/test_peers.py",
+        "tests/acceptance/test_peer_flood.py",
     ),
 }
 LONGEST = (  # `--durations=0` says what belongs here

@@ -69,6 +69,12 @@ async def test_the_service_that_the_doctor_names_is_the_one_that_hides_its_calle
     assert decided.addresses is not None
     machine = str(decided.addresses.machine(2))
 
+    def is_running() -> bool:
+        pod = up.get("pod", "listener", "--namespace", namespace)
+        return bool(pod["status"]["phase"] == "Running")
+
+    until("the listener runs", is_running)
+
     def callers_told() -> list[str]:
         log = up.kubectl("logs", "listener", "--namespace", namespace)
         return _CALLER.findall(log)

@@ -76,7 +76,7 @@ _OPERATOR = {
     ),
     "seller": Listed(
         "leyden.cli.operator.seller",
-        "Print the seller's wallet: free coins, reserved and locked ones.",
+        "Print the seller's wallet, and channels that wait for a block.",
     ),
     "lsps1": Listed(
         "leyden.cli.operator.lsps1",
