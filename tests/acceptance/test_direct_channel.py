@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import signal
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 from leyden import processes
 from leyden.devnet import access, trading, wallet
 from leyden.devnet.calls import calling
-from leyden.devnet.daemon import claim
+from leyden.devnet.daemon import Keeper, claim
 from leyden.devnet.hosted import owned
+from leyden.devnet.lnd import Lnd, access_for
 from leyden.errors import Away, Conflict, Refused
 from tests.acceptance.test_first_channel import _STEP
 from tests.acceptance.town import Town
+from tests.ports import free_ports
 
 pytestmark = [
     pytest.mark.real,
@@ -187,6 +190,54 @@ async def test_a_node_that_refuses_gets_its_payment_back(market_town: Town) -> N
             ] == [False]
 
     await market_town.until("the channel is open and announced", is_announced)
+
+
+@contextlib.asynccontextmanager
+async def stranger(
+    town: Town, program: Path, folder: Path, *options: tuple[str, str | int]
+) -> AsyncIterator[access.Lnd]:
+    """Run another node on the town's chain."""
+    network = access.load(town.home)
+    rest, grpc, peer = free_ports(3)
+    lnd = access_for(folder, network.chain, rest=rest, grpc=grpc, peer=peer)
+    daemon = Lnd(
+        name="stranger",
+        program=program,
+        folder=folder,
+        chain=network.chain,
+        access=lnd,
+        btcd=network.btcd,
+        options=options,
+    )
+    try:
+        await Keeper(daemon).ensure()
+        yield lnd
+    finally:
+        if running := processes.holder(claim(folder)):
+            await processes.stop(running, grace_s=30)
+
+
+async def test_a_node_that_refuses_by_size_gets_smaller_channels(
+    market_town: Town, real_lnd: Path, memory_path: Path
+) -> None:
+    town, folder = market_town, memory_path / "stranger"
+    async with stranger(town, real_lnd, folder, ("maxchansize", 400_000)) as lnd:
+        async with wallet.opened(lnd) as node:
+            key = await node.key()
+
+            async def is_synced() -> bool:
+                return (await node.height())[1]
+
+            await town.until("the node is synced", is_synced)
+        wish = {"node": f"{key}@{lnd.peer}"}
+        large = await Order(town, {"capacity": 500_000, **wish}).placed()
+        await large.becomes("failed")
+        await large.went_back()
+        assert await channels_of(town, large.id) == []
+        small = await Order(town, {"capacity": 300_000, **wish}).placed()
+        await small.becomes("filled")
+        await small.paying
+        await check(town)
 
 
 @pytest.mark.long
