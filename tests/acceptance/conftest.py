@@ -37,8 +37,7 @@ async def town(open_folder: Path) -> AsyncIterator[Town]:
 async def market_town(open_folder: Path) -> AsyncIterator[Town]:
     """One whose market is open: tickets can be registered, and are filled."""
     built("lnd", "btcd", "poold", "auctioneer")
-    folder = open_folder / "market"
-    folder.mkdir(mode=0o755)
+    folder = Path(tempfile.mkdtemp(prefix="market-", dir=open_folder))
     folder.chmod(0o755)
     town = Town(folder, market=True)
     try:
