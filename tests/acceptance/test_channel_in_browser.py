@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.async_api import Page
@@ -39,6 +40,27 @@ class Hand:
         await self.page.wait_for_selector("button:has-text('Copied')")
         text: str = await self.page.evaluate("navigator.clipboard.readText()")
         return text
+
+
+async def shown_and_open(town: Town, page: Page) -> tuple[str, dict[str, Any]]:
+    """Return the order's page, and the channel there as the customer's node has it.
+
+    Published, it takes some blocks until it is open.
+    """
+    customer = access.load(town.home).lnds["customer"]
+    found: list[tuple[str, dict[str, Any]]] = []
+
+    async def there() -> bool:
+        await town.run("dev", "mine", "1")
+        order = await page.inner_text("main")
+        async with wallet.opened(customer) as node:
+            every = await node.channels()
+        found[:] = [(order, each) for each in every if each["channel_point"] in order]
+        return bool(found)
+
+    await town.until("the node has the channel", there, seconds=60)
+    (only,) = found
+    return only
 
 
 async def test_a_person_orders_pays_and_watches_the_channel_come(
@@ -82,11 +104,8 @@ async def test_a_person_orders_pays_and_watches_the_channel_come(
         assert hand.clicks <= MOST_CLICKS
         assert await page.locator("ol.timeline li").all_inner_texts() != []
         assert time.monotonic() - began < TEN_MINUTES
-        order = await page.inner_text("main")
-        async with wallet.opened(customer) as node:
-            points = {each["channel_point"]: each for each in await node.channels()}
-        (point,) = (each for each in points if each in order)
-        for shown in (chosen, points[point]["remote_pubkey"], "block "):
+        order, channel = await shown_and_open(town, page)
+        for shown in (chosen, channel["remote_pubkey"], "block "):
             assert shown in order, order
         assert "came back to you" in order
         assert await screen.grave_faults() == []
