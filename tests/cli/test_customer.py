@@ -256,6 +256,13 @@ def test_an_order_is_priced_paid_and_given_up(here: Harbour, typed: Typed) -> No
     assert told(typed("flow", "balance", "--json"))["credit"] == made["total_fee"]
 
 
+@pytest.mark.usefixtures("here")
+def test_a_number_that_is_none_is_refused_and_not_left_out(typed: Typed) -> None:
+    refused = typed("flow", "quote", CAPACITY, "--lease", "0")
+    assert refused.exit_code != 0
+    assert "lease" in refused.stderr
+
+
 def test_a_channel_is_ordered_for_a_node_by_its_key(
     here: Harbour, typed: Typed
 ) -> None:

@@ -100,7 +100,9 @@ def _wish(
     named = options.pop("node")
     files = {name: options.pop(name) for name in ("password_file", "macaroon_file")}
     wish = {
-        name: value for name, value in options.items() if value not in {None, False}
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False  # 0 is for the platform to refuse
     }
     if not named:
         return wish, None
