@@ -69,6 +69,17 @@ async def test_a_confirmed_funding_is_watched_until_it_is_buried(shop: Till) -> 
     assert await bumps(shop, order) == []
 
 
+async def test_all_that_no_block_has_are_found_however_many(shop: Till) -> None:
+    first = await filled(shop)
+    await blocks(shop, 1)
+    second = await filled(shop)
+    for at_a_time in (1, 2, 500):
+        found = await shop.database.reader.fundings.unconfirmed(at_a_time=at_a_time)
+        assert [each.order_id for each in found] == [second.id]
+    assert len(await shop.database.reader.fundings.watched()) == 2
+    assert first.id != second.id
+
+
 async def test_one_that_no_block_takes_is_bumped_and_confirms(shop: Till) -> None:
     shop.seller.mined_from = 30
     order = await filled(shop)

@@ -7,6 +7,7 @@ be reversed.
 
 from datetime import datetime
 from enum import StrEnum, auto
+from typing import Self
 
 from leyden.domain.units import Sats
 from leyden.values import Struct
@@ -36,6 +37,12 @@ class Outpoint(Struct, frozen=True, order=True):
 
     txid: str
     vout: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the output that `txid:vout` names."""
+        txid, _, vout = text.partition(":")
+        return cls(txid, int(vout))
 
     def __str__(self) -> str:
         """Return the usual form: `txid:vout`."""

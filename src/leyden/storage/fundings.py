@@ -68,6 +68,15 @@ class Fundings:
             ) in rows
         ]
 
+    async def unconfirmed(self, *, at_a_time: int = 500) -> list[Funding]:
+        """Return all transactions that no block has, ordered by order id."""
+        found: list[Funding] = []
+        after = ""
+        while page := await self.watched(after=after, most=at_a_time):
+            after = page[-1].order_id
+            found += (each for each in page if each.state is FundingState.UNCONFIRMED)
+        return found
+
     async def change(self, before: Funding, after: Funding) -> bool:
         """Store what became of it; return False if somebody else did."""
         rows = await self._run(
@@ -137,5 +146,4 @@ def _text(coins: Iterable[Outpoint]) -> str:
 
 
 def _outpoints(text: str) -> tuple[Outpoint, ...]:
-    split = (each.split(":") for each in text.split())
-    return tuple(Outpoint(txid, int(index)) for txid, index in split)
+    return tuple(map(Outpoint.parse, text.split()))

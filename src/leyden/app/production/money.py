@@ -88,9 +88,9 @@ async def seller(platform: Platform) -> str:
 async def seller_macaroon(platform: Platform) -> str:
     """Ask what the seller's macaroon may do, where direct channels are sold."""
     shop = platform.shop
-    if shop is None or shop.seller is None:
+    if shop is None:
         return ""
-    return seller_balance.old_macaroon(await shop.seller.denied())
+    return seller_balance.old_macaroon(await seller_balance.denied(shop))
 
 
 async def listed(platform: Platform) -> str:

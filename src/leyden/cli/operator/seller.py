@@ -6,10 +6,10 @@ from leyden.cli.operator.running import on_shop
 from leyden.cli.output import as_json, print_fields, print_json
 from leyden.errors import SetupError
 from leyden.services.channels import seller_balance
-from leyden.services.channels.seller_balance import SellerBalance
+from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.services.channels.shop import Shop
 from leyden.services.platform import Platform
-from leyden.values import asdict
+from leyden.values import Struct, asdict
 
 
 @click.command()
@@ -26,26 +26,42 @@ def seller(*, address: bool, as_json: bool) -> None:
     leyden seller --address
     """
 
-    async def looked(platform: Platform) -> tuple[SellerBalance, str, str]:
+    async def looked(platform: Platform) -> _Looked:
         shop = _shop(platform)
         found = await seller_balance.look(shop)
-        where = await seller_balance.address(shop) if address else ""
-        return found, where, seller_balance.alarm(found, low=shop.rules.seller_low)
+        return _Looked(
+            balance=found,
+            alarm=seller_balance.alarm(found, low=shop.rules.seller_low),
+            address=await seller_balance.address(shop) if address else "",
+            denied=await seller_balance.denied(shop),
+            fundings=await seller_balance.unconfirmed(shop, height=found.height),
+        )
 
-    found, where, alarm = on_shop(looked)
-    shown = asdict(found) | ({"address": where} if where else {})
+    found = on_shop(looked)
+    shown = asdict(found.balance)
+    if found.address:
+        shown["address"] = found.address
     if as_json:
-        print_json({"alarm": alarm or None, **shown})
+        more = {"denied": found.denied, "fundings": found.fundings}
+        print_json({"alarm": found.alarm or None, **shown, **more})
         return
-    for line in (alarm, seller_balance.old_macaroon(found.denied)):
+    for line in (found.alarm, seller_balance.old_macaroon(found.denied)):
         if line:
             print(f"{line}\n")
-    for name in ("denied", "fundings"):
-        del shown[name]
     print_fields(shown)
     for each in found.fundings:
         print(f"\nunconfirmed for {each.blocks} blocks:")
         print_fields(asdict(each))
+
+
+class _Looked(Struct, frozen=True, kw_only=True):
+    """The seller, at one moment."""
+
+    balance: SellerBalance
+    alarm: str
+    address: str
+    denied: list[str]
+    fundings: list[Unconfirmed]
 
 
 def _shop(platform: Platform) -> Shop:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from leyden.domain.fundings import FundingState
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.services.channels import promises
@@ -35,8 +34,6 @@ class SellerBalance(Struct, frozen=True, kw_only=True):
     reserved: Sats  # by orders that wait for payment or their node
     locked: Sats  # by openings under way
     unconfirmed: Sats
-    denied: list[str]  # what the macaroon lacks
-    fundings: list[Unconfirmed]
 
 
 async def look(shop: Shop) -> SellerBalance:
@@ -56,30 +53,33 @@ async def look(shop: Shop) -> SellerBalance:
         reserved=Sats(every - sum(free)),
         locked=wallet.locked,
         unconfirmed=wallet.unconfirmed,
-        denied=await shop.seller.denied() if shop.seller else [],
-        fundings=await _unconfirmed(shop, wallet.height),
     )
 
 
-async def _unconfirmed(shop: Shop, height: int) -> list[Unconfirmed]:
+async def unconfirmed(shop: Shop, *, height: int) -> list[Unconfirmed]:
+    """Return the published channels that no block has."""
     reader = shop.database.reader.fundings
     answers = await reader.last_answers()
     found = []
-    for each in await reader.watched():
-        if each.state is FundingState.UNCONFIRMED:
-            rate, answer = answers.get(each.order_id, (0, ""))
-            found.append(
-                Unconfirmed(
-                    order_id=each.order_id,
-                    channel_point=each.channel_point,
-                    blocks=max(0, height - each.since),
-                    bumps=each.bumps,
-                    sat_per_vb=rate,
-                    answer=answer,
-                    needs_you=str(each.obstacle),
-                )
+    for each in await reader.unconfirmed():
+        rate, answer = answers.get(each.order_id, (0, ""))
+        found.append(
+            Unconfirmed(
+                order_id=each.order_id,
+                channel_point=each.channel_point,
+                blocks=max(0, height - each.since),
+                bumps=each.bumps,
+                sat_per_vb=rate,
+                answer=answer,
+                needs_you=str(each.obstacle),
             )
+        )
     return found
+
+
+async def denied(shop: Shop) -> list[str]:
+    """Return what the seller's macaroon lacks; SellerAway if nobody answers."""
+    return await shop.seller.denied() if shop.seller is not None else []
 
 
 async def address(shop: Shop) -> str:

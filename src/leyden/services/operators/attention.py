@@ -74,7 +74,7 @@ async def needing_attention(
     lost = await fundings.lost([each.id for each in failed])
     obstacles = {
         each.order_id: _IN_NO_BLOCK + _OBSTACLES[each.obstacle]
-        for each in await fundings.watched(most=_MOST_ORDERS)
+        for each in await fundings.unconfirmed()
         if each.obstacle
     }
     unconfirmed = await reader.get_many(obstacles)
