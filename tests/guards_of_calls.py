@@ -82,8 +82,8 @@ GUARDS = (
     Guard(
         "writers of one organization leave connections to others, on PostgreSQL",
         "storage/postgres_turns.py",
-        "if owner == PLATFORM or self._taken[owner] < self._of_one:",
-        "if True:",
+        "return owner == PLATFORM or self._taken[owner] < self._of_one",
+        "return True",
         "tests/storage/test_postgres_turns.py",
         only="others",
     ),

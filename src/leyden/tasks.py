@@ -315,10 +315,12 @@ class _Running:
             return
         until = self._clock() + self.queue.claim_for
         async with self._database.transaction() as tx:
-            extend = (
-                tx.tasks.extend_continuous if self.queue.stands else tx.tasks.extend
+            held = await tx.tasks.extend(
+                self.queue.kind,
+                hands.values(),
+                until=until,
+                continuous=self.queue.stands,
             )
-            held = await extend(self.queue.kind, hands.values(), until=until)
         for hand, claim in hands.items():
             if claim not in held:
                 hand.cancel()

@@ -148,14 +148,14 @@ async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None
         await tx.tasks.put(WATCH, "0", due=NOW)
         (claim,) = await tx.tasks.claim(WATCH, now=NOW, until=NOW + MINUTE, most=1)
         until = NOW + 2 * MINUTE
-        held = await tx.tasks.extend_continuous(WATCH, [claim], until=until)
+        held = await tx.tasks.extend(WATCH, [claim], until=until, continuous=True)
         assert held == [claim]
         assert await tx.tasks.next_due(WATCH, now=NOW + MINUTE) is None
         ended = NOW + 2 * MINUTE
         (heir,) = await tx.tasks.claim(WATCH, now=ended, until=ended, most=1)
         assert heir.attempts == 1
         until = ended + MINUTE
-        assert not await tx.tasks.extend_continuous(WATCH, [claim], until=until)
+        assert not await tx.tasks.extend(WATCH, [claim], until=until, continuous=True)
         with pytest.raises(Lost):
             await tx.tasks.lock(claim)
 

@@ -5,14 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.domain.accounts import Organization, new_id
 from leyden.errors import DatabaseAway
 from leyden.storage.database import Database, open_database
 from leyden.storage.owners import OWNER, PLATFORM
 from leyden.storage.postgres_turns import MOST_OF_ONE, Places
-from tests.conftest import NOW
+from tests.storage.writers import place_behind_many, write
 
-_MANY = 64
 _CONNECTIONS = 16
 _TAKES_S = 0.02  # inside its transaction, waiting for a lock say
 
@@ -24,34 +22,11 @@ async def database(postgres_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def write(
-    db: Database, owner: str, written: list[str], begun: asyncio.Event | None = None
-) -> None:
-    OWNER.set(owner)
-    made = new_id()
-    async with db.transaction() as tx:
-        await tx.accounts.add(
-            Organization(id=made, name=f"{owner} {made}", created=NOW)
-        )
-        if begun is not None:
-            begun.set()
-        await asyncio.sleep(_TAKES_S)
-    written.append(owner)
-
-
 async def test_others_do_not_wait_for_all_writers_of_one_organization(
     database: Database,
 ) -> None:
-    written: list[str] = []
-    begun = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        for _ in range(_MANY):
-            group.create_task(write(database, "worst", written, begun))
-        await begun.wait()
-        group.create_task(write(database, "calm", written))
-    assert sorted(written) == ["calm", *["worst"] * _MANY]
     # Those that are under way when it comes, and those that are with it.
-    assert written.index("calm") <= 2 * MOST_OF_ONE
+    assert await place_behind_many(database, takes_s=_TAKES_S) <= 2 * MOST_OF_ONE
 
 
 async def test_a_connection_stays_for_others_while_one_holds_all_it_may(

@@ -8,13 +8,14 @@ have all.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 from leyden.errors import DatabaseAway
 from leyden.storage.owners import OWNER, PLATFORM
+from leyden.storage.rotation import Rotation
 
 MOST_OF_ONE: Final = 4
 _LEAST_S: Final = 1.0  # for a connection, which is there or has to be made
@@ -28,8 +29,7 @@ class Places:
         self._free = places
         self._of_one = of_one
         self._taken: Counter[str] = Counter()
-        # Whose turn is next comes first.
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: Rotation[asyncio.Future[None]] = Rotation()
 
     @asynccontextmanager
     async def taken(self, within_s: float) -> AsyncIterator[float]:
@@ -47,7 +47,7 @@ class Places:
 
     async def _take(self, owner: str, within_s: float) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(owner, deque()).append(turn)
+        self._waiting.put(owner, turn)
         self._grant()
         try:
             async with asyncio.timeout(within_s):
@@ -67,19 +67,13 @@ class Places:
         self._grant()
 
     def _grant(self) -> None:
-        while self._free and (owner := self._next()) is not None:
-            queue = self._waiting.pop(owner)
-            turn = queue.popleft()
-            if queue:
-                self._waiting[owner] = queue  # behind the others
+        while self._free and (found := self._waiting.take(self._may)) is not None:
+            owner, turn = found
             if turn.done():  # whoever waited has left
                 continue
             self._free -= 1
             self._taken[owner] += 1
             turn.set_result(None)
 
-    def _next(self) -> str | None:
-        for owner in self._waiting:
-            if owner == PLATFORM or self._taken[owner] < self._of_one:
-                return owner
-        return None
+    def _may(self, owner: str) -> bool:
+        return owner == PLATFORM or self._taken[owner] < self._of_one

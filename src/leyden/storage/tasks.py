@@ -13,7 +13,7 @@ from datetime import datetime
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Lost, Stale
 from leyden.storage.homes import Hold
-from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
 sql = SqlFile("tasks")
@@ -196,34 +196,24 @@ class Tasks:
         await self._run(sql.free_all)
 
     async def extend(
-        self, kind: str, claims: Collection[Claim], *, until: datetime
+        self,
+        kind: str,
+        claims: Collection[Claim],
+        *,
+        until: datetime,
+        continuous: bool = False,
     ) -> list[Claim]:
         """Extend claims on tasks of a kind; return those that are not lost."""
-        rows = await self._run(sql.extend, **_extended(kind, claims, until))
-        return _kept(claims, rows)
-
-    async def extend_continuous(
-        self, kind: str, claims: Collection[Claim], *, until: datetime
-    ) -> list[Claim]:
-        """Extend claims on continuous tasks; return those that are not lost."""
-        rows = await self._run(sql.extend_continuous, **_extended(kind, claims, until))
-        return _kept(claims, rows)
-
-
-def _extended(
-    kind: str, claims: Collection[Claim], until: datetime
-) -> dict[str, Value]:
-    return {
-        "kind": kind,
-        "keys": tuple(claim.key for claim in claims),
-        "held": tuple(f"{claim.key} {claim.fence}" for claim in claims),
-        "until": to_us(until),
-    }
-
-
-def _kept(claims: Collection[Claim], rows: Sequence[Row]) -> list[Claim]:
-    held = {(key, fence) for key, fence in rows}
-    return [claim for claim in claims if (claim.key, claim.fence) in held]
+        rows = await self._run(
+            sql.extend,
+            kind=kind,
+            keys=tuple(claim.key for claim in claims),
+            held=tuple(f"{claim.key} {claim.fence}" for claim in claims),
+            until=to_us(until),
+            continuous=int(continuous),
+        )
+        held = {(key, fence) for key, fence in rows}
+        return [claim for claim in claims if (claim.key, claim.fence) in held]
 
 
 def _claims(rows: Sequence[Row]) -> list[Claim]:

@@ -6,9 +6,10 @@ counted: they are as many as a group may have.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 
 from leyden.storage.owners import OWNER, PLATFORM
+from leyden.storage.rotation import Rotation
 from leyden.values import Struct, field
 
 _LARGEST_GROUP = 256
@@ -27,13 +28,13 @@ class WriteQueue:
     """Who writes next."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[Turn]] = {}  # whose turn is next comes first
+        self._waiting: Rotation[Turn] = Rotation()
         self._changed = asyncio.Event()
         self._closed = False
 
     def put(self, turn: Turn) -> None:
         """Queue a writer, for whoever makes the request."""
-        self._waiting.setdefault(OWNER.get(), deque()).append(turn)
+        self._waiting.put(OWNER.get(), turn)
         self._changed.set()
 
     async def wait(self) -> bool:
@@ -48,14 +49,11 @@ class WriteQueue:
         group: list[Turn] = []
         taken: Counter[str] = Counter()
         while len(group) < most:
-            open_to = (o for o in self._waiting if taken[o] < _MOST_OF_ONE)
-            owner = next(open_to, None)
-            if owner is None:
+            found = self._waiting.take(lambda owner: taken[owner] < _MOST_OF_ONE)
+            if found is None:
                 break
-            queue = self._waiting.pop(owner)
-            group.append(queue.popleft())
-            if queue:
-                self._waiting[owner] = queue  # behind the others
+            owner, turn = found
+            group.append(turn)
             taken[owner] += owner != PLATFORM
         return group
 

@@ -104,7 +104,8 @@ class Watching:
             self._adopting -= 1
         async with held.work.transaction() as tx:
             until = self._fleet.clock() + self.claim_for
-            await tx.tasks.extend_continuous(WATCH, [held.work.claim], until=until)
+            claims = [held.work.claim]
+            await tx.tasks.extend(WATCH, claims, until=until, continuous=True)
         if not self._adopting:
             self.found.set()
 

@@ -171,6 +171,7 @@ RETURNING key;
 
 -- name: extend
 -- All that a process holds of a kind, in one order: else two wait for each other's rows.
+-- What goes on for as long as it is held is next due when that ends, and goes well.
 WITH held AS MATERIALIZED (
     SELECT kind, key
     FROM task
@@ -181,23 +182,8 @@ WITH held AS MATERIALIZED (
     /* FOR UPDATE */
 )
 UPDATE task
-SET lease = :until
-WHERE (kind, key) IN (SELECT kind, key FROM held)
-RETURNING key, fence;
-
--- name: extend_continuous
--- As `extend`; what goes on for as long as it is held is next due when that ends, and
--- goes well.
-WITH held AS MATERIALIZED (
-    SELECT kind, key
-    FROM task
-    WHERE kind = :kind
-        AND key IN (:keys)
-        AND key || ' ' || CAST(fence AS TEXT) IN (:held)
-    ORDER BY key
-    /* FOR UPDATE */
-)
-UPDATE task
-SET lease = :until, due = :until, attempts = 0
+SET lease = :until,
+    due = CASE WHEN :continuous = 1 THEN :until ELSE due END,
+    attempts = CASE WHEN :continuous = 1 THEN 0 ELSE attempts END
 WHERE (kind, key) IN (SELECT kind, key FROM held)
 RETURNING key, fence;

@@ -1,0 +1,33 @@
+"""Who waits, in turns of the organizations that they wait for."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+
+
+class Rotation(Generic[_T]):
+    """What waits, by owner; whose turn is next comes first."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[_T]] = {}
+
+    def __bool__(self) -> bool:
+        """Return whether anything waits."""
+        return bool(self._waiting)
+
+    def put(self, owner: str, waiting: _T) -> None:
+        """Queue it behind what waits for the same owner."""
+        self._waiting.setdefault(owner, deque()).append(waiting)
+
+    def take(self, may: Callable[[str], bool]) -> tuple[str, _T] | None:
+        """Return the next owner's who may go on, with its owner."""
+        owner = next(filter(may, self._waiting), None)
+        if owner is None:
+            return None
+        queue = self._waiting.pop(owner)
+        first = queue.popleft()
+        if queue:
+            self._waiting[owner] = queue  # behind the others
+        return owner, first

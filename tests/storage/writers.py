@@ -1,0 +1,44 @@
+"""Writers of organizations, many of one at a time."""
+
+import asyncio
+
+from leyden.domain.accounts import Organization, new_id
+from leyden.storage.database import Database
+from leyden.storage.owners import OWNER
+from tests.conftest import NOW
+
+MANY = 64
+
+
+async def write(
+    db: Database,
+    owner: str,
+    written: list[str],
+    begun: asyncio.Event | None = None,
+    *,
+    takes_s: float | None = None,
+) -> None:
+    OWNER.set(owner)
+    made = new_id()
+    async with db.transaction() as tx:
+        await tx.accounts.add(
+            Organization(id=made, name=f"{owner} {made}", created=NOW)
+        )
+        if begun is not None:
+            begun.set()
+        if takes_s is not None:
+            await asyncio.sleep(takes_s)
+    written.append(owner)
+
+
+async def place_behind_many(db: Database, *, takes_s: float | None = None) -> int:
+    """Return how many writers of one organization are before another's."""
+    written: list[str] = []
+    begun = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(MANY):
+            group.create_task(write(db, "worst", written, begun, takes_s=takes_s))
+        await begun.wait()
+        group.create_task(write(db, "calm", written, takes_s=takes_s))
+    assert sorted(written) == ["calm", *["worst"] * MANY]
+    return written.index("calm")
