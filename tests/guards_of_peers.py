@@ -112,17 +112,15 @@ GUARDS = (
     Guard(
         "of one source few are a node's peers",
         "gateway/envoy.py",
-        "                    self._options.peer_connections_per_source,\n"
-        "                    self._options.peer_arrivals_per_source,\n",
-        "                    _HIGHEST,\n"
-        "                    self._options.peer_arrivals_per_source,\n",
+        'name, to_one = "peer limits", options.peer_connections_per_source',
+        'name, to_one = "peer limits", _HIGHEST',
         "tests/gateway/test_peers.py",
     ),
     Guard(
         "of one source few connections of peers begin in a second",
         "gateway/envoy.py",
-        "            self._options.peer_arrivals_per_source,\n                ),",
-        "            0,\n                ),",
+        "            arrivals = options.peer_arrivals_per_source",
+        "            arrivals = 0",
         "tests/gateway/test_peers.py",
     ),
     Guard(

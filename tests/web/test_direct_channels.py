@@ -45,11 +45,15 @@ async def test_the_form_asks_for_which_node(alice: Visitor) -> None:
         assert (shown.status, "node: " in shown.text) == (200, True)
 
 
+def sell_from(world: World, *sources: Source) -> None:
+    rules = replace(world.shop.rules, sources=sources)
+    force_setattr(world.shop, "rules", rules)
+
+
 async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(
     alice: Visitor, world: World
 ) -> None:
-    rules = replace(world.shop.rules, sources=(Source.OWN,))
-    force_setattr(world.shop, "rules", rules)
+    sell_from(world, Source.OWN)
     text = (await alice.get(f"{alice.root}/channels/new")).text
     assert "Whichever registers a ticket" not in text
     assert '<option value="other" selected>' in text
@@ -60,8 +64,7 @@ async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(
 async def test_where_no_direct_channels_are_sold_nobody_is_asked_for_a_node(
     alice: Visitor, world: World
 ) -> None:
-    rules = replace(world.shop.rules, sources=(Source.POOL,))
-    force_setattr(world.shop, "rules", rules)
+    sell_from(world, Source.POOL)
     text = (await alice.get(f"{alice.root}/channels/new")).text
     assert "Channel for which node?" not in text
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from prometheus_client import Gauge
 
-from leyden.app import egress, peer_addresses
+from leyden.app import egress, hosts, peer_addresses
 from leyden.app.dispatcher import networks, reach, words
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Reach
@@ -221,13 +221,13 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
                     f"{where}: name its port too, as HOST:PORT; nodes are let through "
                     "the egress policy to that alone"
                 )
-            for network in peer_addresses.resolved(host):
+            for network in hosts.resolved(host):
                 yield Opening(network, port)
 
 
 def _to_peers(given: Settings) -> Iterator[Opening]:
     """Open the way to other nodes of the installation: by the gateway, as strangers."""
-    for network in peer_addresses.resolved(peer_addresses.host(given)):
+    for network in hosts.resolved(peer_addresses.host(given)):
         for first, last in peer_addresses.ports(given).ranges:
             yield Opening(network, first, last_port=last)
 
@@ -241,7 +241,7 @@ def _to_resolvers() -> Iterator[Opening]:
     for line in lines:
         match line.split():
             case ["nameserver", address, *_]:
-                for network in peer_addresses.resolved(address.partition("%")[0]):
+                for network in hosts.resolved(address.partition("%")[0]):
                     for protocol in ("tcp", "udp"):
                         yield Opening(network, _DNS, protocol)
 
@@ -256,7 +256,7 @@ def _locked(given: Settings) -> Iterator[Opening]:
     database = (url.hostname or "", url.port or _POSTGRES)
     ours = (given.treasury_host, given.pool_host)
     for host, port in (database, *map(_host_and_port, ours)):
-        for network in peer_addresses.resolved(host):
+        for network in hosts.resolved(host):
             yield Opening(network, port)
 
 

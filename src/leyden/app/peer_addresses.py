@@ -1,20 +1,17 @@
 """Where peers reach nodes and how often, from the settings."""
 
-import logging
 import re
-import socket
 from ipaddress import ip_address, ip_network
 
+from leyden.app import hosts
 from leyden.app.dispatcher import networks
 from leyden.domain import peer_ports
-from leyden.domain.addresses import Network, unmap
+from leyden.domain.addresses import Network
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed, SetupError
 from leyden.gateway.envoy import OWN_ADDRESSES
 from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
-
-log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
@@ -91,24 +88,8 @@ def arrivals(given: Settings) -> Arrivals | None:
 def _own(given: Settings) -> list[Network]:
     """Return where our nodes call from: this machine's address that they call."""
     found = [ip_network(each) for each in OWN_ADDRESSES]
-    return list(dict.fromkeys((*found, *resolved(host(given)))))
+    return list(dict.fromkeys((*found, *hosts.resolved(host(given)))))
 
 
 def _unlimited(given: Settings) -> list[Network]:
     return networks("gateway_peers_unlimited", given.gateway_peers_unlimited)
-
-
-def resolved(host: str) -> list[Network]:
-    """Return the addresses of a host; none, and a warning, if it has none now."""
-    if not host:
-        return []
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        log.warning(
-            "nodes cannot reach a host without address",
-            extra={"host": host, "why": error},
-        )
-        return []
-    addresses = {unmap(ip_address(str(each[4][0]).partition("%")[0])) for each in found}
-    return sorted((ip_network(each) for each in addresses), key=str)

@@ -285,24 +285,14 @@ class Documents:
         Peers name none, and of each source few are let in to one node: a filter of
         Envoy's own counts all of a node's.
         """
+        options = self._options
         if peers:
-            name, numbers = (
-                "peer limits",
-                (
-                    self._options.connections_per_source,
-                    self._options.peer_connections_per_source,
-                    self._options.peer_arrivals_per_source,
-                ),
-            )
+            name, to_one = "peer limits", options.peer_connections_per_source
+            arrivals = options.peer_arrivals_per_source
         else:
-            name, numbers = (
-                "connection limits",
-                (
-                    self._options.connections_per_source,
-                    self._options.connections_per_node,
-                    0,  # a whitelist has let them in
-                ),
-            )
+            name, to_one = "connection limits", options.connections_per_node
+            arrivals = 0  # a whitelist has let them in
+        numbers = (options.connections_per_source, to_one, arrivals)
         packed = b"".join(number.to_bytes(4, "little") for number in numbers)
         return _filter(
             "wasm",

@@ -195,14 +195,17 @@ class LndSeller:
         transaction that no block has any more (seen with lnd 0.20.1 and btcd). So each
         block is compared with the one that the chain has at its height.
         """
-        every = [_transaction(each) for each in await self._transactions(since)]
-        found = [each for each, _ in every if not set(coins).isdisjoint(each.spends)]
-        ours = {coin.outpoint for each in found for coin in each.ours}
-        return [
-            await self._proven(each, block) if each in found else each
-            for each, block in every
-            if each in found or not ours.isdisjoint(each.spends)
-        ]
+        spent, ours = set(coins), set[Outpoint]()
+        found: list[WalletTransaction] = []
+        others: list[WalletTransaction] = []
+        for told in await self._transactions(since):
+            each, block = _transaction(told)
+            if spent.isdisjoint(each.spends):
+                others.append(each)
+            else:
+                found.append(await self._proven(each, block))
+                ours.update(coin.outpoint for coin in each.ours)
+        return found + [each for each in others if not ours.isdisjoint(each.spends)]
 
     async def _proven(
         self, found: WalletTransaction, block: tuple[int, str]
@@ -298,13 +301,14 @@ class LndSeller:
 def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, tuple[int, str]]:
     """Return a transaction, and the block that the wallet says has it."""
     txid = str(told["tx_hash"])
-    spends = [each["outpoint"].split(":") for each in told["previous_outpoints"]]
     found = WalletTransaction(
         txid=txid,
         confirmations=max(0, int(told["num_confirmations"])),
         fee=Sats(int(told["total_fees"])),
         vbytes=virtual_size(bytes.fromhex(told["raw_tx_hex"])),
-        spends=tuple(Outpoint(txid, int(index)) for txid, index in spends),
+        spends=tuple(
+            Outpoint.parse(each["outpoint"]) for each in told["previous_outpoints"]
+        ),
         ours=tuple(
             Coin(
                 sats=Sats(int(each["amount"])),

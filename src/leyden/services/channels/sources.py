@@ -25,7 +25,7 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 
-class Seller(Protocol):
+class ChannelSource(Protocol):
     """A source, asked by whoever orders."""
 
     async def price(self, channel: Channel) -> Quote:
@@ -98,7 +98,7 @@ class _Own:
             await promises.keep(tx, self._shop, order, promise, whose=whose, now=now)
 
 
-_KINDS: Final[Mapping[Source, Callable[[Shop], Seller]]] = {
+_KINDS: Final[Mapping[Source, Callable[[Shop], ChannelSource]]] = {
     Source.POOL: _Tickets,
     Source.SIMULATED: _Tickets,
     Source.OWN: _Own,
@@ -109,7 +109,7 @@ class Chosen(Struct, frozen=True):
     """The source of a channel, and its name."""
 
     name: Source
-    source: Seller
+    source: ChannelSource
 
 
 def of(shop: Shop, channel: Channel) -> Chosen:
