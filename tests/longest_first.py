@@ -89,6 +89,8 @@ LONGEST = (  # `--durations=0` says what belongs here
 )
 
 
+# Hours of tests that share nothing: every process takes its part.
+_APART = ("tests/test_mutations.py", "tests/test_mutants.py")
 _GROUPS: Mapping[str, str] = {
     name: group for group, names in TOGETHER.items() for name in names
 }
@@ -99,6 +101,8 @@ def _group(nodeid: str) -> str:
     if "[pods" in nodeid:  # in a contract's suite those that take the cluster
         return "cluster"
     file = nodeid.partition("::")[0]
+    if file in _APART:
+        return nodeid
     return _GROUPS.get(file, file)
 
 

@@ -584,7 +584,13 @@ def failing(guard: Guard) -> str | None:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(sources), "COLUMNS": "300"},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(sources),
+                "COLUMNS": "300",
+                # What pytest makes of a test file's asserts is kept for the next guard.
+                "PYTHONDONTWRITEBYTECODE": "",
+            },
             capture_output=True,
             text=True,
             check=False,

@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +39,7 @@ class Sentence(NamedTuple):
     text: str
 
 
+@cache
 def every() -> list[Sentence]:
     """List all sentences; one that is said twice is named where it is said first."""
     found: dict[str, Sentence] = {}

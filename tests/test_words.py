@@ -83,18 +83,17 @@ PHRASES: Mapping[str, str] = {
     r"\bwhoever\b(?= runs (this|the) (platform|installation))": "the operator",
     r"\b(outfit|sighting|courier|errand|strays|purse)s?\b": "launch spec, ...",
 }
-SENTENCES = every()
 ROOT = Path(__file__).parents[1]
 # What a docstring begins with says Return, List, Create, Announce ... instead.
 _VERBS = re.compile(r'"""(Give (?!up\b|the order up\b)|Tell |Say |Hand |Take in )')
 
 
 def found(pattern: str) -> list[Sentence]:
-    return [each for each in SENTENCES if re.search(pattern, each.text)]
+    return [each for each in every() if re.search(pattern, each.text)]
 
 
 def test_there_are_sentences_of_every_kind() -> None:
-    texts = {each.text for each in SENTENCES}
+    texts = {each.text for each in every()}
     for text in (
         "Wrong email or password.",  # an error of the dashboard
         "Current password",  # a label
@@ -110,7 +109,7 @@ def test_there_are_sentences_of_every_kind() -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_no_label_is_a_retired_one(label: str) -> None:
-    said = [each.file for each in SENTENCES if each.text.rstrip(":.") == label]
+    said = [each.file for each in every() if each.text.rstrip(":.") == label]
     assert not said, f"{label!r} is now {LABELS[label]!r}"
 
 

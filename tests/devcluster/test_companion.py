@@ -1,15 +1,12 @@
 """The companion beside each lnd has tests of its own, in Go."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from leyden.daemons.build import default_cache
-from leyden.daemons.toolchain import toolchain
 from leyden.devcluster import binaries
 from tests.cluster import skip_unless_built
+from tests.go_tests import assert_its_own_tests_pass
 
 FOLDER = Path(__file__).parents[2] / "companion"
 
@@ -18,15 +15,7 @@ FOLDER = Path(__file__).parents[2] / "companion"
 @pytest.mark.timeout(300)
 async def test_its_own_tests_pass() -> None:
     skip_unless_built("companion")
-    go = await toolchain(
-        default_cache(os.environ),
-        oldest=binaries.COMPANION.go,
-        environment=os.environ,
-    )
-    done = subprocess.run(
-        (go, "test", "./..."), cwd=FOLDER, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    await assert_its_own_tests_pass(binaries.COMPANION)
 
 
 def test_it_is_built_from_this_clone_and_from_nothing_else() -> None:

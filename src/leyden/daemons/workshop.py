@@ -36,6 +36,13 @@ def place(cache: Path, tools: ToolSet, program: Program) -> Path:
     return installed or cache / "daemons" / tools.key / "bin" / program.name
 
 
+def build_environment(go: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what `go` is told, whatever else is set where it runs."""
+    kept = {k: v for k, v in environment.items() if k not in _DROPPED}
+    path = os.pathsep.join((str(go.parent), kept.get("PATH", os.defpath)))
+    return {**kept, **_OURS, "PATH": path}
+
+
 class Workshop(Struct, frozen=True, kw_only=True):
     """The build environment: cache, variables, progress and concurrency."""
 
@@ -88,7 +95,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
         await run(
             [str(go), "list", "-deps", "-tags", ",".join(tools.tags), *packages],
             cwd=tools.folder,
-            environment=self._environment(go),
+            environment=build_environment(go, self.environment),
             doing=f"fetch the sources of {tools.name}",
             log=folder / "fetch.log",
             keep=[lock],
@@ -110,7 +117,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
                 *("-o", str(partial), program.package),
             ],
             cwd=tools.folder,
-            environment=self._environment(go),
+            environment=build_environment(go, self.environment),
             doing=f"build {program}",
             log=folder / f"{program.name}.log",
             keep=[lock],
@@ -119,11 +126,6 @@ class Workshop(Struct, frozen=True, kw_only=True):
         size = place(self.cache, tools, program).stat().st_size
         seconds = time.monotonic() - began
         self._tell([program], State.BUILT, seconds=seconds, size=size)
-
-    def _environment(self, go: Path) -> dict[str, str]:
-        kept = {k: v for k, v in self.environment.items() if k not in _DROPPED}
-        path = os.pathsep.join((str(go.parent), kept.get("PATH", os.defpath)))
-        return {**kept, **_OURS, "PATH": path}
 
     def _tell(
         self,

@@ -1,0 +1,28 @@
+"""Our programs in Go have tests of their own, which run as one of ours."""
+
+import os
+import subprocess
+
+from leyden.daemons.build import default_cache
+from leyden.daemons.catalogue import ToolSet
+from leyden.daemons.toolchain import toolchain
+from leyden.daemons.workshop import build_environment
+
+
+async def assert_its_own_tests_pass(tools: ToolSet) -> None:
+    """Run them as the program is built, so that nothing is compiled a second time.
+
+    With other settings Go compiles all of lnd once more, which takes minutes.
+    """
+    go = await toolchain(
+        default_cache(os.environ), oldest=tools.go, environment=os.environ
+    )
+    done = subprocess.run(
+        (go, "test", "-trimpath", "./..."),
+        cwd=tools.folder,
+        env=build_environment(go, os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
