@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from leyden import processes
 from leyden.errors import NodeAway
@@ -116,11 +117,17 @@ class Care:
             await self.town.of(node, "DELETE", "")
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def care(town: Town, tmp_path: Path) -> AsyncIterator[Care]:
+    care = Care(town, tmp_path)
+    yield care
+    await care.delete()
+
+
 @pytest.mark.timeout(600)
 async def test_stopped_killed_or_restarted_it_comes_back_unlocked(
-    town: Town, tmp_path: Path
+    town: Town, care: Care
 ) -> None:
-    care = Care(town, tmp_path)
     await care.create(1)
     (node,) = care.nodes
     await town.says(node, "running")
@@ -146,7 +153,6 @@ async def test_stopped_killed_or_restarted_it_comes_back_unlocked(
     assert not list(town.folder(node).rglob("*.macaroon")), "unlocked statelessly"
     said = care.said()
     assert base64.b64decode(PASSWORD).decode() not in said
-    await care.delete()
 
 
 async def another_runs(care: Care, node: Owned, before: Identity) -> bool:
@@ -170,9 +176,8 @@ async def all_delivered(town: Town, node: Owned) -> bool:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("number", [3, 20])
 async def test_after_the_machine_went_down_all_come_back_unlocked_in_turns(
-    town: Town, tmp_path: Path, number: int
+    town: Town, care: Care, number: int
 ) -> None:
-    care = Care(town, tmp_path)
     await care.create(number)
     await care.all_say("running")
     await town.kill()
@@ -188,7 +193,6 @@ async def test_after_the_machine_went_down_all_come_back_unlocked_in_turns(
     limit_mib = number * RESTING_MIB + 2 * processors * UNLOCKING_MIB
     log.info("%s nodes took at most %s MiB of %s", number, memory.peak_mib, limit_mib)
     assert 0 < memory.peak_mib < limit_mib
-    await care.delete()
 
 
 class Memory:
