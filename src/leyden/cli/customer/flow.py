@@ -19,7 +19,7 @@ from leyden.cli.customer.order_telling import (
 from leyden.cli.customer.recipients import Recipient
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
 from leyden.cli.wallet.reaching import macaroon_option, password_option
 from leyden.domain.units import weeks
 from leyden.schemas.flow import QuoteAnswer
@@ -179,14 +179,7 @@ def order(
 
 
 @flow.command()
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(1, 1_000_000),
-    default=50,
-    show_default=True,
-    help="How many to list at most.",
-)
+@most_option(50, 1_000_000)
 @as_json
 @with_session
 def orders(session: Session, *, most: int, as_json: bool) -> None:
