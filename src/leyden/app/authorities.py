@@ -19,7 +19,8 @@ from typing import Final
 
 from leyden.app import gateways, identity
 from leyden.app.identity import Here
-from leyden.app.ownership import Silence, as_home, refuse
+from leyden.app.liveness import LivenessCheck
+from leyden.app.ownership import as_home, refuse
 from leyden.certificates import former
 from leyden.certificates.authority import (
     Authority,
@@ -113,11 +114,11 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
     """Make a new authority for the present settings; return its status then."""
     given = platform.settings
     here = identity.read(given.home_path)
-    silence = Silence()
+    check = LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
-            if not await silence.possibly_alive(tx, await tx.homes.processes()):
+            if not await check.possibly_alive(tx, await tx.homes.processes()):
                 before = await _rotated(platform, tx, known, here)
                 ours = as_home(here, given)
                 if known is not None:
