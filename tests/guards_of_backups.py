@@ -157,7 +157,7 @@ GUARDS = (
     ),
     Guard(
         "the recovery key is written over no file",
-        "app/setting_up_backups.py",
+        "app/backup_setup.py",
         "os.O_CREAT | os.O_EXCL |",
         "os.O_CREAT |",
         _PROOFS,

@@ -229,14 +229,14 @@ GUARDS = (
     Guard(
         "a rotation that was killed is not begun anew",
         "app/authorities.py",
-        "if known.authority in former.digests(folder):",
+        "if known.authority in previous_authorities.digests(folder):",
         "if False:",
         _AUTHORITY,
         "killed",
     ),
     Guard(
         "the root before a rotation is remembered",
-        "certificates/former.py",
+        "certificates/previous_authorities.py",
         '        _remember((folder / "root.pem").read_bytes(), folder)\n',
         "",
         _ROTATED,

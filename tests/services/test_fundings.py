@@ -17,7 +17,7 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.fake import FEE_VBYTES
-from leyden.services.channels import funding_watch, leased, seller_watch
+from leyden.services.channels import funding_watch, leased_channels, seller_watch
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace
 from tests.conftest import NOW
@@ -182,7 +182,9 @@ async def test_what_another_transaction_has_for_good_is_given_back_once(
     assert await shop.credit() == PRICE
     assert await shop.place(ledger.SELLER) == await shop.place(ledger.EARNED) == 0
     assert await shop.database.reader.fundings.watched() == []
-    assert await leased.find(shop.database.reader, [await shop.get(order)]) == {}
+    assert (
+        await leased_channels.find(shop.database.reader, [await shop.get(order)]) == {}
+    )
     told = await types_told(shop.database, HARBOUR)
     assert told.count("order.failed") == 1
     await shop.cancel(order)

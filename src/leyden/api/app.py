@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from leyden.api import idempotency, reading, whole
+from leyden.api.key_usage import Uses
 from leyden.api.known import Known, KnownRequests
 from leyden.api.operations import (
     INTERNAL,
@@ -23,7 +24,6 @@ from leyden.api.operations import (
 from leyden.api.reading import Scope, Send, Wants, rate_limited_as
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
-from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.domain.keys import hint

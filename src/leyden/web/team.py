@@ -7,7 +7,7 @@ from starlette.responses import Response
 from leyden.domain.accounts import Role
 from leyden.errors import Refused, Taken, TooMany
 from leyden.services.people import invitations, sign_in, team
-from leyden.web import entrance
+from leyden.web import sign_in_pages
 from leyden.web.visits import HOME, Visit, redirect
 
 
@@ -104,7 +104,7 @@ async def join(visit: Visit) -> Response:
             browser=visit.browser,
             now=visit.now,
         )
-    return await entrance.begun(visit, session, cookie, then=HOME)
+    return await sign_in_pages.begun(visit, session, cookie, then=HOME)
 
 
 async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:

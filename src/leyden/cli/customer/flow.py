@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer import accepting, credit
-from leyden.cli.customer.order_telling import (
+from leyden.cli.customer import channel_acceptor, credit
+from leyden.cli.customer.order_output import (
     NEXT,
     UNPAID,
     how_to_pay,
@@ -168,7 +168,7 @@ def order(
     made = session.client.flow.create(capacity, key=idempotency_key, **wish)
     with contextlib.ExitStack() as stack:
         if mine:
-            stack.enter_context(accepting.zero_conf(session, mine, made))
+            stack.enter_context(channel_acceptor.zero_conf(session, mine, made))
         if (wait or qr) and made.status == "waiting_payment":
             how_to_pay(made, qr=qr)
         if wait:

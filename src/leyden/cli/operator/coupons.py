@@ -6,7 +6,7 @@ import click
 
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.whose import found
+from leyden.cli.operator.organization_option import found
 from leyden.cli.output import (
     as_json,
     most_option,

@@ -8,7 +8,7 @@ import click
 
 from leyden.app import gateways
 from leyden.cli.groups import Group
-from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.operator.organization_option import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization, Role
 from leyden.domain.times import to_iso
