@@ -29,7 +29,7 @@ from bench import settlement
 from bench.measure import Figures, Report, turns
 
 from leyden import garbage, logs, settings
-from leyden.app import restoring, setting_up_backups
+from leyden.app import backup_setup, restoring
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.backups import recovery
@@ -70,7 +70,7 @@ class Home:
         await asyncio.to_thread(migrate, self.given)
         async with opened(self.given) as platform:
             key = self.folder / "recovery.key"
-            await setting_up_backups.set_up(platform, programs, key)
+            await backup_setup.set_up(platform, programs, key)
 
     @contextlib.contextmanager
     def followed(self) -> Iterator[None]:

@@ -10,21 +10,21 @@ _IN = "services/operators/backups"
 GUARDS = (
     Guard(
         "a restore replaces no home",
-        "app/restoring.py",
+        "app/restore_place.py",
         "    if target.exists() and (not target.is_dir() or _content(target)):\n",
         "    if target.exists() and not target.is_dir():\n",
         _RESTORE,
     ),
     Guard(
         "a restore replaces no database",
-        "app/restoring.py",
+        "app/restore_place.py",
         "        if sqlite_path(given.database).exists():\n",
         "        if not sqlite_path(given.database):\n",
         _RESTORE,
     ),
     Guard(
         "a restore replaces no keys",
-        "app/restoring.py",
+        "app/restore_place.py",
         "    if given.secrets_path.exists():\n",
         "    if not given.secrets_path:\n",
         _RESTORE,
@@ -101,7 +101,7 @@ GUARDS = (
     ),
     Guard(
         "one restore into a home at a time",
-        "app/restoring.py",
+        "app/restore_place.py",
         "        _lock(file)\n",
         "",
         _RESTORE,
@@ -157,7 +157,7 @@ GUARDS = (
     ),
     Guard(
         "the recovery key is written over no file",
-        "app/setting_up_backups.py",
+        "app/backup_setup.py",
         "os.O_CREAT | os.O_EXCL |",
         "os.O_CREAT |",
         _PROOFS,

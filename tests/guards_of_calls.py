@@ -147,7 +147,7 @@ GUARDS = (
     ),
     Guard(
         "many names of one receiver are counted together",
-        "services/deliveries/manual.py",
+        "services/deliveries/manual_limits.py",
         "_HOSTS = 3",
         "_HOSTS = 1_000",
         "tests/services/test_webhooks.py",

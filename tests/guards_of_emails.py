@@ -53,7 +53,7 @@ GUARDS = (
     Guard(
         "asking for resets is limited, known or not",
         "services/people/resets.py",
-        "    await sign_in.count_all(platform, counted, within=_WITHIN, now=now)",
+        "    await attempts.count_all(platform, counted, within=_WITHIN, now=now)",
         "    del counted",
         _RESETS,
         "limited",

@@ -47,14 +47,14 @@ GUARDS = (
     ),
     Guard(
         "a released peer port is another organization's after 30 days only",
-        "storage/sql/nodes.sql",
+        "storage/sql/peer_ports.sql",
         "WHERE peer_port_released <= :until",
         "WHERE peer_port_released IS NOT NULL",
         "tests/services/test_peer_addresses.py",
     ),
     Guard(
         "whoever takes a peer port over has the right to (compare-and-set)",
-        "storage/sql/nodes.sql",
+        "storage/sql/peer_ports.sql",
         "        OR peer_port_released <= :until\n",
         "        OR peer_port_released IS NOT NULL\n",
         "tests/services/test_peer_addresses.py",

@@ -102,7 +102,7 @@ GUARDS = (
     ),
     Guard(
         "failures to sign in are counted",
-        "services/people/sign_in.py",
+        "services/people/attempts.py",
         "            if count > limit:",
         "            if False:",
         _SIGN_IN,
@@ -110,7 +110,7 @@ GUARDS = (
     ),
     Guard(
         "a household is counted as one",
-        "services/people/sign_in.py",
+        "services/people/attempts.py",
         "    address = rate_limit_key(address)\n",
         "",
         _SIGN_IN,
@@ -118,7 +118,7 @@ GUARDS = (
     ),
     Guard(
         "one's own account buys no guesses",
-        "services/people/sign_in.py",
+        "services/people/attempts.py",
         "        await tx.sessions.uncount(who, attempts=attempts)",
         "        await tx.sessions.forgive(who)",
         _SIGN_IN,
@@ -339,7 +339,7 @@ GUARDS = (
     ),
     Guard(
         "a link is for whom it was made",
-        "services/people/team.py",
+        "services/people/invitations.py",
         "    if person.email != invitation.email:",
         "    if False:",
         _TEAM,
@@ -360,7 +360,7 @@ GUARDS = (
     ),
     Guard(
         "an older link brings no role back",
-        "services/people/team.py",
+        "services/people/invitations.py",
         "    if any(each.person.id == person.id for each in "
         "await tx.people.members(of)):",
         "    if False:",

@@ -125,7 +125,7 @@ GUARDS = (
     ),
     Guard(
         "who guesses in a known browser is counted",
-        "services/people/sign_in.py",
+        "services/people/attempts.py",
         '    counted = {f"{email} {here}": most}',
         '    counted = {f"{email} {here}": 10**9}',
         _SIGN_IN,

@@ -43,8 +43,8 @@ GUARDS = (
     Guard(
         "a channel without confirmations is opened so, or not at all",
         _OPENING,
-        "if to is not None and to.zero_conf:",
-        "if False:",
+        "return bool(to and to.zero_conf)",
+        "return False",
         "tests/api/flow/test_zero_conf.py",
     ),
     Guard(

@@ -164,7 +164,7 @@ GUARDS = (
     ),
     Guard(
         "the constraints are critical",
-        "certificates/signing.py",
+        "certificates/certificate.py",
         "(x509.BasicConstraints, x509.KeyUsage, x509.NameConstraints)",
         "(x509.BasicConstraints, x509.KeyUsage)",
         _CONSTRAINTS,
@@ -221,7 +221,7 @@ GUARDS = (
     Guard(
         "nothing is rotated while a process of the home runs",
         "app/authorities.py",
-        "if not await silence.possibly_alive(tx, await tx.homes.processes()):",
+        "if not await check.possibly_alive(tx, await tx.homes.processes()):",
         "if True:",
         _AUTHORITY,
         "while_a_process",
@@ -229,14 +229,14 @@ GUARDS = (
     Guard(
         "a rotation that was killed is not begun anew",
         "app/authorities.py",
-        "if known.authority in former.digests(folder):",
+        "if known.authority in previous_authorities.digests(folder):",
         "if False:",
         _AUTHORITY,
         "killed",
     ),
     Guard(
         "the root before a rotation is remembered",
-        "certificates/former.py",
+        "certificates/previous_authorities.py",
         '        _remember((folder / "root.pem").read_bytes(), folder)\n',
         "",
         _ROTATED,

@@ -165,7 +165,7 @@ GUARDS = (
     ),
     Guard(
         "a text is not composed before its length is known",
-        "domain/marks.py",
+        "domain/combining_marks.py",
         "if len(text) > _WRITTEN_AS * most:",
         "if False:",
         "tests/api/nodes/test_worst_cases.py",
@@ -173,7 +173,7 @@ GUARDS = (
     ),
     Guard(
         "a letter has so many marks and no more",
-        "domain/marks.py",
+        "domain/combining_marks.py",
         "parts.append(part[:MOST_MARKS] if combining else part)",
         "parts.append(part)",
         "tests/domain/test_marks.py",

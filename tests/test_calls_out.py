@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden import processes
 from leyden.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.cli.running.here import health
+from leyden.cli.running.local_platform import health
 from leyden.client import ApiError, Client
 from leyden.devnet import access, auctioneer, calls, chain, rest
 from leyden.devnet.first_run import FILE

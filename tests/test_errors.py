@@ -8,7 +8,7 @@ from leyden import errors
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.openapi import refusals
 from leyden.api.operations import Operation
-from leyden.cli import exits
+from leyden.cli import exit_codes
 
 OURS = [each for each in errors.every() if each.__module__ == errors.__name__]
 
@@ -37,7 +37,7 @@ def test_every_error_has_a_message_and_a_code_that_is_explained(
     each: type[errors.LeydenError],
 ) -> None:
     assert each.__doc__
-    assert each.exit_code in exits.CODES
+    assert each.exit_code in exit_codes.CODES
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)

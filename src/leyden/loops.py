@@ -8,23 +8,22 @@ from functools import partial
 from leyden.errors import Stale
 from leyden.services.channels import (
     expiry,
-    funding_watch,
-    lease_watch,
     opening,
     payment_sweep,
     pool_account,
     refunds,
+    seller_watch,
     tickets,
 )
 from leyden.services.channels.checkout import TicketMaker
 from leyden.services.channels.lsps1 import listening
 from leyden.services.channels.shop import (
     CLOSING,
+    DIRECT_CHANNELS,
     EXPIRY,
-    FUNDINGS,
-    LEASES,
     LSPS1,
     OPENING,
+    RETIRED,
     SWEEP,
     TICKET,
     TICKETS,
@@ -79,7 +78,7 @@ STANDING: tuple[str, ...] = (
 STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
-STANDING_WITH_A_SELLER = (LEASES, FUNDINGS)
+STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
 STANDING_FOR_NAMES = (CERTIFICATES,)
@@ -87,8 +86,8 @@ STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
     OPENING: opening.open_channel,
-    LEASES: lease_watch.watch,
-    FUNDINGS: funding_watch.watch,
+    DIRECT_CHANNELS: seller_watch.watch,
+    **dict.fromkeys(RETIRED, seller_watch.retire),
     EXPIRY: expiry.expire,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,

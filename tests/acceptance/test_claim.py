@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from leyden import processes
-from leyden.cli.claim.kept import Claim, Kept
+from leyden.cli.claim.state import Claim, Kept
 from leyden.client import macaroons
 from leyden.devnet import trading
 from leyden.devnet.calls import calling

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.api.uses import Uses
+from leyden.api.key_usage import Uses
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller

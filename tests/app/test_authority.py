@@ -15,7 +15,7 @@ from leyden.app import authorities
 from leyden.app.installation import running
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
-from leyden.certificates import former, signing
+from leyden.certificates import previous_authorities, signing
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.certificates.constraints import Scope
 from leyden.errors import SetupError
@@ -113,7 +113,7 @@ async def test_another_domain_ends_the_start_and_names_the_rotation(
     assert "nodes.example.com" in after.authority.scope.domains
     assert after.authority.root != before.root
     assert after.authority.anchors_pem == after.authority.root_pem + before.root_pem
-    assert former.anchors_path(tmp_path / "authority").read_bytes() == (
+    assert previous_authorities.anchors_path(tmp_path / "authority").read_bytes() == (
         after.authority.anchors_pem
     )
     await started(other)
@@ -179,20 +179,20 @@ async def test_a_rotation_that_was_killed_is_gone_on_with(
 def begun(folder: Path, spare: Path, given: Settings, moved: int) -> None:
     sealer = sealer_of(given)
     signing.create(
-        folder / former.NEXT,
+        folder / previous_authorities.NEXT,
         datetime.now(UTC),
         seal=lambda pem: sealer.seal(pem, purpose=authorities.PURPOSE),
     )
-    shutil.copytree(folder / former.NEXT, spare)
+    shutil.copytree(folder / previous_authorities.NEXT, spare)
     if moved == 3:
-        former.complete(folder)
+        previous_authorities.complete(folder)
         return
     kept = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    former.complete(folder)
+    previous_authorities.complete(folder)
     # As the kill left it: what was moved last is not moved yet.
-    (folder / former.NEXT).mkdir()
+    (folder / previous_authorities.NEXT).mkdir()
     for name in ["root.pem", "root.key.sealed", "intermediate.pem"][moved:]:
-        (folder / name).replace(folder / former.NEXT / name)
+        (folder / name).replace(folder / previous_authorities.NEXT / name)
         (folder / name).write_bytes(kept[name])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import adoption, identity, ownership
+from leyden.app import adoption, identity, liveness
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.app.ownership import owned
@@ -262,7 +262,7 @@ class TestOnPostgres:
 
     @pytest.fixture
     def patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ownership, "SILENT", timedelta(seconds=1))
+        monkeypatch.setattr(liveness, "SILENT", timedelta(seconds=1))
 
     @pytest.mark.usefixtures("patience")
     async def test_who_cannot_be_seen_is_waited_for_and_refused_if_it_lives(

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import pytest
 
-from leyden.app import restoring, setting_up_backups
+from leyden.app import backup_setup, restoring
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.app.restored import Restored
@@ -163,7 +163,7 @@ async def made(folder: Path, programs: Programs, **more: str) -> Kept:
     await asyncio.to_thread(migrate, kept.given)
     async with opened(kept.given) as platform:
         await fill(platform)
-        await setting_up_backups.set_up(platform, programs, kept.key_file)
+        await backup_setup.set_up(platform, programs, kept.key_file)
         make_quick(kept.files, kept.store.access.password)
         await running.run(platform, programs)
     return kept

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app.setting_up_backups import set_up as set_up_backups
+from leyden.app.backup_setup import set_up as set_up_backups
 from leyden.backups import recovery
 from leyden.backups.store import Access, Store
 from leyden.errors import SetupError

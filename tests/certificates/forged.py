@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leyden.certificates import signing
+from leyden.certificates import certificate
 from leyden.certificates.authority import Authority
 from leyden.certificates.constraints import general_names
 from leyden.certificates.keys import key_pem, load_key, new_key
@@ -16,7 +16,7 @@ from leyden.lnd.home import Tls
 
 def by_intermediate(authority: Authority, name: str) -> Tls:
     """Sign any name with the intermediate's key."""
-    intermediate = signing._pem(authority.intermediate)
+    intermediate = certificate.pem(authority.intermediate)
     return _leaf(name, authority.intermediate, authority.key, intermediate)
 
 
@@ -26,7 +26,7 @@ def by_root(folder: Path, name: str) -> Tls:
     root_key = load_key((folder / "root.key").read_bytes())
     key = new_key()
     now = datetime.now(UTC)
-    intermediate = signing._sign(
+    intermediate = certificate.sign(
         _name("Leyden nodes"),
         key.public_key(),
         issuer=root.subject,
@@ -35,7 +35,7 @@ def by_root(folder: Path, name: str) -> Tls:
         until=now + timedelta(days=30),
         extensions=(x509.BasicConstraints(ca=True, path_length=0),),
     )
-    return _leaf(name, intermediate, key, signing._pem(intermediate))
+    return _leaf(name, intermediate, key, certificate.pem(intermediate))
 
 
 def _leaf(
@@ -45,7 +45,7 @@ def _leaf(
     above: bytes,
 ) -> Tls:
     key, now = new_key(), datetime.now(UTC)
-    leaf = signing._sign(
+    leaf = certificate.sign(
         _name(name),
         key.public_key(),
         issuer=issuer.subject,
@@ -58,7 +58,7 @@ def _leaf(
             x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
         ),
     )
-    return Tls(chain_pem=signing._pem(leaf) + above, key_pem=key_pem(key))
+    return Tls(chain_pem=certificate.pem(leaf) + above, key_pem=key_pem(key))
 
 
 def _name(common: str) -> x509.Name:

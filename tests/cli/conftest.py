@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.main import leyden
 from leyden.errors import LeydenError
 from tests.client import harbour as platforms
@@ -30,7 +30,7 @@ def typed(
         result = CliRunner().invoke(leyden, words, input=given)
         if isinstance(result.exception, LeydenError):
             result.stderr_bytes += f"leyden: {result.exception.message}\n".encode()
-            result.exit_code = exits.code(result.exception)
+            result.exit_code = exit_codes.code(result.exception)
         elif result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

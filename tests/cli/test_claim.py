@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.cli.claim.kept import Claim, Kept
 from leyden.cli.claim.owner import PERMISSIONS
+from leyden.cli.claim.state import Claim, Kept
 from leyden.devnet import access
 from leyden.devnet.poold import Poold, access_for
 from leyden.errors import Conflict, SetupError

@@ -15,7 +15,7 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.customer import node_settings, profiles
 from leyden.cli.customer.node_changes import settings
 from leyden.cli.customer.node_views import added
@@ -335,7 +335,7 @@ def test_what_cannot_be_claimed_says_what_to_do(
 @pytest.mark.usefixtures("here")
 def test_waiting_shows_how_to_pay_and_ends_in_time(typed: Typed) -> None:
     late = typed("flow", "order", "2000000", "--wait", "--within", "1", "--qr")
-    assert late.exit_code == exits.TOOK_TOO_LONG
+    assert late.exit_code == exit_codes.TOOK_TOO_LONG
     assert "invoice   ln" in late.stderr
     assert "█" in late.stderr or "▄" in late.stderr
     assert "waiting_payment" in late.stderr
@@ -526,5 +526,5 @@ def test_the_exit_code_is_the_one_of_the_table(alone: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("leyden: no platform is set: ")
     page = (ROOT / "docs" / "cli.md").read_text()
-    for code, words in exits.CODES.items():
+    for code, words in exit_codes.CODES.items():
         assert f"| {code} | {words} |" in page

@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 OF_MIGRATIONS = {"sqlalchemy", "alembic"}
 OF_SERVERS = {"aiohttp", "grpc", "jinja2", "uvicorn", "leyden.web"}
 OF_THE_ROOT = {
-    *("cli", "cli.main", "cli.commands", "cli.exits", "cli.groups"),
+    *("cli", "cli.main", "cli.commands", "cli.exit_codes", "cli.groups"),
     *("errors",),
 }
-DECLARED = ("up", "here", "serve", "dev")
+DECLARED = ("up", "local_platform", "serve", "dev")
 # What help and completion go without: all that their bodies need.
 EVERYTHING = OF_MIGRATIONS | OF_SERVERS | {"asyncio", "leyden.app", "leyden.services"}
 
@@ -26,7 +26,10 @@ EVERYTHING = OF_MIGRATIONS | OF_SERVERS | {"asyncio", "leyden.app", "leyden.serv
     [
         ("leyden.cli.running.servers", OF_MIGRATIONS | {"grpc", "psycopg"}),
         ("leyden.cli.operator.organizations", OF_MIGRATIONS | OF_SERVERS),
-        ("leyden.cli.running.here", OF_MIGRATIONS | {"grpc", "jinja2", "leyden.web"}),
+        (
+            "leyden.cli.running.local_platform",
+            OF_MIGRATIONS | {"grpc", "jinja2", "leyden.web"},
+        ),
         ("leyden.cli.setup", OF_MIGRATIONS | OF_SERVERS),
         ("leyden.cli.customer.nodes", OF_MIGRATIONS | OF_SERVERS),
         *((f"leyden.cli.{each}", EVERYTHING) for each in DECLARED),

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from leyden.cli.customer.node_settings import of_a_new_node
 from leyden.cli.customer.session import opened
-from leyden.cli.wallet import keeping, showing
+from leyden.cli.wallet import keeping, seed_output
 from leyden.client import vault
 from leyden.client.vault import Backup
 from leyden.errors import Malformed, NodeRefused, SetupError
@@ -196,7 +196,7 @@ def test_a_wallet_that_was_not_made_leaves_no_file(node: str) -> None:
 def test_words_that_stay_unknown_make_no_wallet() -> None:
     @click.command()
     def asked() -> None:
-        showing.confirm_seed(WORDS.split())
+        seed_output.confirm_seed(WORDS.split())
 
     wrong = CliRunner().invoke(asked, input="seagull\n" * 9)
     assert isinstance(wrong.exception, Malformed)

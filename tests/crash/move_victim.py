@@ -20,11 +20,11 @@ from leyden.domain.times import utc_now
 from leyden.errors import NotAllowed
 from leyden.lnd.trust import trusting
 from leyden.loops import fleet_queues
+from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_side import LocalSide
 from leyden.runtimes.placement import Placement
-from leyden.runtimes.several import SeveralRuntimes
 from leyden.services.nodes import relocations
 from leyden.services.nodes.fleet import NODE, RELOCATION, WATCH, Fleet
 from leyden.services.nodes.watchers import Watching

@@ -8,7 +8,7 @@ import pytest
 
 from leyden.daemons.build import default_cache
 from leyden.daemons.catalogue import SETS, Program, ToolSet, find
-from leyden.daemons.own import own
+from leyden.daemons.operator_binaries import own
 from leyden.daemons.workshop import place
 from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from leyden.app import adoption, moving
+from leyden.app import adoption, node_moves
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.domain.nodes import RuntimeName
@@ -102,7 +102,7 @@ class Owner:
 
 
 async def moved(platform: Platform, node: str, to: RuntimeName) -> Relocation:
-    await moving.begin(platform, node, to, actor="operator")
+    await node_moves.begin(platform, node, to, actor="operator")
     return await ended(platform, node)
 
 
@@ -218,7 +218,7 @@ async def test_once_no_node_is_left_behind_the_cluster_has_the_platform(
         await customer.is_(node, "waiting_init")
         assert (await platform.database.reader.nodes.get(node)).process == before
         with pytest.raises(SetupError, match='must be "both"'):
-            await moving.begin(platform, node, LOCAL, actor="operator")
+            await node_moves.begin(platform, node, LOCAL, actor="operator")
     await adopt(both)
     async with running(both) as platform:
         await customer.is_(node, "waiting_init")
@@ -248,7 +248,7 @@ async def test_whatever_is_killed_while_it_is_copied_one_side_has_the_node(
         customer, node, owner, key = await made(platform)
         await moved(platform, node, LOCAL)
         await customer.is_(node, "waiting_unlock")
-        await moving.begin(platform, node, KUBERNETES, actor="operator")
+        await node_moves.begin(platform, node, KUBERNETES, actor="operator")
         await copying(platform)
         match victim:
             case "kube-apiserver":

@@ -12,7 +12,7 @@ from leyden.domain.alarms import Kind
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Stale
-from leyden.services.channels import funding_watch
+from leyden.services.channels import seller_watch
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -277,13 +277,13 @@ async def test_a_channel_that_needs_the_operator_says_why(
     till.seller.mined_from, till.seller.bumpable = 1_000, False
     order = await paid(till, await till.create(channel()))
     till.seller.height += 12
-    await funding_watch.look(till.shop)
+    await seller_watch.look(till.shop)
     (found,) = await needing_attention(platform, now=till.now)
     assert found.order.id == order.id
     assert "seller_macaroon may not bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
     till.seller.take_coin(order.channel_point)
     till.seller.height += 5
-    await funding_watch.look(till.shop)
+    await seller_watch.look(till.shop)
     (found,) = await needing_attention(platform, now=till.now)
     assert "can never come" in found.why

@@ -15,7 +15,7 @@ from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FEE_VBYTES, FakeSeller
-from leyden.services.channels import lease_watch
+from leyden.services.channels import seller_watch
 from leyden.services.channels.dialing import Dialing
 from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
 from tests.services.told import types_told
@@ -312,7 +312,7 @@ async def test_fees_above_the_price_are_waited_for(shop: Till) -> None:
 
 async def happened(till: Till) -> list[str]:
     """Look at the leases; give the types of events there are of channels."""
-    await lease_watch.look(till.shop)
+    await seller_watch.look(till.shop)
     found = await types_told(till.database, HARBOUR)
     return [each for each in found if each.startswith("channel.")]
 

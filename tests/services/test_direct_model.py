@@ -10,7 +10,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
-from leyden.services.channels import funding_watch, lease_watch, orders
+from leyden.services.channels import orders, seller_watch
 from tests.services.direct_model import LOCK, DirectModel, Sellers
 from tests.services.model import Model
 from tests.services.test_model import (
@@ -133,7 +133,7 @@ class DirectShopping(Shopping):
         self.till.seller.height -= 1  # the block that has it comes now
         self.mine(1)
         for _ in range(2):
-            self.run(lease_watch.look(self.till.shop))
+            self.run(seller_watch.look(self.till.shop))
         self.model.close_channel(name)
         told = self.run(types_told(self.database, order.organization_id))
         expected = self.model.closed_early[order.organization_id]
@@ -157,7 +157,7 @@ class DirectShopping(Shopping):
         for blocks in (1, 12, 6):
             self.mine(blocks)
             for _ in range(2):
-                self.run(funding_watch.look(self.till.shop))
+                self.run(seller_watch.look(self.till.shop))
             if what == "is lost" and blocks == 12:  # its rival is deep enough
                 self.model.lose(name)
             self._let_go()

@@ -17,7 +17,7 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.fake import FEE_VBYTES
-from leyden.services.channels import funding_watch, leased
+from leyden.services.channels import funding_watch, leased_channels, seller_watch
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace
 from tests.conftest import NOW
@@ -47,7 +47,7 @@ async def blocks(shop: Till, number: int) -> None:
     """Find so many blocks, and look after each."""
     for _ in range(number):
         shop.seller.height += 1
-        await funding_watch.look(shop.shop)
+        await seller_watch.look(shop.shop)
 
 
 async def watched(shop: Till) -> Funding:
@@ -117,9 +117,9 @@ async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(shop: Till) 
     for _ in range(12):
         shop.seller.height += 1
     with pytest.raises(SellerAway):
-        await funding_watch.look(shop.shop)
+        await seller_watch.look(shop.shop)
     for _ in range(5):
-        await funding_watch.look(shop.shop)
+        await seller_watch.look(shop.shop)
     (bump,) = await bumps(shop, order)
     assert bump.answer == ""
     assert len(shop.seller.bumps) == 1
@@ -156,7 +156,7 @@ async def test_a_reorganisation_moves_no_money_and_is_watched_again(shop: Till) 
     before = await shop.database.reader.ledger.of_order(order.id)
     shop.seller.mined_from = 1_000
     shop.seller.reorganise(order.channel_point)
-    await funding_watch.look(shop.shop)
+    await seller_watch.look(shop.shop)
     found = await watched(shop)
     assert (found.state, found.obstacle) == (FundingState.UNCONFIRMED, Obstacle.NONE)
     assert found.since == shop.seller.height
@@ -173,7 +173,7 @@ async def test_what_another_transaction_has_for_good_is_given_back_once(
 ) -> None:
     order = await filled(shop)
     shop.seller.take_coin(order.channel_point)
-    await funding_watch.look(shop.shop)
+    await seller_watch.look(shop.shop)
     assert (await watched(shop)).obstacle is Obstacle.CONFLICT
     await blocks(shop, 4)
     assert await shop.status(order) is Status.FILLED
@@ -182,7 +182,9 @@ async def test_what_another_transaction_has_for_good_is_given_back_once(
     assert await shop.credit() == PRICE
     assert await shop.place(ledger.SELLER) == await shop.place(ledger.EARNED) == 0
     assert await shop.database.reader.fundings.watched() == []
-    assert await leased.find(shop.database.reader, [await shop.get(order)]) == {}
+    assert (
+        await leased_channels.find(shop.database.reader, [await shop.get(order)]) == {}
+    )
     told = await types_told(shop.database, HARBOUR)
     assert told.count("order.failed") == 1
     await shop.cancel(order)

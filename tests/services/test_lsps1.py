@@ -17,7 +17,7 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
 from leyden.payments.fake import FakePayments
-from leyden.services.channels import funding_watch
+from leyden.services.channels import seller_watch
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
@@ -98,7 +98,7 @@ async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
     await shop.settle_down()
     shop.seller.take_coin((await shop.get(order)).channel_point)
     shop.seller.height += 5
-    await funding_watch.look(shop.shop)
+    await seller_watch.look(shop.shop)
     assert await states(shop, order.id) == ("FAILED", "PAID")
     assert await shop.credit() == PRICE
 

@@ -214,7 +214,7 @@ async def test_two_nodes_never_have_one_port(yard: Yard) -> None:
     until = yard.now - KEPT_FROM_OTHERS
     with pytest.raises(Stale, match="is in use"):
         async with yard.fleet.database.transaction() as tx:
-            await tx.nodes.give_up_peer_port(one.peer_port, HARBOUR, until=until)
+            await tx.peer_ports.take_over(one.peer_port, HARBOUR, until=until)
 
 
 async def test_a_port_that_was_just_released_is_not_taken_over_by_others(
@@ -227,7 +227,7 @@ async def test_a_port_that_was_just_released_is_not_taken_over_by_others(
     for organization_id in (HARBOUR, OTHER_SHORE):
         with pytest.raises(Stale, match="is in use"):
             async with yard.fleet.database.transaction() as tx:
-                await tx.nodes.give_up_peer_port(
+                await tx.peer_ports.take_over(
                     node.peer_port, organization_id, until=until
                 )
 

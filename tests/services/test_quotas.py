@@ -19,7 +19,7 @@ from leyden.domain.quotas import MB, Limits, Quota
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
 from leyden.services.nodes import backups, resealing, restoring
 from leyden.services.nodes.resealing import Resealed
-from leyden.services.people import accounts, sign_in, team
+from leyden.services.people import accounts, invitations, sign_in, team
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas
 from leyden.settings import Settings
@@ -373,7 +373,7 @@ async def test_keys_that_have_ended_are_not_kept_without_end(
 
 async def test_fifty_invitations_at_once(platform: Platform, harbour: str) -> None:
     async def invite(number: int) -> None:
-        await team.invite(
+        await invitations.invite(
             platform,
             harbour,
             email=f"{number}@example.org",
@@ -384,10 +384,10 @@ async def test_fifty_invitations_at_once(platform: Platform, harbour: str) -> No
 
     refused = await at_once(invite)
     assert [type(each) for each in refused] == [OverQuota] * (AT_ONCE - 3)
-    open_ = await team.invitations(platform, harbour, now=NOW)
+    open_ = await invitations.list_(platform, harbour, now=NOW)
     assert len(open_) == 3
     for each in open_:
-        await team.withdraw(platform, harbour, each.id, actor="test", now=NOW)
+        await invitations.withdraw(platform, harbour, each.id, actor="test", now=NOW)
     await invite(0)
 
 
@@ -403,9 +403,9 @@ async def test_an_organization_has_so_many_members(
             role=Role.VIEWER,
             actor="test",
         )
-    invitations = [
+    made = [
         (
-            await team.invite(
+            await invitations.invite(
                 platform,
                 harbour,
                 email=f"{number}@example.org",
@@ -417,9 +417,9 @@ async def test_an_organization_has_so_many_members(
         for number in (7, 8)
     ]
     password = "a lamp in the harbour"
-    await team.enrol(platform, invitations[0], password, now=NOW)
+    await invitations.enrol(platform, made[0], password, now=NOW)
     with pytest.raises(OverQuota, match="3 members, and 3 are in use"):
-        await team.enrol(platform, invitations[1], password, now=NOW)
+        await invitations.enrol(platform, made[1], password, now=NOW)
     assert len(await team.members(platform, harbour)) == 3
 
 

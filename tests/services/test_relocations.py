@@ -11,8 +11,8 @@ from leyden.domain.observations import State
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
 from leyden.errors import NotAllowed, NotFound
+from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.fake import FakeRuntime, FakeSide
-from leyden.runtimes.several import SeveralRuntimes
 from leyden.services.nodes import relocations
 from leyden.services.nodes.relocations import MOST_FAILURES
 from leyden.values import replace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates import former, signing
+from leyden.certificates import previous_authorities, signing
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.domain.nodes import Action
 from leyden.services.nodes import certificate_expiry, connecting, views
@@ -32,8 +32,8 @@ async def yard(db: Database, sealer: Sealer, folder: Path) -> AsyncIterator[Yard
 async def rotate(yard: Yard, folder: Path) -> tuple[bytes, bytes]:
     """Replace the authority while the program stands still; give both roots."""
     before = yard.fleet.authority.root_pem
-    signing.create(folder / former.NEXT, NOW)
-    former.complete(folder)
+    signing.create(folder / previous_authorities.NEXT, NOW)
+    previous_authorities.complete(folder)
     yard.fleet = replace(yard.fleet, authority=Authority(folder))
     await yard.watching.close()
     yard.begin_anew()
@@ -76,7 +76,7 @@ async def test_both_roots_are_given_until_every_node_has_started_anew(
     await certificate_expiry.forget_former(yard.fleet)
     assert await told(yard, first.id) == served + new
     assert not Authority(folder).has_former
-    assert former.anchors_path(folder).read_bytes() == new
+    assert previous_authorities.anchors_path(folder).read_bytes() == new
 
 
 async def test_a_node_that_is_deleted_keeps_no_former_authority(

@@ -27,7 +27,7 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.payments.fake import FakePayments, PaymentFailed
-from leyden.services.channels import funding_watch, lease_watch
+from leyden.services.channels import seller_watch
 from leyden.services.operators.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
@@ -258,7 +258,7 @@ class Life:
         if opened:
             by_seller = self.dice.random() < 0.5
             seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
-        await lease_watch.look(self.till.shop)
+        await seller_watch.look(self.till.shop)
 
     async def follow_fundings(self) -> None:
         """Blocks are found, with or without what waits; some are undone."""
@@ -267,7 +267,7 @@ class Life:
         seller.bumpable = dice.random() < 0.8
         for _ in range(dice.randint(1, 3)):
             seller.height += dice.choice([1, 6, 12])
-            await funding_watch.look(self.till.shop)
+            await seller_watch.look(self.till.shop)
         if (opened := self._published()) and dice.random() < 0.3:
             seller.reorganise(dice.choice(opened))
 
@@ -276,7 +276,7 @@ class Life:
         if opened := self._published():
             seller.take_coin(self.dice.choice(opened))
             seller.proves = self.dice.random() < 0.8
-        await funding_watch.look(self.till.shop)
+        await seller_watch.look(self.till.shop)
 
     def _published(self) -> list[str]:
         """Return channels that the chain may still change."""
@@ -318,11 +318,11 @@ class Life:
         await self.till.start_sweeping()
         for days in (0, 1, 4, 1):
             await self.till.pass_time(days=days, minutes=6)
-        await lease_watch.look(self.till.shop)
+        await seller_watch.look(self.till.shop)
         seller.mined_from, seller.bumpable, seller.proves = 0, True, True
         for _ in range(2):
             seller.height += 6
-            await funding_watch.look(self.till.shop)
+            await seller_watch.look(self.till.shop)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""

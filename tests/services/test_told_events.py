@@ -7,7 +7,7 @@ from leyden.domain.events import TYPES
 from leyden.domain.orders import Order, Status
 from leyden.services.channels import corrections, order_events
 from leyden.services.channels.corrections import Correction
-from leyden.services.people import accounts, team
+from leyden.services.people import accounts, invitations, team
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -153,7 +153,7 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
         role=Role.OWNER,
         actor="op",
     )
-    invitation, *_ = await team.invite(
+    invitation, *_ = await invitations.invite(
         platform,
         of,
         email="bob@example.org",
@@ -161,7 +161,9 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
         actor=f"user:{alice.id}",
         now=NOW,
     )
-    bob = await team.enrol(platform, invitation, "correct horse battery", now=NOW)
+    bob = await invitations.enrol(
+        platform, invitation, "correct horse battery", now=NOW
+    )
     for role in (Role.ADMIN, Role.ADMIN):
         await team.set_role(
             platform, of, bob.id, role, actor=f"user:{alice.id}", now=NOW

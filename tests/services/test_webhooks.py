@@ -12,7 +12,7 @@ from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import ANNOUNCED, BlocksOutOfOrder, UpdateAvailable
 from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.services.deliveries.dispatchers import FORGETTING, prune
-from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.deliveries.node_mail import WEBHOOKS
 from leyden.services.nodes import webhooks
 from leyden.services.operators.verify import verify

@@ -17,9 +17,9 @@ ASKS = """
 import asyncio, sys
 from pathlib import Path
 import uvloop
-from leyden.cli import offering
+from leyden.cli import trust_offer
 async def up():
-    asking = asyncio.create_task(offering.ask_meanwhile(Path(sys.argv[1])))
+    asking = asyncio.create_task(trust_offer.ask_meanwhile(Path(sys.argv[1])))
     await asyncio.wait([asking], timeout=float(sys.argv[2]))
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)

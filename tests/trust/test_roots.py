@@ -23,8 +23,8 @@ from leyden.certificates.keys import new_key
 from leyden.cli.trust import trust, untrust
 from leyden.errors import LeydenError, SetupError
 from leyden.trust import fetching
-from leyden.trust.remembered import Remembered
 from leyden.trust.root import check_time, is_fingerprint, read
+from leyden.trust.trusted_roots import Remembered
 
 NOW = datetime.now(UTC)
 OURS = scope(["nodes.example.com", "api.example.com", "127.0.0.1"])

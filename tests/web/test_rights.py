@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.domain.accounts import Role
-from leyden.services.people import accounts, team
+from leyden.services.people import accounts, invitations
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
@@ -94,7 +94,7 @@ async def test_who_is_demoted_meanwhile_does_nothing(
     assert refused.status == 403
     assert await roles(platform, of) == {"alice": "viewer", "dora": "owner"}
     assert not await platform.database.reader.keys.list_(of)
-    assert not await team.invitations(platform, of, now=platform.clock())
+    assert not await invitations.list_(platform, of, now=platform.clock())
 
 
 @pytest.mark.parametrize("path", [*TEAM, *KEYS])

@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from leyden.domain.accounts import Role, new_id
-from leyden.services.people import team
+from leyden.services.people import invitations
 from leyden.services.platform import Platform
 from leyden.storage.invitations import Invitation
 from leyden.web.site import Site
@@ -207,6 +207,6 @@ async def asked_in_beside(platform: Platform, of: str, email: str) -> str:
                 created=now,
                 expires=now + timedelta(days=1),
             ),
-            digest=team._digest(platform, word),
+            digest=invitations._digest(platform, word),
         )
     return word

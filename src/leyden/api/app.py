@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from leyden.api import idempotency, reading, whole
+from leyden.api.key_usage import Uses
 from leyden.api.known import Known, KnownRequests
 from leyden.api.operations import (
     INTERNAL,
@@ -20,17 +21,9 @@ from leyden.api.operations import (
     Request,
     Table,
 )
-from leyden.api.reading import (
-    ClientLeft,
-    Receive,
-    Scope,
-    Send,
-    Wants,
-    rate_limited_as,
-)
+from leyden.api.reading import Scope, Send, Wants, rate_limited_as
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
-from leyden.api.uses import Uses
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.domain.keys import hint
@@ -47,6 +40,7 @@ from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Failures, Refusals, Requests
+from leyden.services.shared.request_body import ClientLeft, Receive
 from leyden.values import Struct
 
 # Someone else moved it first: looking again settles all but the busiest rows.

@@ -11,9 +11,10 @@ from typing import Final
 import msgspec
 
 from leyden.api.operations import Problem
-from leyden.api.reading import Receive, Scope, Send
+from leyden.api.reading import Scope, Send
 from leyden.api.whole import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
+from leyden.services.shared.request_body import Receive
 
 _TOKEN: Final = re.compile(r"/\.well-known/acme-challenge/([A-Za-z0-9_-]{16,256})")
 PREFIX: Final = "/.well-known/acme-challenge/"

@@ -16,14 +16,7 @@ import msgspec
 from leyden.api import bodies, whole
 from leyden.api.connections import Limits
 from leyden.api.operations import Problem
-from leyden.api.reading import (
-    ClientLeft,
-    Receive,
-    Scope,
-    Send,
-    rate_limited_as,
-    read_body,
-)
+from leyden.api.reading import Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.domain.nodes import Node
 from leyden.errors import (
@@ -38,6 +31,7 @@ from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.home_reports import Report, Taken
 from leyden.services.shared.fair_pool import UPLOADS
 from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.request_body import ClientLeft, Receive, read_body
 
 # 4 MiB of backup in base64, and the rest.
 _LARGEST: Final = 6 << 20

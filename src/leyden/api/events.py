@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, ExitStack
 
 from leyden.api.event_streams import SIGN_OF_LIFE, EventStream, chunk, wants_events
 from leyden.api.operations import Request
-from leyden.api.reading import ClientLeft
 from leyden.domain import cursors
 from leyden.domain.cursors import LATEST, Cursor
 from leyden.domain.events import KeptEvent, parse_types, visible
@@ -16,6 +15,7 @@ from leyden.schemas.events import EventsAnswer, EventsQuery
 from leyden.services.events import log
 from leyden.services.events.log import Part, encode, item
 from leyden.services.events.tails import Tails
+from leyden.services.shared.request_body import ClientLeft
 
 _SIGN_OF_LIFE_S = 15.0
 _AT_ONCE = 100

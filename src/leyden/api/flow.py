@@ -8,7 +8,8 @@ from datetime import datetime
 
 import msgspec
 
-from leyden.api import sheets
+from leyden.api import csv_responses
+from leyden.api.csv_responses import Cells, Sheet
 from leyden.api.flow_schemas import (
     ChannelWish,
     cancelled,
@@ -18,7 +19,6 @@ from leyden.api.flow_schemas import (
     quoted,
 )
 from leyden.api.operations import Request
-from leyden.api.sheets import Cells, Sheet
 from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
 from leyden.domain.times import from_us, to_us
@@ -42,7 +42,7 @@ from leyden.services.channels import (
     checkout,
     credit,
     destinations,
-    leased,
+    leased_channels,
     orders,
     promises,
 )
@@ -118,7 +118,7 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
         most=query.limit + 1,
     )
     shown = found[: query.limit]
-    channels = await leased.find(shop.database.reader, shown)
+    channels = await leased_channels.find(shop.database.reader, shown)
     uri = await promises.seller_uri(shop.database.reader)
     return OrdersAnswer(
         orders=[
@@ -161,7 +161,7 @@ async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
     """List ledger entries."""
     most = None if query.limit is msgspec.UNSET else query.limit
     is_sheet = query.format == "csv" or (
-        query.format is msgspec.UNSET and sheets.wants_csv(request.accept)
+        query.format is msgspec.UNSET and csv_responses.wants_csv(request.accept)
     )
     if is_sheet:
         return await _sheet(request, before=query.cursor or None, most=most)
@@ -210,7 +210,7 @@ def _shop(request: Request) -> Shop:
 
 async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     reader = shop.database.reader
-    channels = await leased.find(reader, [order])
+    channels = await leased_channels.find(reader, [order])
     uri = "" if order.destination is None else await promises.seller_uri(reader)
     ticket = checkout.open_ticket(shop, order)
     return ordered(order, ticket, channels.get(order.id), uri)

@@ -21,7 +21,7 @@ from leyden.schemas.flow import (
     QuoteAnswer,
 )
 from leyden.services.channels.destinations import Wish
-from leyden.services.channels.leased import LeasedChannel
+from leyden.services.channels.leased_channels import LeasedChannel
 
 Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
 

@@ -13,19 +13,13 @@ from typing import Final
 import msgspec
 
 from leyden.api.operations import INTERNAL, Problem
-from leyden.api.reading import (
-    ClientLeft,
-    Receive,
-    Scope,
-    Send,
-    rate_limited_as,
-    read_body,
-)
+from leyden.api.reading import LARGEST_BODY, Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
 from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.request_body import ClientLeft, Receive, read_body
 
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.
@@ -80,7 +74,7 @@ class Gateways:
             raise MethodNotAllowed
         address = rate_limited_as(scope)
         self._failures.check(address, at_s=time.monotonic())
-        body = await read_body(receive)
+        body = await read_body(receive, LARGEST_BODY)
         try:
             return await self._gateway.answer(body, patience_s=self._patience_s)
         except Unauthorized:

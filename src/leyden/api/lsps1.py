@@ -16,14 +16,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from leyden.api.operations import INTERNAL
-from leyden.api.reading import (
-    ClientLeft,
-    Receive,
-    Scope,
-    Send,
-    rate_limited_as,
-    read_body,
-)
+from leyden.api.reading import Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.api.whole import answer
 from leyden.domain import lsps1
@@ -34,6 +27,7 @@ from leyden.services.channels.lsps1.rpc import fault_of
 from leyden.services.channels.lsps1.server import Lsps1
 from leyden.services.channels.shop import Shop
 from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.request_body import ClientLeft, Receive, read_body
 
 PREFIX: Final = "/lsps1/"
 _BASES: Final = ("/lsps1/v1/", "/lsps1/api/v1/")

@@ -6,8 +6,9 @@ from prometheus_client import (
     generate_latest,
 )
 
-from leyden.api.reading import Receive, Scope, Send
+from leyden.api.reading import Scope, Send
 from leyden.api.whole import answer
+from leyden.services.shared.request_body import Receive
 
 # A series for each series, which tells when it began: nobody has asked for them.
 disable_created_metrics()  # type: ignore[no-untyped-call]

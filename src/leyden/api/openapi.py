@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from leyden.api import descriptions, event_streams, sheets
+from leyden.api import csv_responses, descriptions, event_streams
 from leyden.api.examples import Example, examples
 from leyden.api.operations import Operation, Problem, Table
 from leyden.errors import (
@@ -215,7 +215,7 @@ def _answers(
 ) -> dict[str, Any]:
     found = _json(schema, example)
     if operation.as_sheet:
-        found[sheets.TYPE] = {"schema": {"type": "string"}}
+        found[csv_responses.TYPE] = {"schema": {"type": "string"}}
     if operation.as_events:
         found[event_streams.TYPE] = {"schema": {"type": "string"}}
     return found

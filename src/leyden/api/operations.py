@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 import msgspec
 from msgspec.structs import force_setattr
 
+from leyden.api.csv_responses import Sheet
 from leyden.api.event_streams import EventStream
-from leyden.api.sheets import Sheet
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
 from leyden.services.nodes.records import Records

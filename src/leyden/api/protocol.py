@@ -11,8 +11,8 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
+from leyden.api.connection_end import Ending, Part
 from leyden.api.cycle import Cycle
-from leyden.api.ending import Ending, Part
 from leyden.api.framing import RequestRejected, check_headers, check_target, framing_of
 from leyden.api.whole import TAKEN
 

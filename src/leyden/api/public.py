@@ -12,11 +12,12 @@ from leyden.api.challenges import PREFIX, Challenges
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.openapi import document as openapi
-from leyden.api.reading import Receive, Scope, Send, rate_limited_as
+from leyden.api.reading import Scope, Send, rate_limited_as
 from leyden.api.whole import answer
 from leyden.errors import Away, TooMany
 from leyden.services.platform import Platform
 from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.request_body import Receive
 
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"

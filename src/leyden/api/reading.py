@@ -8,19 +8,15 @@ from urllib.parse import parse_qsl
 from leyden.api import bodies
 from leyden.api.operations import Operation
 from leyden.domain.addresses import rate_limit_key
-from leyden.errors import Malformed, NotJson, TooLarge, Unauthorized
+from leyden.errors import Malformed, NotJson, Unauthorized
 from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.request_body import Receive, read_body
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 LARGEST_BODY = 256 * 1024
 _LARGE = 8 * 1024
-
-
-class ClientLeft(Exception):
-    """The client disconnected before the request was complete."""
 
 
 def rate_limited_as(scope: Scope) -> str:
@@ -79,27 +75,6 @@ async def left(receive: Receive) -> None:
         pass
 
 
-async def read_body(receive: Receive, largest: int = LARGEST_BODY) -> bytes:
-    """Read the whole body.
-
-    Raise TooLarge as soon as the limit is passed, and ClientLeft if the
-    client disconnects.
-    """
-    parts = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        part = message.get("body", b"")
-        size += len(part)
-        if size > largest:
-            raise TooLarge(f"the body is larger than {largest // 1024} KiB")
-        parts.append(part)
-        if not message.get("more_body"):
-            return b"".join(parts)
-
-
 async def read(
     receive: Receive, operation: Operation, content_type: bytes, *, owner: str
 ) -> tuple[bytes, Any]:
@@ -111,7 +86,7 @@ async def read(
     assert operation.body is not None  # noqa: S101  the caller looked
     if not operation.body_is_optional:
         _check_json(content_type)  # before reading what nobody will look at
-    raw = await read_body(receive)
+    raw = await read_body(receive, LARGEST_BODY)
     if operation.body_is_optional:
         if not raw:  # whatever type some clients say that nothing has
             return raw, operation.body()

@@ -11,12 +11,8 @@ from collections.abc import Sequence
 
 from leyden.app import clusters, identity
 from leyden.app.identity import Here
-from leyden.app.ownership import (
-    Silence,
-    as_home,
-    refuse_another_authority,
-    refuse_unserved,
-)
+from leyden.app.liveness import LivenessCheck
+from leyden.app.ownership import as_home, refuse_another_authority, refuse_unserved
 from leyden.domain.nodes import DesiredState, Node, RuntimeName
 from leyden.domain.observations import Observation, observe
 from leyden.errors import SetupError
@@ -64,13 +60,13 @@ async def adopt(
     here = await _home(platform)
     await _refuse_moving(platform)
     ours = as_home(here, platform.settings)
-    silence = Silence()
+    check = LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
             if known is not None and not new_authority:
                 refuse_another_authority(known, ours, here)
-            if not await silence.possibly_alive(tx, await tx.homes.processes()):
+            if not await check.possibly_alive(tx, await tx.homes.processes()):
                 await tx.homes.add(ours)
                 await tx.homes.take(ours, kinds=OF_THE_HOME)
                 if accept_copies:

@@ -19,8 +19,9 @@ from typing import Final
 
 from leyden.app import gateways, identity
 from leyden.app.identity import Here
-from leyden.app.ownership import Silence, as_home, refuse
-from leyden.certificates import former
+from leyden.app.liveness import LivenessCheck
+from leyden.app.ownership import as_home, refuse
+from leyden.certificates import previous_authorities
 from leyden.certificates.authority import (
     Authority,
     open_or_create,
@@ -64,7 +65,7 @@ def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
     an intermediate past half of its life is renewed where the root's key is there.
     """
     folder = folder_of(given)
-    former.complete(folder)
+    previous_authorities.complete(folder)
     authority = open_or_create(
         folder, now=now, scope=_scope(given), seal=_sealing(sealer)
     )
@@ -113,11 +114,11 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
     """Make a new authority for the present settings; return its status then."""
     given = platform.settings
     here = identity.read(given.home_path)
-    silence = Silence()
+    check = LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
-            if not await silence.possibly_alive(tx, await tx.homes.processes()):
+            if not await check.possibly_alive(tx, await tx.homes.processes()):
                 before = await _rotated(platform, tx, known, here)
                 ours = as_home(here, given)
                 if known is not None:
@@ -140,24 +141,24 @@ async def _rotated(
     """Put a new authority in place, or finish a begun one; return the old."""
     given = platform.settings
     folder = folder_of(given)
-    was_under_way = former.is_under_way(folder)
-    former.complete(folder)
+    was_under_way = previous_authorities.is_under_way(folder)
+    previous_authorities.complete(folder)
     ours = as_home(here, given)
     if known is not None:
         refuse(known, replace(ours, authority=known.authority), here)
-        if known.authority in former.digests(folder):
+        if known.authority in previous_authorities.digests(folder):
             return known.authority  # all that was left to do is to remember it
         refuse(known, ours, here)
     elif was_under_way:
         return ""
     nodes = [node for node in await tx.nodes.all_() if not node.is_gone]
     create(
-        folder / former.NEXT,
+        folder / previous_authorities.NEXT,
         platform.clock(),
         scope=_scope(given, nodes),
         seal=_sealing(platform.sealer),
     )
-    former.complete(folder)
+    previous_authorities.complete(folder)
     return ours.authority
 
 

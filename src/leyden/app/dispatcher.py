@@ -10,7 +10,7 @@ from leyden.domain.addresses import Network, Reach
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import SetupError
 from leyden.services.deliveries.dispatchers import Dispatcher, DispatcherSettings
-from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.webhooks.egress import Egress

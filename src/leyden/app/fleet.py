@@ -21,7 +21,7 @@ from leyden.domain.node_settings import Calls
 from leyden.domain.nodes import RuntimeName
 from leyden.errors import Away, Stale
 from leyden.runtimes.base import Homes, Runtime
-from leyden.runtimes.several import SeveralHomes, SeveralRuntimes
+from leyden.runtimes.composite import SeveralHomes, SeveralRuntimes
 from leyden.runtimes.sides import Side
 from leyden.services.nodes import certificate_expiry, home_reports
 from leyden.services.nodes.fleet import Fleet, FleetSettings, Ports

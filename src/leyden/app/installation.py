@@ -30,7 +30,7 @@ from leyden.app.programs import Binary, lnds
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.app.tails import tails_of
 from leyden.daemons.build import default_cache
-from leyden.daemons.own import own as own_programs
+from leyden.daemons.operator_binaries import own as own_programs
 from leyden.loops import put_standing, queues
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.watchers import Watching

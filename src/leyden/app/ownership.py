@@ -15,14 +15,13 @@ import logging
 import os
 import secrets
 import signal
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from leyden.app import identity
+from leyden.app import identity, liveness
 from leyden.app.background import background
 from leyden.app.identity import Here
 from leyden.certificates.authority import Authority
@@ -32,23 +31,14 @@ from leyden.runtimes import layout
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Hold, Home, Process
-from leyden.storage.stores import Stores
 from leyden.values import Struct, field, replace
 
-# Who says nothing for so long has died.
-SILENT: Final = timedelta(seconds=15)
-_BEAT_S: Final = SILENT.total_seconds() / 3
+_BEAT_S: Final = liveness.SILENT.total_seconds() / 3
 _LOOK_EVERY_S: Final = 0.5
 _FORGOTTEN: Final = timedelta(hours=1)
 _IN_CLUSTER: Final = (
     "Nodes belong to one namespace of one cluster: set kubeconfig and "
     "kubernetes_namespace to that one"
-)
-_INSTEAD: Final = (
-    "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
-    "worker` there. To move the home here, stop it and its nodes there, copy the "
-    "whole folder, and run `leyden home adopt`. Nodes on several machines need the "
-    "Kubernetes runtime (docs/cluster.md)"
 )
 
 log = logging.getLogger(__name__)
@@ -188,7 +178,7 @@ def shown(here: Here) -> str:
 
 
 def _instead(here: Here) -> str:
-    return _IN_CLUSTER if here.cluster else _INSTEAD
+    return _IN_CLUSTER if here.cluster else liveness.INSTEAD
 
 
 def refuse(known: Home, ours: Home, here: Here) -> None:
@@ -222,7 +212,7 @@ async def _enter(
     platform: Platform, here: Here, ownership: Ownership, *, watches: bool
 ) -> None:
     """Record this process, once nobody else is there who cannot see its nodes."""
-    silence = Silence()
+    check = liveness.LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
@@ -233,7 +223,7 @@ async def _enter(
                 for each in await tx.homes.processes()
                 if each.session != here.session
             ]
-            if not await silence.possibly_alive(tx, others):
+            if not await check.possibly_alive(tx, others):
                 now = platform.clock()
                 process = Process(
                     id=ownership.hold.holder,
@@ -241,7 +231,7 @@ async def _enter(
                     host=here.host,
                     pid=os.getpid(),
                     beat=0,
-                    until=now + SILENT,
+                    until=now + liveness.SILENT,
                 )
                 await tx.homes.enter(
                     process, watches=watches, forget_before=now - _FORGOTTEN
@@ -249,42 +239,6 @@ async def _enter(
                 ownership.watchers = await tx.homes.watching(now=now)
                 return
         await asyncio.sleep(_LOOK_EVERY_S)
-
-
-class Silence:
-    """Waits until other processes are known dead; raises if one is alive."""
-
-    def __init__(self) -> None:
-        self._heard: dict[str, tuple[int, float]] = {}
-
-    async def possibly_alive(
-        self, tx: Stores, others: Sequence[Process]
-    ) -> list[Process]:
-        """Return processes that may be alive; unregister those that are dead."""
-        found = []
-        for each in others:
-            if each.id not in self._heard:
-                self._heard[each.id] = (each.beat, time.monotonic())
-                log.warning(
-                    "a process of this home may live where we cannot see it; waiting",
-                    extra={
-                        "host": each.host,
-                        "pid": each.pid,
-                        "longest_s": SILENT.total_seconds(),
-                    },
-                )
-            beat, since = self._heard[each.id]
-            if each.beat != beat:
-                raise SetupError(
-                    f"this home is in use by process {each.pid} on {each.host}, in "
-                    "another container or on another machine, and nodes there are not "
-                    f"seen from here; stop that one first. {_INSTEAD}"
-                )
-            if time.monotonic() - since > SILENT.total_seconds():
-                await tx.homes.forget_silent(each)
-            else:
-                found.append(each)
-        return found
 
 
 async def _beat(platform: Platform, ownership: Ownership) -> None:
@@ -298,7 +252,9 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
         now, hold = platform.clock(), ownership.hold
         try:
             async with platform.database.transaction() as tx:
-                lives = await tx.homes.heartbeat(hold.holder, hold, until=now + SILENT)
+                lives = await tx.homes.heartbeat(
+                    hold.holder, hold, until=now + liveness.SILENT
+                )
                 ownership.watchers = await tx.homes.watching(now=now)
         except (Away, Stale) as error:
             log.warning("that we live could not be said", extra={"why": error.message})

@@ -10,20 +10,18 @@ The home has no identity then, and nothing starts in it: see takeover.py.
 """
 
 import asyncio
-import fcntl
 import os
 import shutil
 import tempfile
-import time
 import tomllib
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from leyden import settings
-from leyden.app import home, restored
+from leyden.app import restored
+from leyden.app.restore_place import alone, folder_beside, refuse_occupied, written_back
 from leyden.app.restored import Restored
 from leyden.backups import store as stores
 from leyden.backups.recovery import RecoveryKey
@@ -52,11 +50,7 @@ from leyden.storage import first_look, schema
 from leyden.storage.secrets import Keyring
 from leyden.storage.urls import is_sqlite, sqlite_path
 
-_NOTHING: Final = frozenset({"lost+found", restored.BESIDE})
 _FILES: Final = "restored"
-_SYNC_EVERY_S: Final = 0.1
-_LOCK_TRIES: Final = 20
-_LOCK_AGAIN_S: Final = 0.1
 
 
 async def restore(
@@ -69,10 +63,8 @@ async def restore(
 ) -> Restored:
     """Restore a backup into this home, which stays stopped; return what to look at."""
     refuse_occupied(given)
-    target = given.home_path
-    # Where the home is a disk of its own, nothing is moved onto it from another one.
-    beside = target / restored.BESIDE if target.is_mount() else _beside(target)
-    with _alone(beside):
+    beside = folder_beside(given.home_path)
+    with alone(beside):
         return await _restored(given, programs, key, beside, store=store, wanted=wanted)
 
 
@@ -91,7 +83,7 @@ async def _restored(
         chosen = place.choose(of_kind(stored, TAG), wanted)
         # Of a name of its own: where we are killed, restic writes on for a while.
         work = Path(tempfile.mkdtemp(prefix="fetched-", dir=beside))
-        async with _written_back(work):
+        async with written_back(work):
             fetched = await fetch(place, chosen, work)
         _refuse_other(fetched, key, given)
         bundle, ring = await open_keys(fetched, programs, key.identity)
@@ -127,118 +119,6 @@ async def _restored(
             postgres.empty(given.database)  # it was empty when we began
         raise
     return found
-
-
-@contextmanager
-def _alone(beside: Path) -> Iterator[None]:
-    """Create the folder to restore in, for one restore at a time; delete it after."""
-    with suppress(FileNotFoundError), _held(beside):
-        shutil.rmtree(beside)  # of one that was killed
-    beside.mkdir(mode=0o700, parents=True)
-    with _held(beside):
-        try:
-            yield
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-
-
-def _lock(file: int) -> None:
-    """Lock a file; raise BlockingIOError if somebody else keeps it.
-
-    A child of a restore that was killed may hold it for a moment, until its exec.
-    """
-    for tries_left in reversed(range(_LOCK_TRIES)):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if not tries_left:
-                raise
-            time.sleep(_LOCK_AGAIN_S)
-        else:
-            return
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Lock a folder for the block; raise SetupError if somebody else has it."""
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        _lock(file)
-        yield
-    except BlockingIOError:
-        raise SetupError(
-            f"{folder}: another restore into this home is under way; wait for its end"
-        ) from None
-    finally:
-        os.close(file)
-
-
-@asynccontextmanager
-async def _written_back(folder: Path) -> AsyncIterator[None]:
-    """Have what the block writes reach the disk meanwhile, and not only at the end.
-
-    Decrypting takes a processor and syncing a disk: one after the other, a restore
-    took half as long again.
-    """
-
-    async def sync_it() -> None:
-        while True:
-            await asyncio.to_thread(sync_all, folder)
-            await asyncio.sleep(_SYNC_EVERY_S)
-
-    syncing = asyncio.create_task(sync_it())
-    try:
-        yield
-    finally:
-        syncing.cancel()
-        await asyncio.gather(syncing, return_exceptions=True)
-
-
-def refuse_occupied(given: Settings) -> None:
-    """Raise SetupError unless home and database are empty."""
-    target = given.home_path
-    if (process := home.holder(given)) is not None:
-        raise SetupError(
-            f"{target}: an installation lives here, process {process}; restore into "
-            "another LEYDEN_HOME, on the machine that takes over"
-        )
-    if restored.is_half(target):
-        raise SetupError(
-            f"{target}: a restore was killed while it moved files to this disk; delete "
-            "everything on it, and restore again"
-        )
-    if target.exists() and (not target.is_dir() or _content(target)):
-        raise SetupError(
-            f"{target}: is not empty, and a restore replaces nothing; choose another "
-            "LEYDEN_HOME, or move this folder away"
-        )
-    if is_sqlite(given.database):
-        if sqlite_path(given.database).exists():
-            raise SetupError(
-                f"database_url: {sqlite_path(given.database)} exists, and a restore "
-                "replaces nothing; move it away, or delete it if a restore that was "
-                "killed has left it"
-            )
-    elif not postgres.is_empty(given.database):
-        raise SetupError(
-            "database_url: the database is not empty, and a restore replaces nothing. "
-            "If one that was killed left it so: `dropdb` and `createdb` it anew; else "
-            "create another, empty one"
-        )
-    if given.secrets_path.exists():
-        raise SetupError(
-            f"secrets_file: {given.secrets_path} exists, and a restore replaces "
-            "nothing; move it away"
-        )
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f"{target.name}{restored.BESIDE}")
-
-
-def _content(target: Path) -> list[Path]:
-    """List what is in a folder, beside what every new disk has."""
-    return [each for each in target.iterdir() if each.name not in _NOTHING]
 
 
 def _access(given: Settings, key: RecoveryKey, store: str) -> Access:

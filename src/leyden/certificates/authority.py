@@ -28,7 +28,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 
-from leyden.certificates import former, signing
+from leyden.certificates import previous_authorities, signing
 from leyden.certificates.constraints import Scope
 from leyden.certificates.signing import Seal, Signer, open_signer
 from leyden.errors import SetupError
@@ -46,7 +46,7 @@ class Authority:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        if former.is_under_way(folder):
+        if previous_authorities.is_under_way(folder):
             raise SetupError(
                 f"the certificate authority in {folder}: its rotation was interrupted; "
                 "run `leyden authority rotate` again"
@@ -61,7 +61,7 @@ class Authority:
                 "migrate`, which makes that of a new installation, or restore the "
                 "folder from your backup"
             ) from None
-        self._former = former.roots(folder)
+        self._former = previous_authorities.roots(folder)
 
     @cached_property
     def _signer(self) -> Signer:
@@ -98,7 +98,7 @@ class Authority:
 
     def forget_former(self) -> None:
         """Delete former roots: no node shows a certificate of theirs any more."""
-        former.forget(self._folder)
+        previous_authorities.forget(self._folder)
         self._former = ()
         self.__dict__.pop("_former_subjects", None)
 

@@ -10,9 +10,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
-from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from leyden.certificates.certificate import authority_name, pem, sign
 from leyden.certificates.constraints import Scope, check_covers, general_names, scope_of
 from leyden.certificates.keys import key_pem, load_key, new_key
 from leyden.errors import SetupError
@@ -23,7 +23,6 @@ from leyden.values import Struct, hiding
 
 ROOT_LIFE: Final = timedelta(days=10 * 365)
 INTERMEDIATE_LIFE: Final = timedelta(days=5 * 365)
-_CRITICAL: Final = (x509.BasicConstraints, x509.KeyUsage, x509.NameConstraints)
 _WAY_OUT: Final = (
     "restore this folder from your backup; without one move it away, run `leyden "
     "migrate` and `leyden home adopt --new-authority`, and give clients the new root"
@@ -32,8 +31,6 @@ ROOT_KEY: Final = "root.key"
 SEALED_ROOT_KEY: Final = "root.key.sealed"
 # Seals a root's key with the installation's keys, or opens it.
 Seal = Callable[[bytes], bytes]
-# Clocks differ: a certificate of this second is not yet valid to one that is behind.
-_BACKDATED: Final = timedelta(hours=1)
 
 
 class Signer(Struct, frozen=True):
@@ -73,7 +70,7 @@ class Signer(Struct, frozen=True):
         """Vouch for whoever holds the key, under these names; return the chain."""
         names = (name, *also)
         check_covers(self.scope, names, setting="nodes_domain")
-        certificate = _sign(
+        certificate = sign(
             # A common name has room for 64 characters; nobody reads it any more.
             x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]),
             key,
@@ -87,7 +84,7 @@ class Signer(Struct, frozen=True):
                 x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
             ),
         )
-        return _pem(certificate) + _pem(self.intermediate)
+        return pem(certificate) + pem(self.intermediate)
 
     def issued(self, chain_pem: bytes) -> bool:
         """Return whether a chain is ours, and was not uploaded by an owner."""
@@ -181,9 +178,9 @@ def _create(
     folder: Path, now: datetime, scope: Scope | None, seal: Seal | None
 ) -> None:
     key = new_key()
-    name = _authority_name("Leyden root")
+    name = authority_name("Leyden root")
     bounds = scope.extensions() if scope else ()
-    root = _sign(
+    root = sign(
         name,
         key.public_key(),
         issuer=name,
@@ -196,7 +193,7 @@ def _create(
         write_private(folder / ROOT_KEY, key_pem(key))
     else:
         write_private(folder / SEALED_ROOT_KEY, seal(key_pem(key)))
-    write_whole(folder / "root.pem", _pem(root), mode=0o644)
+    write_whole(folder / "root.pem", pem(root), mode=0o644)
     _write_intermediate(folder, root, key, now, scope)
 
 
@@ -209,8 +206,8 @@ def _write_intermediate(
 ) -> None:
     key = new_key()
     bounds = scope.extensions() if scope else ()
-    certificate = _sign(
-        _authority_name("Leyden nodes"),
+    certificate = sign(
+        authority_name("Leyden nodes"),
         key.public_key(),
         issuer=root.subject,
         issuer_key=root_key,
@@ -218,61 +215,4 @@ def _write_intermediate(
         until=min(now + INTERMEDIATE_LIFE, root.not_valid_after_utc),
         extensions=(x509.BasicConstraints(ca=True, path_length=0), *bounds),
     )
-    write_private(folder / "intermediate.pem", _pem(certificate) + key_pem(key))
-
-
-def _sign(
-    subject: x509.Name,
-    key: CertificatePublicKeyTypes,
-    *,
-    issuer: x509.Name,
-    issuer_key: ec.EllipticCurvePrivateKey,
-    since: datetime,
-    until: datetime,
-    extensions: tuple[x509.ExtensionType, ...],
-) -> x509.Certificate:
-    """Sign a certificate; the first extension is its CA constraint."""
-    builder = (
-        x509.CertificateBuilder()
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(since - _BACKDATED)
-        .not_valid_after(until)
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-    )
-    signs = isinstance(extensions[0], x509.BasicConstraints) and extensions[0].ca
-    for extension in (
-        *extensions,
-        _usage(signs=signs),
-        x509.SubjectKeyIdentifier.from_public_key(key),
-        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()),
-    ):
-        critical = isinstance(extension, _CRITICAL)
-        builder = builder.add_extension(extension, critical=critical)
-    return builder.sign(issuer_key, hashes.SHA256())
-
-
-def _authority_name(common_name: str) -> x509.Name:
-    # Two installations' authorities must not look the same to who trusts both.
-    number = f"{x509.random_serial_number():040x}"[:8]
-    named = x509.NameAttribute(NameOID.COMMON_NAME, f"{common_name} {number}")
-    return x509.Name([named])
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(Encoding.PEM)
+    write_private(folder / "intermediate.pem", pem(certificate) + key_pem(key))

@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 from leyden.ciphertext import private_keys
 from leyden.ciphertext.compression import decompress
 from leyden.ciphertext.randomness import evenly_written, is_text, unevenness
-from leyden.domain.marks import limit_marks
+from leyden.domain.combining_marks import limit_marks
 from leyden.values import Struct
 
 _BYTES = 256

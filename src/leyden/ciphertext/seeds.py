@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-from leyden.domain.marks import limit_marks
+from leyden.domain.combining_marks import limit_marks
 
 FEWEST_WORDS: Final = 12
 _HEAD = 3  # letters: no word is shorter

@@ -15,14 +15,15 @@ _PLATFORM = {
         "Start the whole platform on this machine, with its own private chain.",
     ),
     "down": Listed(
-        "leyden.cli.here",
+        "leyden.cli.local_platform",
         "Stop the platform; its nodes keep running without --nodes.",
     ),
     "status": Listed(
-        "leyden.cli.here", "Print what is running; exit 1 if the platform is not up."
+        "leyden.cli.local_platform",
+        "Print what is running; exit 1 if the platform is not up.",
     ),
     "logs": Listed(
-        "leyden.cli.here",
+        "leyden.cli.local_platform",
         "Print the latest lines of the platform's log, or of the daemons NAMES.",
     ),
     "serve": Listed("leyden.cli.serve", "Run the API server."),

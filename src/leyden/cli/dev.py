@@ -7,7 +7,7 @@ import click
 from leyden import logs
 from leyden.cli.bodies import body_in
 from leyden.cli.groups import Group, Listed
-from leyden.cli.here import home_option
+from leyden.cli.local_platform import home_option
 from leyden.cli.output import as_json
 
 _BODIES = "leyden.cli.running.private_chain"

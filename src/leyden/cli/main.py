@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from leyden import __version__
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.commands import COMMANDS, HEADINGS, RENAMED
 from leyden.cli.groups import Group
 from leyden.errors import LeydenError
@@ -68,16 +68,16 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as error:
         _stop(error)
     except LeydenError as error:
-        _end(str(error), exits.code(error))
+        _end(str(error), exit_codes.code(error))
     except BrokenPipeError:
         # Whoever read us has seen enough; Python must not flush to nobody at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(exits.FAILED)
+        sys.exit(exit_codes.FAILED)
     except OSError as error:
-        if error.errno not in exits.OF_THE_MACHINE:
+        if error.errno not in exit_codes.OF_THE_MACHINE:
             raise
         place = f"{error.filename}: " if error.filename else ""
-        _end(f"{place}{error.strerror}; see `leyden doctor`", exits.FAILED)
+        _end(f"{place}{error.strerror}; see `leyden doctor`", exit_codes.FAILED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -85,10 +85,11 @@ def _stop(error: BaseException) -> NoReturn:
     """Exit with the reason: ctrl-C, or no terminal to prompt on."""
     if isinstance(error.__cause__ or error, KeyboardInterrupt) or sys.stdin.isatty():
         print(file=sys.stderr)
-        _end("stopped; requests already sent go on", exits.STOPPED)
+        _end("stopped; requests already sent go on", exit_codes.STOPPED)
     print(file=sys.stderr)
     _end(
-        "no terminal to ask on: pass the answer as an option, see --help", exits.FAILED
+        "no terminal to ask on: pass the answer as an option, see --help",
+        exit_codes.FAILED,
     )
 
 

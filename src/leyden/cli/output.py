@@ -2,9 +2,9 @@
 
 import getpass
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -15,7 +15,22 @@ from leyden.domain.units import size
 # As the API writes times: in UTC.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def most_option(usual: int, largest: int) -> Callable[[_Command], _Command]:
+    """Return the option that limits a list."""
+    return click.option(
+        "-n",
+        "--most",
+        "most",
+        type=click.IntRange(1, largest),
+        default=usual,
+        show_default=True,
+        help="How many to list at most.",
+    )
 
 
 def operator() -> str:

@@ -8,7 +8,7 @@ import click
 
 from leyden import settings
 from leyden.cli import going_live
-from leyden.cli.examination import examine
+from leyden.cli.doctor_checks import examine
 from leyden.cli.output import as_json, print_json
 from leyden.values import asdict
 

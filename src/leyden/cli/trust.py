@@ -12,12 +12,12 @@ from leyden import settings
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
-from leyden.trust import browsers, by_hand, fetching, nss
+from leyden.trust import browsers, fetching, manual_steps, nss
 from leyden.trust.base import Did, Outcome, Store
-from leyden.trust.by_hand import ByHand
-from leyden.trust.remembered import Remembered
+from leyden.trust.manual_steps import ByHand
 from leyden.trust.root import Root, check_time, is_fingerprint, read
 from leyden.trust.system import SystemStore
+from leyden.trust.trusted_roots import Remembered
 from leyden.values import asdict
 
 _CHANGED = frozenset({Did.TRUSTED, Did.REPLACED, Did.REMOVED})
@@ -88,7 +88,7 @@ def trust(
             err=True,
         )
     source = _remembered().keep(root)
-    if (typed := by_hand.commands(sys.platform, root, source)) is not None:
+    if (typed := manual_steps.commands(sys.platform, root, source)) is not None:
         _tell_by_hand(typed, typed.trust, undo=typed.untrust, as_json=as_json)
     found = _stores(store, source)
     _tell(root, [each.add(root) for each in found], as_json=as_json)
@@ -113,7 +113,7 @@ def untrust(
     """
     remembered = _remembered()
     root = _trusted(remembered.all_(), domain, home)
-    typed = by_hand.commands(sys.platform, root, remembered.keep(root))
+    typed = manual_steps.commands(sys.platform, root, remembered.keep(root))
     if typed is not None:
         _tell_by_hand(typed, typed.untrust, undo=typed.trust, as_json=as_json)
     outcomes = [each.remove(root) for each in _stores(store, remembered.keep(root))]

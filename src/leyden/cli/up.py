@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leyden.cli.bodies import body_in
-from leyden.cli.here import home_option
+from leyden.cli.local_platform import home_option
 
 
 @click.command()

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from leyden.daemons import catalogue
+from leyden.daemons.build_failures import unwritable
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.progress import Progress, State, Step, quiet
-from leyden.daemons.troubles import unwritable
 from leyden.daemons.workshop import Workshop, place
 
 # Go compiles on all processors by itself; a second set beside the first only helps

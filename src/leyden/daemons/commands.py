@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons.troubles import explain
+from leyden.daemons.build_failures import explain
 
 
 async def run(

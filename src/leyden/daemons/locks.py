@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from leyden.daemons.troubles import unwritable
+from leyden.daemons.build_failures import unwritable
 
 _LOOK_AGAIN_S = 0.1
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from leyden.certificates import former
+from leyden.certificates import previous_authorities
 from leyden.devnet import access, first_run
 from leyden.devnet.welcome import api_url, dashboard_url
 from leyden.settings import Settings
@@ -18,7 +18,9 @@ def write_down(given: Settings, chain: access.Access) -> None:
         {
             "base_url": api_url(given),
             "dashboard_url": dashboard_url(given),
-            "ca_path": str(former.anchors_path(given.home_path / "authority")),
+            "ca_path": str(
+                previous_authorities.anchors_path(given.home_path / "authority")
+            ),
             "gateway": {
                 "host": given.gateway_host,
                 "rest_port": given.gateway_rest_port,

@@ -13,10 +13,10 @@ from typing import Any
 
 from leyden.daemons.locks import locked
 from leyden.devnet import access, first_run, trader
-from leyden.devnet.beside import Beside, keeper_beside
 from leyden.devnet.bridge import Node
 from leyden.devnet.calls import Calls
 from leyden.devnet.hosted_node import HostedNode
+from leyden.devnet.sidecar_poold import Beside, keeper_beside
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.lnd.client import Lnd, connect

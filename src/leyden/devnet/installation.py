@@ -22,7 +22,7 @@ from leyden.app.programs import lnds
 from leyden.daemons import catalogue
 from leyden.daemons.build import build
 from leyden.daemons.catalogue import Program
-from leyden.daemons.own import own as owned
+from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress
 from leyden.daemons.workshop import place
 from leyden.devnet import access, auction, first_run, network

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
 from leyden.domain.addresses import Reach
-from leyden.domain.marks import compose
+from leyden.domain.combining_marks import compose
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
 from leyden.schemas.node_settings import TABLE, Settings, SettingsAnswer

@@ -46,7 +46,7 @@ async def spawn(
     """
     program = argv[0]
     if not os.access(program, os.X_OK):
-        raise SetupError(f"{program} is not there or cannot be run")
+        raise SetupError(f"{program} is missing or cannot be run")
     if uid is not None and can_become_others():
         argv, uid, gid = as_user(argv, uid, uid if gid is None else gid), None, None
     held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)

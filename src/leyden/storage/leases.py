@@ -51,7 +51,7 @@ class Leases:
             ],
         )
 
-    async def running(self, *, after: str, most: int) -> list[RunningLease]:
+    async def running(self, *, after: str = "", most: int) -> list[RunningLease]:
         """Return direct channels that were not seen closed, ordered by order id."""
         rows = await self._run(sql.running, after=after, most=most)
         return [

@@ -49,11 +49,6 @@ class Lsps1Orders:
         rows = await self._run(sql.of_orders, order_ids=tuple(order_ids))
         return {each.order_id: each for each in map(_order_of, rows)}
 
-    async def is_zero_conf(self, order_id: str) -> bool:
-        """Return whether the channel is to be usable before it is confirmed."""
-        found = await self.find(order_id)
-        return found is not None and not found.confirmations
-
     async def unpaid_of_peer(self, peer: str, source: Source) -> tuple[int, Sats]:
         """Return number and capacity of unpaid orders for a node from this source."""
         rows = await self._run(sql.unpaid_of_peer, peer=peer, source=str(source))

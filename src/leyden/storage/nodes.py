@@ -2,35 +2,24 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
-
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import (
-    DesiredState,
     Listed,
-    Network,
     Node,
-    PurchasedType,
-    PurchaseStatus,
-    RuntimeName,
     Stamp,
-    Status,
-    Type,
 )
 from leyden.domain.times import from_us, to_us
-from leyden.domain.versions import Version
 from leyden.errors import NotFound, Stale, Violated
-from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.storage.node_rows import listed_of, node_of, row_of, settings_of
+from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct, hiding
 
 sql = SqlFile("nodes")
 
-_write = msgspec.json.Encoder().encode
-_read = msgspec.json.Decoder(NodeSettings).decode
 # Nobody else waits for longer than these few take: 50 µs each.
 _AT_A_TIME = 50
 _MOST_DELETED = 100
@@ -174,7 +163,7 @@ class Nodes:
         *listed, settings, sealed_settings, webhook_secret = rows[0]
         return Shown(
             listed=listed_of(tuple(listed)),
-            settings=_read(settings),
+            settings=settings_of(settings),
             sealed_settings=sealed_settings,
             webhook_secret=webhook_secret,
         )
@@ -221,44 +210,6 @@ class Nodes:
     async def is_free(self, slot: int) -> bool:
         """Return whether no node has this placement number."""
         return not await self._run(sql.find_by_slot, slot=slot)
-
-    async def is_peer_port_free(self, port: int) -> bool:
-        """Return whether no node has this peer port, in use or released."""
-        return not await self._run(sql.find_by_peer_port, port=port)
-
-    async def peer_ports(self) -> set[int]:
-        """Return all peer ports that nodes have, in use or released."""
-        return {port for (port,) in await self._run(sql.peer_ports)}
-
-    async def count_peer_ports(self, *, since: datetime) -> int:
-        """Count the peer ports in use, and those released since then."""
-        rows = await self._run(sql.count_peer_ports, since=to_us(since))
-        return int(rows[0][0])
-
-    async def peer_ports_of_deleted(self, organization_id: str) -> list[int]:
-        """Return the peer ports of an organization's deleted nodes, oldest first."""
-        rows = await self._run(
-            sql.peer_ports_of_deleted, organization_id=organization_id
-        )
-        return [port for (port,) in rows]
-
-    async def released_peer_ports(self, *, until: datetime) -> list[int]:
-        """Return the peer ports that were released until then, oldest first."""
-        rows = await self._run(sql.released_peer_ports, until=to_us(until))
-        return [port for (port,) in rows]
-
-    async def give_up_peer_port(
-        self, port: int, organization_id: str, *, until: datetime
-    ) -> None:
-        """Take a released port from the node that had it; raise Stale if in use."""
-        rows = await self._run(
-            sql.give_up_peer_port,
-            port=port,
-            organization_id=organization_id,
-            until=to_us(until),
-        )
-        if not rows:
-            raise Stale(f"peer port {port} is in use")
 
     async def all_(self) -> list[Node]:
         """Return every node that still has data."""
@@ -307,150 +258,9 @@ class Nodes:
         await self._run(sql.vacate, id=node_id)
 
 
-def row_of(node: Node) -> Mapping[str, Value]:
-    """Return the node as it is kept."""
-    return {
-        "id": node.id,
-        "organization_id": node.organization_id,
-        "name": node.name,
-        "network": node.network,
-        "type": node.type,
-        "version": str(node.version),
-        "api_endpoint": node.api_endpoint,
-        "slot": node.slot,
-        "created": to_us(node.created),
-        "status": node.status,
-        "wanted": node.wanted,
-        "revision": node.revision,
-        "process": node.process,
-        "launched": node.launched_revision,
-        "host": node.host,
-        "launched_at": _us(node.launched_at),
-        "crashes": node.crashes,
-        "due": to_us(node.due),
-        "purchased_type": node.purchased_type,
-        "purchase_status": node.purchase_status,
-        "expires": _us(node.expires),
-        "edition": node.edition,
-        "settings": _write(node.settings).decode(),
-        "has_wallet": int(node.has_wallet),
-        "peer_port": node.peer_port or None,
-        "peer_port_released": _us(node.peer_port_released),
-        "runtime": node.runtime,
-        "moves_to": node.moves_to or "",
-    }
-
-
-def node_of(row: Row) -> Node:
-    """Return the node that a row holds."""
-    # In the order of the table's columns.
-    (
-        id_,
-        organization_id,
-        name,
-        network,
-        type_,
-        version,
-        api_endpoint,
-        slot,
-        created,
-        status,
-        wanted,
-        revision,
-        process,
-        launched,
-        host,
-        launched_at,
-        crashes,
-        due,
-        purchased_type,
-        purchase_status,
-        expires,
-        edition,
-        settings,
-        has_wallet,
-        peer_port,
-        peer_port_released,
-        runtime,
-        moves_to,
-    ) = row
-    return Node(
-        id=id_,
-        organization_id=organization_id,
-        name=name,
-        network=Network(network),
-        type=Type(type_),
-        version=Version.of(version),
-        settings=_read(settings),
-        api_endpoint=api_endpoint,
-        slot=slot or 0,
-        created=from_us(created),
-        status=Status(status),
-        wanted=DesiredState(wanted),
-        revision=revision,
-        process=process,
-        launched_revision=launched,
-        host=host,
-        launched_at=_time(launched_at),
-        crashes=crashes,
-        due=from_us(due),
-        purchased_type=PurchasedType(purchased_type),
-        purchase_status=PurchaseStatus(purchase_status),
-        expires=_time(expires),
-        edition=edition,
-        has_wallet=bool(has_wallet),
-        peer_port=peer_port or 0,
-        peer_port_released=_time(peer_port_released),
-        runtime=RuntimeName(runtime),
-        moves_to=RuntimeName(moves_to) if moves_to else None,
-    )
-
-
 def _pattern(part: str) -> str:
     """Return the pattern of names with this in them; "" is any name."""
     if not part:
         return ""
     literal = re.sub("[!%_]", r"!\g<0>", part.lower())
     return f"%{literal}%"
-
-
-def listed_of(row: Row) -> Listed:
-    """Return the node, as lists show it, that a row holds."""
-    (
-        id_,
-        name,
-        status,
-        expires,
-        created,
-        type_,
-        purchased_type,
-        purchase_status,
-        api_endpoint,
-        network,
-        version,
-        edition,
-        peer_port,
-    ) = row
-    return Listed(
-        id=id_,
-        name=name,
-        status=status,
-        expires=_time(expires),
-        created=from_us(created),
-        type=type_,
-        purchased_type=purchased_type,
-        purchase_status=purchase_status,
-        api_endpoint=api_endpoint,
-        network=network,
-        version=version,
-        edition=edition,
-        peer_port=peer_port or 0,
-    )
-
-
-def _us(when: datetime | None) -> int | None:
-    return None if when is None else to_us(when)
-
-
-def _time(us: int | None) -> datetime | None:
-    return None if us is None else from_us(us)

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from leyden.errors import DatabaseAway
 from leyden.storage.postgres_errors import translating
-from leyden.storage.statements import Row, Statement, Step, Value
+from leyden.storage.statements import OnlyReads, Row, Statement, Value
 from leyden.values import Struct
 
 _AT_ONCE = 64
@@ -40,7 +40,7 @@ class _Read(Struct, frozen=True, eq=False):
             self.rows.set_exception(error)
 
 
-class Reads:
+class Reads(OnlyReads):
     """Runs reading statements on whichever connections are free."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
@@ -56,22 +56,6 @@ class Reads:
         read = _Read(statement, values, loop.create_future())
         self._waiting.append(read)
         return await read.rows
-
-    async def many(
-        self,
-        statement: Statement,  # noqa: ARG002  the protocol's
-        values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
-    ) -> int:
-        """Raise an error: a reader must not write."""
-        raise RuntimeError("the reader only reads")
-
-    async def batch(self, steps: Sequence[Step]) -> None:  # noqa: ARG002  as above
-        """Raise an error: a reader must not write."""
-        raise RuntimeError("the reader only reads")
-
-    def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
-        """Raise an error: a reader must not queue tasks."""
-        raise RuntimeError("the reader only reads")
 
     async def close(self) -> None:
         """Finish what was asked."""

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from leyden.errors import DatabaseAway, Violated
-from leyden.storage.statements import Row, Statement, Step, Value
+from leyden.storage.statements import OnlyReads, Row, Statement, Step, Value
 
 # The primary result codes that pass by themselves, or once there is room again.
 _AWAY = {
@@ -21,7 +21,7 @@ _AWAY = {
 _AT_A_TIME = 64
 
 
-class ReadingStatements:
+class ReadingStatements(OnlyReads):
     """Statements run on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -35,22 +35,6 @@ class ReadingStatements:
             ).fetchall()
         except sqlite3.Error as error:
             raise translated(error) from error
-
-    async def many(
-        self,
-        statement: Statement,  # noqa: ARG002  the protocol's
-        values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
-    ) -> int:
-        """Raise an error: a reader must not write."""
-        raise RuntimeError("the reader only reads")
-
-    async def batch(self, steps: Sequence[Step]) -> None:  # noqa: ARG002  as above
-        """Raise an error: a reader must not write."""
-        raise RuntimeError("the reader only reads")
-
-    def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
-        """Raise an error: a reader must not queue tasks."""
-        raise RuntimeError("the reader only reads")
 
 
 class WritingStatements(ReadingStatements):

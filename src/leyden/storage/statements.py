@@ -174,5 +174,25 @@ class Run(Protocol):
         ...
 
 
+class OnlyReads:
+    """What a reader says to whoever would write through it."""
+
+    async def many(
+        self,
+        statement: Statement,  # noqa: ARG002  the protocol's
+        values: Sequence[Mapping[str, Value]],  # noqa: ARG002  the protocol's
+    ) -> int:
+        """Raise an error: a reader must not write."""
+        raise RuntimeError("the reader only reads")
+
+    async def batch(self, steps: Sequence[Step]) -> None:  # noqa: ARG002  as above
+        """Raise an error: a reader must not write."""
+        raise RuntimeError("the reader only reads")
+
+    def wake(self, kind: str) -> None:  # noqa: ARG002  the protocol's
+        """Raise an error: a reader must not queue tasks."""
+        raise RuntimeError("the reader only reads")
+
+
 # Called with the kinds of tasks that may be due; None is any.
 Wake = Callable[[Collection[str] | None], None]

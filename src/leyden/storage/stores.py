@@ -37,6 +37,7 @@ from leyden.storage.node_starts import NodeStarts
 from leyden.storage.nodes import Nodes
 from leyden.storage.orders import Orders
 from leyden.storage.outputs import Outputs
+from leyden.storage.peer_ports import PeerPorts
 from leyden.storage.people import People
 from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
@@ -123,6 +124,7 @@ class Stores:
     orders = _store(Orders)
     launch_specs = _store(LaunchSpecs)
     outputs = _store(Outputs)
+    peer_ports = _store(PeerPorts)
     people = _store(People)
     quotas = _store(Quotas)
     quotes = _store(Quotes)

@@ -14,7 +14,7 @@ from leyden.domain.node_moves import apply_command
 from leyden.domain.nodes import Action, Node
 from leyden.errors import LeydenError, NotFound
 from leyden.services.nodes import views
-from leyden.services.people import passkeys, team
+from leyden.services.people import invitations, passkeys, team
 from leyden.web import words
 from leyden.web.fleet import dispatcher_of, fleet_of, node_root, which
 from leyden.web.visits import Handler, Visit
@@ -107,7 +107,9 @@ async def remove_member(visit: Visit) -> Response:
 
 async def withdraw_invitation(visit: Visit) -> Response:
     """Ask before an invitation is revoked."""
-    every = await team.invitations(visit.platform, visit.organization_id, now=visit.now)
+    every = await invitations.list_(
+        visit.platform, visit.organization_id, now=visit.now
+    )
     wanted = visit.query.text("invitation")
     found = (each for each in every if each.id == wanted)
     return asked(

@@ -2,15 +2,13 @@
 
 import hmac
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from leyden.errors import Forbidden, Malformed, NotJson, TooLarge
+from leyden.errors import Forbidden, Malformed, NotJson
 from leyden.services.shared.fair_pool import UPLOADS
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+from leyden.services.shared.request_body import Receive, read_body
 
 _LARGEST = 256 * 1024
 _LARGE = 16 * 1024
@@ -21,10 +19,6 @@ _STALE = (
     "This form is out of date, or came from another site. "
     "Go back, reload the page and try again; nothing was changed."
 )
-
-
-class BrowserLeft(Exception):
-    """The browser disconnected before the form was complete."""
 
 
 class Form:
@@ -103,22 +97,9 @@ async def read(
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _URLENCODED:
         raise NotJson(f"a form is sent as {_URLENCODED}")
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise BrowserLeft
-        part = message.get("body", b"")
-        size += len(part)
-        if size > largest:
-            raise TooLarge(f"the form is larger than {largest // 1024} KiB")
-        parts.append(part)
-        if not message.get("more_body"):
-            parse = partial(Form.parse, b"".join(parts))
-            if owner and size > _LARGE:
-                return await UPLOADS.run(owner, parse)
-            return parse()
+    raw = await read_body(receive, largest, what="form")
+    parse = partial(Form.parse, raw)
+    return await UPLOADS.run(owner, parse) if owner and len(raw) > _LARGE else parse()
 
 
 def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:

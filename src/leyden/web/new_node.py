@@ -9,7 +9,7 @@ from leyden.domain.nodes import Network, Type
 from leyden.errors import Malformed, Refused
 from leyden.services.nodes import creation
 from leyden.services.nodes.creation import NodeParameters
-from leyden.web import explained
+from leyden.web import setting_descriptions
 from leyden.web.fleet import fleet_of
 from leyden.web.visits import Visit, redirect
 
@@ -19,7 +19,9 @@ async def ask(visit: Visit) -> Response:
     return _asked(
         visit,
         {
-            **explained.suggested(listen=bool(fleet_of(visit).rules.peer_ports)),
+            **setting_descriptions.suggested(
+                listen=bool(fleet_of(visit).rules.peer_ports)
+            ),
             **dict.fromkeys(("name", "network", "type", "version"), ""),
             "whitelist": visit.address,
             "once": str(uuid.uuid4()),
@@ -40,7 +42,7 @@ async def create(visit: Visit) -> Response:
             now=visit.now,
         )
     except Refused as error:
-        values = explained.shown(explained.settings(form)) | {
+        values = setting_descriptions.shown(setting_descriptions.settings(form)) | {
             name: form.text(name)
             for name in ("name", "network", "type", "version", "whitelist", "once")
         }
@@ -50,7 +52,7 @@ async def create(visit: Visit) -> Response:
 
 def _wish(visit: Visit) -> NodeParameters:
     form = visit.form
-    settings = explained.settings(form)
+    settings = setting_descriptions.settings(form)
     return NodeParameters(
         name=form.text("name"),
         network=_one_of(Network, form.text("network"), "network"),
@@ -59,7 +61,7 @@ def _wish(visit: Visit) -> NodeParameters:
         settings={
             **settings,
             "alias": settings["alias"] or form.text("name")[:32],
-            "whitelist": explained.addresses(form.text("whitelist")),
+            "whitelist": setting_descriptions.addresses(form.text("whitelist")),
         },
     )
 
@@ -75,7 +77,7 @@ def _asked(
     visit: Visit, values: dict[str, str], wrong: Refused | None = None
 ) -> Response:
     rules = fleet_of(visit).rules
-    first, *more = explained.parts(listen=bool(rules.peer_ports))
+    first, *more = setting_descriptions.parts(listen=bool(rules.peer_ports))
     return visit.render(
         "nodes/new.html",
         first=first,

@@ -6,7 +6,7 @@ from leyden.domain import whitelist
 from leyden.domain.nodes import Status
 from leyden.errors import Refused
 from leyden.services.nodes import commands, views
-from leyden.web import confirmations, explained, node
+from leyden.web import confirmations, node, setting_descriptions
 from leyden.web.fleet import fleet_of, node_root, which
 from leyden.web.visits import Visit, redirect
 
@@ -14,15 +14,15 @@ from leyden.web.visits import Visit, redirect
 async def show(visit: Visit) -> Response:
     """Show all settings, each with its effect."""
     view = await views.view(fleet_of(visit), *which(visit))
-    now = explained.shown(view.settings)
+    now = setting_descriptions.shown(view.settings)
     return _settings(visit, view, values=now, was=now)
 
 
 async def change(visit: Visit) -> Response:
     """Change the settings that differ from what the page showed."""
-    given = explained.changed(visit.form)
+    given = setting_descriptions.changed(visit.form)
     before = await views.get(fleet_of(visit), *which(visit))
-    restarting = [each.label for each in explained.restarting(given)]
+    restarting = [each.label for each in setting_descriptions.restarting(given)]
     is_open = before.status is Status.RUNNING  # the wallet, which a restart locks
     if is_open and restarting and not visit.form.ticked("confirmed"):
         return confirmations.of_settings(visit, before, restarting)
@@ -30,7 +30,7 @@ async def change(visit: Visit) -> Response:
         restarts = await _change(visit, given)
     except Refused as error:
         view = await views.view(fleet_of(visit), *which(visit))
-        filled = explained.shown(explained.settings(visit.form))
+        filled = setting_descriptions.shown(setting_descriptions.settings(visit.form))
         was = {name: visit.form.text(f"was-{name}") for name in filled}
         return _settings(visit, view, values=filled, was=was, wrong=error)
     done = "restarting" if restarts else "saved"
@@ -47,7 +47,7 @@ async def replace_whitelist(visit: Visit) -> Response:
     """Replace the whitelist; removed addresses are cut off within a second."""
     typed = visit.form.text("whitelist")
     try:
-        await _change(visit, {"whitelist": explained.addresses(typed)})
+        await _change(visit, {"whitelist": setting_descriptions.addresses(typed)})
     except Refused as error:
         view = await views.view(fleet_of(visit), *which(visit))
         return _whitelist(visit, view, typed, wrong=error)
@@ -90,7 +90,9 @@ def _settings(
         visit,
         "nodes/settings.html",
         view.node,
-        groups=explained.parts(listen=bool(fleet_of(visit).rules.peer_ports)),
+        groups=setting_descriptions.parts(
+            listen=bool(fleet_of(visit).rules.peer_ports)
+        ),
         values=values,
         was=was,
         refused=wrong,

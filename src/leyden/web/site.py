@@ -25,10 +25,11 @@ from leyden.services.people import sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Requests
+from leyden.services.shared.request_body import ClientLeft
 from leyden.web import forms
 from leyden.web.assets import Assets
 from leyden.web.cookies import Cookies
-from leyden.web.forms import BrowserLeft, Form
+from leyden.web.forms import Form
 from leyden.web.known_pages import KnownPage, KnownPages
 from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
@@ -119,7 +120,7 @@ class Site:
             if visit.place is not None:
                 await turns.begin(visit.place.organization.id)
             response = await self._response(page, visit, scope, receive)
-        except BrowserLeft:
+        except ClientLeft:
             return
         except LeydenError as error:
             response = self._refusal(visit, error)

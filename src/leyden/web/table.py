@@ -10,7 +10,6 @@ from leyden.web import (
     credit,
     deleted_nodes,
     emails,
-    entrance,
     events,
     keys,
     log,
@@ -23,6 +22,7 @@ from leyden.web import (
     orders,
     oversight,
     resets,
+    sign_in_pages,
     subscriptions,
     team,
     usage,
@@ -71,14 +71,14 @@ def _events(
 
 
 PAGES: tuple[Page, ...] = (
-    Page("GET", "/", entrance.first, Who.ANYONE),
-    Page("GET", "/app", entrance.first, Who.ANYONE),
-    Page("GET", "/app/", entrance.first, Who.ANYONE),
-    Page("GET", "/app/sign-in", entrance.ask, Who.ANYONE),
-    Page("POST", "/app/sign-in", entrance.enter, Who.ANYONE),
-    Page("POST", "/app/sign-in/passkey", entrance.enter_by_passkey, Who.ANYONE),
-    Page("GET", "/app/second-factor", entrance.ask_code, Who.ANYONE),
-    Page("POST", "/app/second-factor", entrance.enter_code, Who.ANYONE),
+    Page("GET", "/", sign_in_pages.first, Who.ANYONE),
+    Page("GET", "/app", sign_in_pages.first, Who.ANYONE),
+    Page("GET", "/app/", sign_in_pages.first, Who.ANYONE),
+    Page("GET", "/app/sign-in", sign_in_pages.ask, Who.ANYONE),
+    Page("POST", "/app/sign-in", sign_in_pages.enter, Who.ANYONE),
+    Page("POST", "/app/sign-in/passkey", sign_in_pages.enter_by_passkey, Who.ANYONE),
+    Page("GET", "/app/second-factor", sign_in_pages.ask_code, Who.ANYONE),
+    Page("POST", "/app/second-factor", sign_in_pages.enter_code, Who.ANYONE),
     Page("GET", "/app/forgot-password", resets.ask, Who.ANYONE),
     Page("POST", "/app/forgot-password", resets.send, Who.ANYONE),
     Page("GET", "/app/reset-password", resets.open_, Who.ANYONE),
@@ -87,7 +87,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         "POST", "/app/unsubscribe", emails.unsubscribe, Who.ANYONE, from_anywhere=True
     ),
-    Page("POST", "/app/sign-out", entrance.leave, Who.PERSON),
+    Page("POST", "/app/sign-out", sign_in_pages.leave, Who.PERSON),
     Page("GET", "/app/authority.pem", node.authority, Who.ANYONE),
     Page("GET", "/app/invitation", team.ask_to_join, Who.ANYONE),
     Page("POST", "/app/invitation", team.join, Who.ANYONE),

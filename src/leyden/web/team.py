@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from leyden.domain.accounts import Role
 from leyden.errors import Refused, Taken, TooMany
-from leyden.services.people import sign_in, team
-from leyden.web import entrance
+from leyden.services.people import invitations, sign_in, team
+from leyden.web import sign_in_pages
 from leyden.web.visits import HOME, Visit, redirect
 
 
@@ -19,7 +19,7 @@ async def show(visit: Visit) -> Response:
 async def invite(visit: Visit) -> Response:
     """Create an invitation, and show its link once."""
     try:
-        invitation, word, is_sent = await team.invite(
+        invitation, word, is_sent = await invitations.invite(
             visit.platform,
             visit.organization_id,
             email=visit.form.text("email"),
@@ -37,7 +37,7 @@ async def invite(visit: Visit) -> Response:
 
 async def withdraw(visit: Visit) -> Response:
     """Revoke an invitation."""
-    await team.withdraw(
+    await invitations.withdraw(
         visit.platform,
         visit.organization_id,
         visit.form.text("invitation"),
@@ -80,12 +80,14 @@ async def ask_to_join(visit: Visit) -> Response:
 async def join(visit: Visit) -> Response:
     """Join as the signed-in person, or as a new one with a password."""
     word = visit.form.text("word")
-    invitation = await team.invited(visit.platform, word, now=visit.now)
+    invitation = await invitations.invited(visit.platform, word, now=visit.now)
     if visit.somebody is not None:
-        await team.accept(visit.platform, invitation, visit.who.person, now=visit.now)
+        await invitations.accept(
+            visit.platform, invitation, visit.who.person, now=visit.now
+        )
         return redirect(f"/app/{invitation.organization_id}/nodes")
     try:
-        person = await team.enrol(
+        person = await invitations.enrol(
             visit.platform, invitation, visit.form.secret("password"), now=visit.now
         )
     except Taken:
@@ -102,11 +104,11 @@ async def join(visit: Visit) -> Response:
             browser=visit.browser,
             now=visit.now,
         )
-    return await entrance.begun(visit, session, cookie, then=HOME)
+    return await sign_in_pages.begun(visit, session, cookie, then=HOME)
 
 
 async def _asked(visit: Visit, word: str, wrong: Refused | None = None) -> Response:
-    invitation = await team.invited(visit.platform, word, now=visit.now)
+    invitation = await invitations.invited(visit.platform, word, now=visit.now)
     reader = visit.platform.database.reader
     return visit.render(
         "team/join.html",
@@ -128,7 +130,7 @@ async def _shown(
     return visit.render(
         "team/list.html",
         members=await team.members(visit.platform, visit.organization_id),
-        invitations=await team.invitations(
+        invitations=await invitations.list_(
             visit.platform, visit.organization_id, now=visit.now
         ),
         roles=[

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.building import binary
 from leyden.cli.claim import recipient
-from leyden.cli.claim.claiming import Claiming
-from leyden.cli.claim.kept import Claim, Kept
 from leyden.cli.claim.owner import Owner
-from leyden.cli.customer.order_telling import is_direct
+from leyden.cli.claim.run import Claiming
+from leyden.cli.claim.state import Claim, Kept
+from leyden.cli.customer.order_output import is_direct
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.output import print_fields, print_json
@@ -51,7 +51,7 @@ def claim(
     ended = _ended(order)
     if ended and (so_far is None or not so_far.root_key):
         kept.remove()
-        raise exits.Refusal(ended, status=Conflict.status)
+        raise exit_codes.Refusal(ended, status=Conflict.status)
     _refuse_without_ticket(order, so_far)
     found = recipient.choose(session, node, so_far)
     password = "" if macaroon_file else wallet_password(password_file)
@@ -60,7 +60,7 @@ def claim(
     if ended:
         if owner.revoked(kept):
             kept.remove()
-        raise exits.Refusal(ended, status=Conflict.status)
+        raise exit_codes.Refusal(ended, status=Conflict.status)
     market = recipient.market_of(session, found, admin)
     program = binary("poold")
     with waiting("claim") as told:

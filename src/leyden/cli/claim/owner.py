@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from leyden.cli.claim.kept import Claim, Kept
+from leyden.cli.claim.state import Claim, Kept
 from leyden.cli.customer.session import Session
 from leyden.cli.wallet.reaching import open_node
 from leyden.client import Lnd, channels, macaroons, wallets

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from leyden.cli.claim.kept import Claim
+from leyden.cli.claim.state import Claim
 from leyden.cli.customer.session import Session, home_here
 from leyden.cli.wallet.reaching import open_node
 from leyden.devnet import access

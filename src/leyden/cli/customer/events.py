@@ -11,7 +11,7 @@ import msgspec
 
 from leyden.cli.customer.forwarding import Target, secret_for
 from leyden.cli.customer.session import Session, with_session
-from leyden.cli.exits import Refusal
+from leyden.cli.exit_codes import Refusal
 from leyden.cli.groups import Group
 from leyden.cli.output import local_time, plain
 from leyden.client import ApiError

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer import accepting, credit
-from leyden.cli.customer.order_telling import (
+from leyden.cli.customer import channel_acceptor, credit
+from leyden.cli.customer.order_output import (
     NEXT,
     UNPAID,
     how_to_pay,
@@ -19,7 +19,7 @@ from leyden.cli.customer.order_telling import (
 from leyden.cli.customer.recipients import Recipient
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
 from leyden.cli.wallet.reaching import macaroon_option, password_option
 from leyden.domain.units import weeks
 from leyden.schemas.flow import QuoteAnswer
@@ -168,7 +168,7 @@ def order(
     made = session.client.flow.create(capacity, key=idempotency_key, **wish)
     with contextlib.ExitStack() as stack:
         if mine:
-            stack.enter_context(accepting.zero_conf(session, mine, made))
+            stack.enter_context(channel_acceptor.zero_conf(session, mine, made))
         if (wait or qr) and made.status == "waiting_payment":
             how_to_pay(made, qr=qr)
         if wait:
@@ -179,14 +179,7 @@ def order(
 
 
 @flow.command()
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(1, 1_000_000),
-    default=50,
-    show_default=True,
-    help="How many to list at most.",
-)
+@most_option(50, 1_000_000)
 @as_json
 @with_session
 def orders(session: Session, *, most: int, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 import click
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.node_waiting import (
     UP,
@@ -151,7 +151,7 @@ def deleted(session: Session, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("node")
-@click.option("--name", help="Another name, if its own is taken by now.")
+@click.option("--name", help="A new name, if its own is taken.")
 @as_json
 @with_session
 def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> None:
@@ -167,7 +167,7 @@ def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> 
         if node in {each.node_id, each.node_name}
     )
     if (node_id := next(ids, None)) is None:
-        raise exits.Refusal(
+        raise exit_codes.Refusal(
             f"there is no deleted node {node!r}; see `leyden nodes deleted`",
             status=_NOT_FOUND,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_json, print_rows
 from leyden.cli.secrets import asked_for
@@ -128,7 +128,7 @@ def add(
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
         said = f"{url} refused this key" if refused else error.message
-        raise exits.Refusal(f"{name}: {said}", status=error.status) from None
+        raise exit_codes.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
     made = Profile(

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.customer import profiles
 from leyden.cli.customer.profiles import Profile
 from leyden.client import ApiError, Client
@@ -84,7 +84,7 @@ class Session(Struct, frozen=True, kw_only=True):
         near = difflib.get_close_matches(name_or_id, names, n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}?"
         how = meant if near else "see `leyden nodes list`"
-        raise exits.Refusal(
+        raise exit_codes.Refusal(
             f"there is no node {name_or_id!r}; {how}", status=_NOT_FOUND
         )
 
@@ -102,13 +102,13 @@ def chosen(name: str) -> Profile:
         return _from_environment(url, key)
     if url or key:
         missing = "LEYDEN_KEY" if url else "LEYDEN_URL"
-        raise exits.Refusal(f"{missing} is not set; {_HOW}", status=401)
+        raise exit_codes.Refusal(f"{missing} is not set; {_HOW}", status=401)
     kept = profiles.load()
     if kept.current:
         return profiles.find(kept.current)
     if (here := _from_home()) is not None:
         return here
-    raise exits.Refusal(f"no platform is set: {_HOW}", status=401)
+    raise exit_codes.Refusal(f"no platform is set: {_HOW}", status=401)
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def opened(name: str) -> Iterator[Session]:
     """Open a session; errors raised in the block get a next step."""
     profile = chosen(name)
     if not (profile.key.isascii() and profile.key.isprintable()):
-        raise exits.Refusal(
+        raise exit_codes.Refusal(
             "LEYDEN_KEY: not a valid API key (it has characters that keys never have)",
             status=401,
         )
@@ -135,11 +135,11 @@ def opened(name: str) -> Iterator[Session]:
         try:
             yield Session(client=client, profile=profile)
         except ApiError as error:
-            raise exits.Refusal(
+            raise exit_codes.Refusal(
                 _with_next_step(error, profile), status=error.status
             ) from None
         except TimeoutError as error:
-            raise exits.TookTooLong(str(error)) from None
+            raise exit_codes.TookTooLong(str(error)) from None
 
 
 def with_session(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,12 +10,7 @@ from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.formats import format_option
 from leyden.cli.groups import Group
-from leyden.cli.output import (
-    as_json,
-    print_json,
-    print_list,
-    print_one,
-)
+from leyden.cli.output import as_json, most_option, print_json, print_list, print_one
 
 _subscription = click.argument("subscription_id", metavar="ID")
 _type = click.option(
@@ -158,14 +153,7 @@ def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -
 
 @subscriptions.command()
 @_subscription
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(1, 10_000),
-    default=20,
-    show_default=True,
-    help="How many to list at most.",
-)
+@most_option(20, 10_000)
 @as_json
 @with_session
 def deliveries(

@@ -9,12 +9,7 @@ from leyden.cli.customer.completion import node_argument
 from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
-from leyden.cli.output import (
-    as_json,
-    print_fields,
-    print_json,
-    print_one,
-)
+from leyden.cli.output import as_json, most_option, print_fields, print_json, print_one
 
 
 @click.group(cls=Group)
@@ -91,14 +86,7 @@ def test(session: Session, node: str, status: str | None, *, as_json: bool) -> N
 
 @webhook.command()
 @node_argument
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(1, 10_000),
-    default=20,
-    show_default=True,
-    help="How many to list at most.",
-)
+@most_option(20, 10_000)
 @as_json
 @with_session
 def deliveries(session: Session, node: str, *, most: int, as_json: bool) -> None:

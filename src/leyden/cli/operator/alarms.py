@@ -11,7 +11,7 @@ from leyden.app.dispatcher import dispatcher_of
 from leyden.cli.formats import format_option
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
-from leyden.cli.output import as_json, operator, print_list, print_one
+from leyden.cli.output import as_json, most_option, operator, print_list, print_one
 from leyden.domain.chat import parse_format
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.times import to_iso
@@ -32,13 +32,7 @@ def alarms() -> None:
 
 
 @alarms.command(name="list")
-@click.option(
-    "--most",
-    type=click.IntRange(1, 1_000),
-    default=50,
-    show_default=True,
-    help="How many.",
-)
+@most_option(50, 1_000)
 @as_json
 def list_(most: int, *, as_json: bool) -> None:
     """List alarms as they were raised and cleared, newest first.

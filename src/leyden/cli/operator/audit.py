@@ -5,20 +5,14 @@ from typing import Any
 import click
 
 from leyden.cli.operator.database import on_platform
-from leyden.cli.output import as_json, print_json, print_rows
+from leyden.cli.output import as_json, most_option, print_json, print_rows
 from leyden.domain.times import to_iso
 from leyden.services.platform import Platform
 from leyden.storage.audit import Line
 
 
 @click.command()
-@click.option(
-    "--most",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="How many lines.",
-)
+@most_option(50, 10_000)
 @as_json
 def audit(most: int, *, as_json: bool) -> None:
     """Print the audit log of who changed what, newest first.

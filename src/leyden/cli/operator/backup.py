@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from leyden import settings
-from leyden.app import restored, restoring, setting_up_backups, takeover
+from leyden.app import backup_setup, restore_place, restored, restoring, takeover
 from leyden.app.home import only_one
 from leyden.app.restored import Restored
 from leyden.backups import recovery
@@ -65,7 +65,7 @@ def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> No
     """
     programs = _programs()
     made = on_platform(
-        lambda platform: setting_up_backups.set_up(
+        lambda platform: backup_setup.set_up(
             platform, programs, recovery_key, recipients=recipient
         )
     )
@@ -212,7 +212,7 @@ def restore(
         raise click.UsageError("--key: name the recovery key, or use `--help`")
     if key_file is not None:
         key = recovery.read(key_file)
-        restoring.refuse_occupied(given)  # before anything is built
+        restore_place.refuse_occupied(given)  # before anything is built
         found = asyncio.run(
             restoring.restore(given, _programs(), key, store=store, wanted=wanted)
         )

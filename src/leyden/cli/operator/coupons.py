@@ -6,9 +6,10 @@ import click
 
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.whose import found
+from leyden.cli.operator.organization_option import found
 from leyden.cli.output import (
     as_json,
+    most_option,
     operator,
     print_json,
     print_list,
@@ -83,14 +84,7 @@ def create(
 
 
 @coupon.command("list")
-@click.option(
-    "-n",
-    "most",
-    type=click.IntRange(1, _MOST_COUPONS),
-    default=200,
-    show_default=True,
-    help="How many to list at most.",
-)
+@most_option(200, _MOST_COUPONS)
 @as_json
 def list_(most: int, *, as_json: bool) -> None:
     """List all coupons, used and unused, with their notes.

@@ -43,7 +43,7 @@ def show(*, as_json: bool) -> None:
 @click.option(
     "--accept-copies",
     is_flag=True,
-    help="The nodes' folders were copied after every lnd of theirs had ended.",
+    help="The nodes' folders were copied after their lnds had stopped.",
 )
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
@@ -110,12 +110,12 @@ def _question(given: Settings, found: HomeComparison) -> str:
     last = f", last on {found.known.host}" if found.known else ""
     if given.runtime == "kubernetes":
         return (
-            f"{found.nodes} nodes are looked after from the cluster alone from now on, "
-            f"where they run. Has the platform ended that did so{last}?"
+            f"This platform takes over {found.nodes} nodes, which go on running in the "
+            f"cluster. Has the platform that managed them stopped{last}?"
         )
     return (
-        f"{found.nodes} nodes belong to this home from now on. Has every lnd of "
-        f"theirs ended in the home that had them{last}?"
+        f"This home takes over {found.nodes} nodes. Have their lnds stopped in the "
+        f"home that they come from{last}?"
     )
 
 

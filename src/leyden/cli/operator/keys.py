@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from leyden.cli.groups import Group
-from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.operator.organization_option import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import ApiKey, Organization
 from leyden.domain.times import to_iso

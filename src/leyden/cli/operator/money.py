@@ -7,8 +7,8 @@ import click
 
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.groups import Group
+from leyden.cli.operator.organization_option import on_organization, organization_option
 from leyden.cli.operator.running import on_running
-from leyden.cli.operator.whose import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_json, print_one
 from leyden.domain.accounts import Organization
 from leyden.services.channels import corrections, credit

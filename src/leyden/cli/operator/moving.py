@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from leyden.app import moving
+from leyden.app import node_moves
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import operator
 from leyden.domain.nodes import RuntimeName
@@ -47,7 +47,7 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
     target = RuntimeName(to)
 
     async def run(platform: Platform) -> Relocation:
-        begun = await moving.begin(platform, node_id, target, actor=operator())
+        begun = await node_moves.begin(platform, node_id, target, actor=operator())
         return begun if detach else await _followed(platform, begun)
 
     found = on_running(run)

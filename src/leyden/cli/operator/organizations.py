@@ -6,7 +6,7 @@ import click
 
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.whose import on_organization
+from leyden.cli.operator.organization_option import on_organization
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization
 from leyden.domain.quotas import Quota

@@ -7,7 +7,7 @@ import click
 
 from leyden.cli.groups import Group
 from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.whose import found, organization_option
+from leyden.cli.operator.organization_option import found, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.cli.secrets import asked_for
 from leyden.domain.accounts import Role

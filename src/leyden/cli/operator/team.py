@@ -8,11 +8,12 @@ import click
 
 from leyden.app import gateways
 from leyden.cli.groups import Group
-from leyden.cli.operator.whose import on_organization, organization_option
+from leyden.cli.operator.organization_option import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import Organization, Role
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound
+from leyden.services.people import invitations
 from leyden.services.people import team as teams
 from leyden.services.platform import Platform
 
@@ -38,7 +39,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 
     async def step(platform: Platform, of: Organization) -> list[dict[str, Any]]:
         members = await teams.members(platform, of.id)
-        invited = await teams.invitations(platform, of.id, now=platform.clock())
+        invited = await invitations.list_(platform, of.id, now=platform.clock())
         return [
             *(
                 {
@@ -88,7 +89,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
     """
 
     async def step(platform: Platform, of: Organization) -> dict[str, Any]:
-        made, word, is_sent = await teams.invite(
+        made, word, is_sent = await invitations.invite(
             platform,
             of.id,
             email=email,
@@ -120,9 +121,9 @@ def withdraw(email: str, organization: str) -> None:
 
     async def step(platform: Platform, of: Organization) -> None:
         now = platform.clock()
-        for each in await teams.invitations(platform, of.id, now=now):
+        for each in await invitations.list_(platform, of.id, now=now):
             if each.email == email.lower():
-                await teams.withdraw(
+                await invitations.withdraw(
                     platform, of.id, each.id, actor=operator(), now=now
                 )
                 return

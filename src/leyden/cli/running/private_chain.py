@@ -15,7 +15,7 @@ from leyden.app.dispatcher import words
 from leyden.cli.building import building
 from leyden.cli.output import print_fields, print_json, print_one, print_rows
 from leyden.daemons import build as builds
-from leyden.daemons.own import own as owned
+from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress, State, Step
 from leyden.devnet import actions, first_run, overview, trading
 from leyden.devnet import scenario as stories

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from leyden import garbage
 from leyden.app.home import holder, only_one
-from leyden.cli import offering
+from leyden.cli import trust_offer
 from leyden.cli.building import building
-from leyden.cli.running.here import say, settings_of
+from leyden.cli.running.local_platform import say, settings_of
 from leyden.daemons import build as builds
 from leyden.devnet import installation
 from leyden.errors import SetupError
@@ -59,7 +59,7 @@ def up(home: Path | None, *, detach: bool) -> None:
                         # A line that one copies stays one line.
                         say=partial(console.print, soft_wrap=True),
                         ready=ready,
-                        then=partial(offering.ask_meanwhile, given.home_path),
+                        then=partial(trust_offer.ask_meanwhile, given.home_path),
                     )
                 )
         finally:
@@ -106,4 +106,4 @@ def _detached(given: Settings) -> None:
             if up:
                 break
             time.sleep(_LOOK_EVERY_S)
-    offering.ask(given.home_path)
+    trust_offer.ask(given.home_path)

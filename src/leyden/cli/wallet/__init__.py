@@ -8,7 +8,7 @@ platform stores them.
 import click
 
 from leyden.cli.groups import Group
-from leyden.cli.wallet import backups, bakery, channels, drilling, passwords, restoring
+from leyden.cli.wallet import backups, bakery, channels, drill, passwords, restoring
 
 
 @click.group(cls=Group)
@@ -28,6 +28,6 @@ for each in (
     *(bakery.bake, bakery.macaroons, bakery.macaroon, bakery.revoke),
     channels.channels,
     *(backups.backup, backups.seed, backups.keep, backups.reseal),
-    *(backups.replaced, drilling.drill),
+    *(backups.replaced, drill.drill),
 ):
     wallet.add_command(each)

@@ -19,7 +19,7 @@ from leyden.cli.wallet.reaching import (
     read_macaroon,
     wallet_password,
 )
-from leyden.cli.wallet.showing import kept_private, seed_shown
+from leyden.cli.wallet.seed_output import kept_private, seed_shown
 from leyden.client import vault, wallets
 from leyden.client.vault import Backup
 from leyden.errors import Malformed

@@ -18,7 +18,7 @@ from leyden.cli.wallet.reaching import (
     password_option,
     wallet_password,
 )
-from leyden.cli.wallet.showing import kept_private
+from leyden.cli.wallet.seed_output import kept_private
 from leyden.client import macaroons as baked
 from leyden.client import vault, wallets
 from leyden.errors import CannotOpen, Conflict, Malformed

@@ -13,7 +13,7 @@ from pathlib import Path
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.wallet.reaching import ADMIN
-from leyden.cli.wallet.showing import kept_private
+from leyden.cli.wallet.seed_output import kept_private
 from leyden.client import ApiError, vault
 from leyden.client.backups import Resealed
 from leyden.client.vault import Backup

@@ -19,7 +19,7 @@ from leyden.cli.wallet.reaching import (
     until_running,
     wallet_password,
 )
-from leyden.cli.wallet.showing import confirm_seed, kept_private
+from leyden.cli.wallet.seed_output import confirm_seed, kept_private
 from leyden.client import wallets
 from leyden.errors import Conflict, LeydenError, SetupError
 from leyden.schemas.nodes import NodeItem

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.customer.node_waiting import how
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
@@ -159,7 +159,7 @@ def admin_macaroon(
     except ApiError as error:
         if error.status != _NOT_FOUND:
             raise
-        raise exits.Refusal(
+        raise exit_codes.Refusal(
             "no admin macaroon is stored for this node: create its wallet with "
             f"`leyden wallet init {node.node_name!r}`, or pass --macaroon-file",
             status=_NOT_FOUND,

@@ -18,13 +18,11 @@ from leyden.domain.fundings import (
     Obstacle,
     follow,
 )
-from leyden.errors import SellerAway
+from leyden.domain.openings import SellerWallet
 from leyden.sellers.base import Seller
-from leyden.services.channels import promises
 from leyden.services.channels.filling import undo
 from leyden.services.channels.shop import Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.fundings import TAKEN
 from leyden.storage.stores import Stores
 from leyden.values import replace
@@ -36,23 +34,12 @@ _BATCH: Final = 500
 _MARGIN: Final = 144
 
 
-async def watch(shop: Shop, due: ClaimedTask) -> None:
-    """Look at all fundings that are not buried; the task never ends."""
-    try:
-        await look(shop)
-    except SellerAway as error:
-        log.warning("fundings cannot be watched", extra={"why": str(error)})
-    async with due.transaction() as tx:
-        await due.reschedule(tx, due=shop.clock() + shop.rules.fundings_every)
-
-
-async def look(shop: Shop) -> None:
-    """Look once; raise SellerAway without an answer."""
-    reader, seller = shop.database.reader.fundings, shop.seller
+async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+    """Look once at all fundings that are not buried; raise SellerAway if it is."""
+    reader = shop.database.reader.fundings
     watched = await reader.watched(most=_BATCH)
-    if seller is None or not watched:
+    if not watched:
         return
-    wallet = await promises.look(shop)
     since = max(0, min(each.since for each in watched) - _MARGIN)
     while watched:
         after = watched[-1].order_id

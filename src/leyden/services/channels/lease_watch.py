@@ -10,12 +10,10 @@ from datetime import datetime
 from typing import Final
 
 from leyden.domain.events import Data, Event
-from leyden.domain.openings import ClosedChannel
+from leyden.domain.openings import ClosedChannel, SellerWallet
 from leyden.domain.units import BLOCKS_PER_WEEK
-from leyden.errors import SellerAway
-from leyden.services.channels import promises
+from leyden.sellers.base import Seller
 from leyden.services.channels.shop import Shop
-from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.leases import RunningLease
 from leyden.storage.stores import Stores
 from leyden.values import replace
@@ -26,33 +24,21 @@ _BATCH: Final = 500
 _NOTHING, _ENDING, _ENDED = 0, 1, 2  # what was told of a lease
 
 
-async def watch(shop: Shop, due: ClaimedTask) -> None:
-    """Look at all direct channels, and tell what is new; the task never ends."""
-    try:
-        await look(shop)
-    except SellerAway as error:
-        log.warning("leases cannot be watched", extra={"why": str(error)})
-    async with due.transaction() as tx:
-        await due.reschedule(tx, due=shop.clock() + shop.rules.leases_every)
-
-
-async def look(shop: Shop) -> None:
-    """Look once; raise SellerAway without an answer."""
-    if shop.seller is None:
-        return
+async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+    """Look at all direct channels once, and tell what is new."""
     reader, after = shop.database.reader.leases, ""
     running = await reader.running(after=after, most=_BATCH)
     if not running:
         return
-    height = (await promises.look(shop)).height
-    closed = {each.point: each for each in await shop.seller.closed()}
+    closed = {each.point: each for each in await seller.closed()}
     while running:
         after = running[-1].order_id
         for lease in running:
-            news = _news(lease, closed.get(lease.point), height, now=shop.clock())
+            now = shop.clock()
+            news = _news(lease, closed.get(lease.point), wallet.height, now=now)
             if news is not None:
                 async with shop.database.transaction() as tx:
-                    await _tell(tx, lease, *news, now=shop.clock())
+                    await _tell(tx, lease, *news, now=now)
         running = await reader.running(after=after, most=_BATCH)
 
 

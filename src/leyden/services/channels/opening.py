@@ -93,7 +93,7 @@ class _Step:
                 announce=self._announce,
                 coins=tuple(coins),
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
-                zero_conf=await self._is_zero_conf(),
+                zero_conf=self._zero_conf,
             )
             answer = await self._seller.open(asked)
             if isinstance(answer, OpeningRefused):
@@ -121,11 +121,10 @@ class _Step:
         to = self._order.destination
         return bool(to and to.announce)
 
-    async def _is_zero_conf(self) -> bool:
-        to, reader = self._order.destination, self._shop.database.reader
-        if to is not None and to.zero_conf:
-            return True
-        return await reader.lsps1_orders.is_zero_conf(self._order.id)
+    @property
+    def _zero_conf(self) -> bool:
+        to = self._order.destination
+        return bool(to and to.zero_conf)
 
     # Before the seller is asked.
 

@@ -77,9 +77,8 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     peer_patience: timedelta = timedelta(days=1)
     peer_every: timedelta = timedelta(seconds=2)
     opening_every: timedelta = timedelta(seconds=1)
-    leases_every: timedelta = timedelta(minutes=1)
     fundings: FundingRules = field(default_factory=FundingRules)
-    fundings_every: timedelta = timedelta(minutes=1)
+    channels_every: timedelta = timedelta(minutes=1)  # a look at all direct ones
     # Blocks of a held payment's lock below which nothing is opened for it any more.
     lock_left: int = 40
     lsps1: Lsps1Settings | None = None  # where nothing is sold over LSPS1
@@ -108,8 +107,8 @@ class Shop(Struct, frozen=True, kw_only=True):
 EXPIRY = "order expiry"
 TICKET = "ticket"
 OPENING = "channel opening"
-LEASES = "leases"
-FUNDINGS = "fundings"
+DIRECT_CHANNELS = "direct channels"
+RETIRED = ("leases", "fundings")
 LSPS1 = "lsps1 messages"
 CLOSING = "invoice closing"
 WITHDRAWAL = "ticket withdrawal"

@@ -5,8 +5,8 @@ from datetime import datetime
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import OutputState
 from leyden.domain.units import Sats
-from leyden.services.channels import checkout, leased, orders
-from leyden.services.channels.leased import LeasedChannel
+from leyden.services.channels import checkout, leased_channels, orders
+from leyden.services.channels.leased_channels import LeasedChannel
 from leyden.services.channels.shop import Shop
 from leyden.storage.fundings import KnownBump
 from leyden.values import Struct, hiding
@@ -46,7 +46,7 @@ async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
     reader = shop.database.reader
     outputs = await reader.outputs.of_order(order_id)
     made = (Status.WAITING_PAYMENT, order.created)
-    channels = await leased.find(reader, [order])
+    channels = await leased_channels.find(reader, [order])
     steps = await reader.moves.timeline(order_id)
     bumps = []
     if order.channel_point:

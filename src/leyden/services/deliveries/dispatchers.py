@@ -31,7 +31,7 @@ from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.domain.webhooks import signature_headers
 from leyden.services.deliveries.concurrency import Concurrency
 from leyden.services.deliveries.mail import A, M, Mail
-from leyden.services.deliveries.manual import ManualLimit
+from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.addressees import Addressee
 from leyden.storage.database import Database

@@ -30,7 +30,7 @@ def check(rules: FleetSettings, settings: NodeSettings) -> None:
 
 async def left(rows: Stores, rules: FleetSettings, *, now: datetime) -> int:
     """Return how many ports no node has had for as long as they are kept."""
-    taken = await rows.nodes.count_peer_ports(since=now - KEPT_FROM_OTHERS)
+    taken = await rows.peer_ports.count(since=now - KEPT_FROM_OTHERS)
     return max(0, len(rules.peer_ports) - taken)
 
 
@@ -71,18 +71,18 @@ async def _free(tx: Stores, ports: PeerPorts, node: Node, *, now: datetime) -> i
     """
     until = now - KEPT_FROM_OTHERS
     async for port in _used_before(tx, ports, node):
-        await tx.nodes.give_up_peer_port(port, node.organization_id, until=until)
+        await tx.peer_ports.take_over(port, node.organization_id, until=until)
         return port
     for port in _guesses(ports, node):
-        if await tx.nodes.is_peer_port_free(port):
+        if await tx.peer_ports.is_free(port):
             return port
-    taken = await tx.nodes.peer_ports()
+    taken = await tx.peer_ports.all_()
     for port in ports:
         if port not in taken:
             return port
-    for port in await tx.nodes.released_peer_ports(until=until):
+    for port in await tx.peer_ports.released(until=until):
         if port in ports:
-            await tx.nodes.give_up_peer_port(port, node.organization_id, until=until)
+            await tx.peer_ports.take_over(port, node.organization_id, until=until)
             return port
     log.warning("all peer ports are in use", extra={"peer_ports": len(ports)})
     raise Conflict(
@@ -92,7 +92,7 @@ async def _free(tx: Stores, ports: PeerPorts, node: Node, *, now: datetime) -> i
 
 
 async def _used_before(tx: Stores, ports: PeerPorts, node: Node) -> AsyncIterator[int]:
-    for port in await tx.nodes.peer_ports_of_deleted(node.organization_id):
+    for port in await tx.peer_ports.of_deleted(node.organization_id):
         if port in ports:
             yield port
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from leyden.domain.sign_in import SignedIn
 from leyden.errors import Conflict, Unauthorized
-from leyden.services.people import profile, recovery_codes, sign_in
+from leyden.services.people import attempts, profile, recovery_codes, sign_in
 from leyden.services.platform import Platform
 from leyden.values import Struct
 
@@ -91,8 +91,8 @@ async def confirm(
 ) -> tuple[str, ...]:
     """Require codes from now on, given a valid first one; return recovery codes."""
     email, address = who.person.email, who.session.address
-    here = sign_in.session_key(who.session)
-    await sign_in.count(platform, email, address, here=here, now=now)
+    here = attempts.session_key(who.session)
+    await attempts.count(platform, email, address, here=here, now=now)
     step = await sign_in.verify_code(platform, who.person.id, code, now=now)
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
@@ -103,7 +103,7 @@ async def confirm(
         if not await sign_in.use_step(tx, who.person.id, step):
             raise Unauthorized(sign_in.WRONG_CODE)
         await tx.second_factors.confirm_totp(who.person.id, now=now)
-        await sign_in.forgive(platform, tx, email, address, here=here, attempts=1)
+        await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await profile.note(tx, who, "authenticator added", now)
         return await recovery_codes.replace(platform, tx, who.person.id)

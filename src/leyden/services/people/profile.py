@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.errors import NotFound, Unauthorized
-from leyden.services.people import notices, passwords, sign_in
+from leyden.services.people import attempts, notices, passwords
 from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
@@ -75,14 +75,14 @@ async def check_password(
 ) -> None:
     """Check the password once more, for open browsers; count failures."""
     email, address = who.person.email, who.session.address
-    here = sign_in.session_key(who.session)
+    here = attempts.session_key(who.session)
     passwords.check_room()
-    await sign_in.count(platform, email, address, here=here, now=now)
+    await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     if not await passwords.is_right(present, found[1] if found else None):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
-        await sign_in.forgive(platform, tx, email, address, here=here, attempts=1)
+        await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
 
 
 async def check_signed_in(platform: Platform, tx: Stores, who: SignedIn) -> None:

@@ -18,7 +18,7 @@ from leyden.domain.addresses import rate_limit_key
 from leyden.domain.letters import Letter
 from leyden.errors import Conflict, Forbidden, NotFound
 from leyden.services.deliveries import letters
-from leyden.services.people import email_choices, notices, passwords, sign_in
+from leyden.services.people import attempts, email_choices, notices, passwords
 from leyden.services.platform import Platform
 from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.storage.stores import Stores
@@ -59,7 +59,7 @@ async def ask(
     facts = {"word": word, "browser": _digest(platform, browser).hex()}
     letter = Letter(kind=letters.RESET, facts=facts)
     counted = _counted(platform, email, address)
-    await sign_in.count_all(platform, counted, within=_WITHIN, now=now)
+    await attempts.count_all(platform, counted, within=_WITHIN, now=now)
     async with platform.database.transaction() as tx:
         await letters.queue(tx, platform.sealer, letter, to=email, lives=LIVES, now=now)
     return browser

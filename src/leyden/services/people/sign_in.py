@@ -7,14 +7,12 @@ a browser gains nothing.
 
 import hmac
 import secrets
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Person, check_email, new_id
-from leyden.domain.addresses import rate_limit_key
 from leyden.domain.sign_in import Session, SignedIn, totp_step
-from leyden.errors import Malformed, TooMany, Unauthorized
-from leyden.services.people import passwords, people_events, recovery_codes
+from leyden.errors import Malformed, Unauthorized
+from leyden.services.people import attempts, passwords, people_events, recovery_codes
 from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
@@ -23,13 +21,8 @@ ENDED = "This sign-in has ended. Sign in again."
 WRONG_CODE = "This code is wrong or was used before. Enter the next code."
 
 _COOKIE = "session"
-_FAILURES = "sign-in failures"
 _BROWSER = "known browser"
 TOTP = "authenticator of {}"
-_TOGETHER = timedelta(minutes=15)  # failures within it add up
-# One address may hide many people, and one person be tried from many addresses.
-_PER_ADDRESS = 3
-_PER_PERSON = 10
 _SEEN_EVERY = timedelta(minutes=1)
 _HALF_LIVES = timedelta(minutes=10)  # a sign-in that waits for its second factor
 _LONGEST_BROWSER = 200
@@ -57,7 +50,7 @@ async def sign_in(
         raise Unauthorized(WRONG) from None
     passwords.check_room()  # before it is counted: it is no fault of theirs
     here = _browser_key(platform, email, known)
-    await count(platform, email, address, here=here, now=now)
+    await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
     right = await passwords.is_right(password, kept)
@@ -71,7 +64,7 @@ async def sign_in(
         totp = await tx.second_factors.totp(person.id)
         whole = totp is None or totp.confirmed is None
         if whole:
-            await forgive(platform, tx, email, address, here=here, attempts=1)
+            await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
         return await begin(
             platform,
             tx,
@@ -111,7 +104,7 @@ async def begin(
         address=address,
         browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
     )
-    await tx.sessions.forget(now=now, start=now - _TOGETHER)
+    await tx.sessions.forget(now=now, start=now - attempts.TOGETHER)
     await tx.second_factors.forget_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
     await tx.sessions.limit_sessions(person.id)
@@ -133,7 +126,7 @@ async def second_factor(
     reader = platform.database.reader
     person = await reader.people.get(session.user_id)
     here = _browser_key(platform, person.email, known)
-    await count(platform, person.email, session.address, here=here, now=now)
+    await attempts.count(platform, person.email, session.address, here=here, now=now)
     step = await verify_code(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -145,7 +138,7 @@ async def second_factor(
             or await recovery_codes.use(platform, tx, person.id, code, now=now)
         ):
             raise Unauthorized(WRONG_CODE)
-        await forgive(
+        await attempts.forgive(
             platform, tx, person.email, session.address, here=here, attempts=2
         )
         return await begin(
@@ -236,85 +229,6 @@ def _browser_key(platform: Platform, email: str, known: str) -> str:
     random, _, mark = known.partition(".")
     right = hmac.compare_digest(mark.encode(), _mark(platform, email, random).encode())
     return f"in browser {random}" if right else ""
-
-
-def session_key(session: Session) -> str:
-    """Return the key that a signed-in person's failures are counted under."""
-    return f"in session {session.id}"
-
-
-async def count(
-    platform: Platform, email: str, address: str, *, here: str = "", now: datetime
-) -> None:
-    """Count an attempt before it is made, so that parallel ones all count.
-
-    Raise TooMany over the limit. `here` is a known browser or a session: its
-    attempts are counted there alone, so that other people's failures do not
-    lock its owner out.
-    """
-    counted = _counted(platform, email, address, here)
-    await count_all(platform, counted, within=_TOGETHER, now=now)
-
-
-async def count_all(
-    platform: Platform,
-    counted: Iterable[tuple[bytes, int]],
-    *,
-    within: timedelta,
-    now: datetime,
-) -> None:
-    """Count an attempt under each of these keys; raise TooMany over a limit."""
-    waits = []
-    async with platform.database.transaction() as tx:
-        for who, limit in counted:
-            count, since = await tx.sessions.failed(who, now=now, within=within)
-            if count > limit:
-                waits.append(since + within - now)
-    if waits:
-        wait_s = max(1, int(max(waits).total_seconds()))
-        raise TooMany(
-            f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
-            retry_after_s=wait_s,
-        )
-
-
-async def forgive(
-    platform: Platform,
-    tx: Stores,
-    email: str,
-    address: str,
-    *,
-    here: str = "",
-    attempts: int,
-) -> None:
-    """Reset this person's failures here; uncount these attempts elsewhere.
-
-    Shared counters are not reset. Otherwise anybody with an account could
-    guess forever, by signing in between.
-    """
-    (first, _), *wider = _counted(platform, email, address, here)
-    await tx.sessions.forgive(first)
-    for who, _ in wider:
-        await tx.sessions.uncount(who, attempts=attempts)
-
-
-def _counted(
-    platform: Platform, email: str, address: str, here: str
-) -> list[tuple[bytes, int]]:
-    """Return the keys that an attempt is counted under, with their limits."""
-    most = platform.settings.sign_in_failures
-    address = rate_limit_key(address)
-    counted = {f"{email} {here}": most}
-    if not here:
-        counted = {
-            f"{email} from {address}": most,
-            f"from {address}": most * _PER_ADDRESS,
-            email: most * _PER_PERSON,
-        }
-    return [
-        (platform.sealer.digest(who.encode(), purpose=_FAILURES), limit)
-        for who, limit in counted.items()
-    ]
 
 
 def _digest(platform: Platform, cookie: str) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from leyden.domain.orders import ENDED, Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.times import to_iso
-from leyden.services.channels import leased
+from leyden.services.channels import leased_channels
 from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.storage.stores import Stores
 
@@ -71,7 +71,7 @@ def _payment_state(order: Order) -> str:
 
 
 async def _channel(rows: Stores, order: Order) -> dict[str, str] | None:
-    found = (await leased.find(rows, [order])).get(order.id)
+    found = (await leased_channels.find(rows, [order])).get(order.id)
     if found is None:
         return None
     return {

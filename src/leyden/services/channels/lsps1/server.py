@@ -234,6 +234,8 @@ def _priced(shop: Shop, wanted: WantedChannel, peer: str) -> Quote:
     channel = Channel(
         capacity=wanted.lsp_balance,
         lease_duration_blocks=wanted.expiry_blocks,
-        destination=Destination(pubkey=peer, announce=wanted.announce),
+        destination=Destination(
+            pubkey=peer, announce=wanted.announce, zero_conf=not wanted.confirmations
+        ),
     )
     return pricing.quote_in_full(channel, shop.rules.terms)

@@ -15,7 +15,7 @@ from typing import Any
 from leyden import processes, settings
 from leyden.app.home import holder
 from leyden.cli.output import print_one
-from leyden.devnet import first_run, left_running
+from leyden.devnet import background_processes, first_run
 from leyden.devnet.welcome import api_url
 from leyden.errors import SetupError
 from leyden.settings import Settings
@@ -36,7 +36,7 @@ def down(home: Path | None, *, nodes: bool) -> None:
             processes.signal(identity, 15)
         _wait_until_stopped(given)
         say("stopped")
-    asyncio.run(left_running.stop(given, nodes=nodes, say=say))
+    asyncio.run(background_processes.stop(given, nodes=nodes, say=say))
 
 
 def status(home: Path | None, *, as_json: bool) -> None:
@@ -100,7 +100,7 @@ def _status(given: Settings) -> dict[str, Any]:
         "api": "not running" if process is None else health(base_url, root),
         "base_url": base_url,
         "organization_id": first_run.read(given.home_path).get("organization_id"),
-        **left_running.status(given),
+        **background_processes.status(given),
     }
 
 
@@ -126,4 +126,4 @@ def health(base_url: str, root: Path | None = None) -> str:
 def _log_files(given: Settings) -> dict[str, Path]:
     home = given.home_path
     files = {path.stem: path for path in sorted((home / "logs").glob("*.log"))}
-    return {**files, **left_running.log_files(given)}
+    return {**files, **background_processes.log_files(given)}

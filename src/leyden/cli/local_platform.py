@@ -7,7 +7,7 @@ import click
 from leyden.cli.bodies import body_in
 from leyden.cli.output import as_json
 
-_BODIES = "leyden.cli.running.here"
+_BODIES = "leyden.cli.running.local_platform"
 
 home_option = click.option(
     "--home",

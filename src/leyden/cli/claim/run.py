@@ -20,17 +20,17 @@ from typing import Final
 
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.claim import recipient
-from leyden.cli.claim.kept import Claim, Kept
 from leyden.cli.claim.owner import Owner
 from leyden.cli.claim.recipient import Market
+from leyden.cli.claim.state import Claim, Kept
 from leyden.cli.customer.progress import Told
 from leyden.cli.customer.session import Session
 from leyden.client import ApiError
 from leyden.devnet import access, tickets, trader
-from leyden.devnet.beside import Beside, keeper_beside
 from leyden.devnet.daemon import Keeper
+from leyden.devnet.sidecar_poold import Beside, keeper_beside
 from leyden.errors import Away, Conflict, SetupError
 from leyden.files import write_private
 from leyden.schemas.flow import OrderAnswer
@@ -72,12 +72,12 @@ class Claiming(Struct, frozen=True, kw_only=True):
             try:
                 point = await self._run(claim)
                 over = True
-            except exits.Refusal:  # the order has ended without a channel
+            except exit_codes.Refusal:  # the order has ended without a channel
                 over = True
                 raise
             except TimeoutError:
-                raise exits.TookTooLong(
-                    f"the channel is not there after {self.within_s:,} s"
+                raise exit_codes.TookTooLong(
+                    f"there is no channel after {self.within_s:,} s"
                 ) from None
             finally:
                 revoked = await asyncio.to_thread(self.owner.revoked, self.kept)
@@ -148,7 +148,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
 
     def _refuse(self, order: OrderAnswer) -> None:
         if order.status in _OVER:
-            raise exits.Refusal(
+            raise exit_codes.Refusal(
                 f"the order is {order.status} now, and gets no channel: "
                 f"leyden flow status {self.order_id}",
                 status=Conflict.status,

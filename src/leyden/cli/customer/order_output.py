@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from leyden.cli import exits
+from leyden.cli import exit_codes
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
 from leyden.cli.customer.statements import picture
@@ -78,7 +78,7 @@ def wait_for(
         )
     tell(found, as_json=as_json)
     if found.status not in further:
-        raise exits.Refusal(
+        raise exit_codes.Refusal(
             f"the order is {found.status}: it will not become {', '.join(wanted)}",
             status=409,
         )

@@ -1,0 +1,141 @@
+"""The empty place that an installation is restored into, locked while it is."""
+
+import asyncio
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from leyden.app import home, restored
+from leyden.errors import SetupError
+from leyden.files import sync_all
+from leyden.services.operators.backups import (
+    postgres,
+)
+from leyden.settings import Settings
+from leyden.storage.urls import is_sqlite, sqlite_path
+
+_NOTHING: Final = frozenset({"lost+found", restored.BESIDE})
+_SYNC_EVERY_S: Final = 0.1
+_LOCK_TRIES: Final = 20
+_LOCK_AGAIN_S: Final = 0.1
+
+
+@contextmanager
+def alone(beside: Path) -> Iterator[None]:
+    """Create the folder to restore in, for one restore at a time; delete it after."""
+    with suppress(FileNotFoundError), _held(beside):
+        shutil.rmtree(beside)  # of one that was killed
+    beside.mkdir(mode=0o700, parents=True)
+    with _held(beside):
+        try:
+            yield
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def _lock(file: int) -> None:
+    """Lock a file; raise BlockingIOError if somebody else keeps it.
+
+    A child of a restore that was killed may hold it for a moment, until its exec.
+    """
+    for tries_left in reversed(range(_LOCK_TRIES)):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not tries_left:
+                raise
+            time.sleep(_LOCK_AGAIN_S)
+        else:
+            return
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Lock a folder for the block; raise SetupError if somebody else has it."""
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _lock(file)
+        yield
+    except BlockingIOError:
+        raise SetupError(
+            f"{folder}: another restore into this home is under way; wait for its end"
+        ) from None
+    finally:
+        os.close(file)
+
+
+@asynccontextmanager
+async def written_back(folder: Path) -> AsyncIterator[None]:
+    """Have what the block writes reach the disk meanwhile, and not only at the end.
+
+    Decrypting takes a processor and syncing a disk: one after the other, a restore
+    took half as long again.
+    """
+
+    async def sync_it() -> None:
+        while True:
+            await asyncio.to_thread(sync_all, folder)
+            await asyncio.sleep(_SYNC_EVERY_S)
+
+    syncing = asyncio.create_task(sync_it())
+    try:
+        yield
+    finally:
+        syncing.cancel()
+        await asyncio.gather(syncing, return_exceptions=True)
+
+
+def refuse_occupied(given: Settings) -> None:
+    """Raise SetupError unless home and database are empty."""
+    target = given.home_path
+    if (process := home.holder(given)) is not None:
+        raise SetupError(
+            f"{target}: an installation lives here, process {process}; restore into "
+            "another LEYDEN_HOME, on the machine that takes over"
+        )
+    if restored.is_half(target):
+        raise SetupError(
+            f"{target}: a restore was killed while it moved files to this disk; delete "
+            "everything on it, and restore again"
+        )
+    if target.exists() and (not target.is_dir() or _content(target)):
+        raise SetupError(
+            f"{target}: is not empty, and a restore replaces nothing; choose another "
+            "LEYDEN_HOME, or move this folder away"
+        )
+    if is_sqlite(given.database):
+        if sqlite_path(given.database).exists():
+            raise SetupError(
+                f"database_url: {sqlite_path(given.database)} exists, and a restore "
+                "replaces nothing; move it away, or delete it if a restore that was "
+                "killed has left it"
+            )
+    elif not postgres.is_empty(given.database):
+        raise SetupError(
+            "database_url: the database is not empty, and a restore replaces nothing. "
+            "If one that was killed left it so: `dropdb` and `createdb` it anew; else "
+            "create another, empty one"
+        )
+    if given.secrets_path.exists():
+        raise SetupError(
+            f"secrets_file: {given.secrets_path} exists, and a restore replaces "
+            "nothing; move it away"
+        )
+
+
+def folder_beside(target: Path) -> Path:
+    """Return the folder to restore in, on the file system of the home."""
+    # Where the home is a disk of its own, nothing is moved onto it from another one.
+    if target.is_mount():
+        return target / restored.BESIDE
+    return target.with_name(f"{target.name}{restored.BESIDE}")
+
+
+def _content(target: Path) -> list[Path]:
+    """List what is in a folder, beside what every new disk has."""
+    return [each for each in target.iterdir() if each.name not in _NOTHING]

@@ -1,0 +1,95 @@
+"""Attempts to sign in are counted, by person, address and browser, and limited."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from leyden.domain.addresses import rate_limit_key
+from leyden.domain.sign_in import Session
+from leyden.errors import TooMany
+from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
+
+_FAILURES = "sign-in failures"
+TOGETHER = timedelta(minutes=15)  # failures within it add up
+# One address may hide many people, and one person be tried from many addresses.
+_PER_ADDRESS = 3
+_PER_PERSON = 10
+
+
+def session_key(session: Session) -> str:
+    """Return the key that a signed-in person's failures are counted under."""
+    return f"in session {session.id}"
+
+
+async def count(
+    platform: Platform, email: str, address: str, *, here: str = "", now: datetime
+) -> None:
+    """Count an attempt before it is made, so that parallel ones all count.
+
+    Raise TooMany over the limit. `here` is a known browser or a session: its
+    attempts are counted there alone, so that other people's failures do not
+    lock its owner out.
+    """
+    counted = _counted(platform, email, address, here)
+    await count_all(platform, counted, within=TOGETHER, now=now)
+
+
+async def count_all(
+    platform: Platform,
+    counted: Iterable[tuple[bytes, int]],
+    *,
+    within: timedelta,
+    now: datetime,
+) -> None:
+    """Count an attempt under each of these keys; raise TooMany over a limit."""
+    waits = []
+    async with platform.database.transaction() as tx:
+        for who, limit in counted:
+            count, since = await tx.sessions.failed(who, now=now, within=within)
+            if count > limit:
+                waits.append(since + within - now)
+    if waits:
+        wait_s = max(1, int(max(waits).total_seconds()))
+        raise TooMany(
+            f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
+            retry_after_s=wait_s,
+        )
+
+
+async def forgive(
+    platform: Platform,
+    tx: Stores,
+    email: str,
+    address: str,
+    *,
+    here: str = "",
+    attempts: int,
+) -> None:
+    """Reset this person's failures here; uncount these attempts elsewhere.
+
+    Shared counters are not reset. Otherwise anybody with an account could
+    guess forever, by signing in between.
+    """
+    (first, _), *wider = _counted(platform, email, address, here)
+    await tx.sessions.forgive(first)
+    for who, _ in wider:
+        await tx.sessions.uncount(who, attempts=attempts)
+
+
+def _counted(
+    platform: Platform, email: str, address: str, here: str
+) -> list[tuple[bytes, int]]:
+    """Return the keys that an attempt is counted under, with their limits."""
+    most = platform.settings.sign_in_failures
+    address = rate_limit_key(address)
+    counted = {f"{email} {here}": most}
+    if not here:
+        counted = {
+            f"{email} from {address}": most,
+            f"from {address}": most * _PER_ADDRESS,
+            email: most * _PER_PERSON,
+        }
+    return [
+        (platform.sealer.digest(who.encode(), purpose=_FAILURES), limit)
+        for who, limit in counted.items()
+    ]
