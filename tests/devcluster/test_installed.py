@@ -55,7 +55,8 @@ def host_of(cluster: DevCluster) -> str:
 
 
 def customer_of(quay: Quay) -> Customer:
-    organization = quay.leyden("org", "create", "Harbour")["organization_id"]
+    team = f"team {secrets.token_hex(4)}"
+    organization = quay.leyden("org", "create", team)["organization_id"]
     words = ("--organization", organization, "--name", "all")
     key = quay.leyden("key", "create", *words)["api_key"]
     return Customer(quay, organization, key)

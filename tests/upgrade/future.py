@@ -33,13 +33,13 @@ def version(folder: Path) -> Path:
 
 
 def expand(source: Path) -> None:
-    """Give it a migration that adds what this version does not know."""
+    """Add a migration that adds what this version does not know."""
     column = 'sa.Column("mood", sa.Text(), nullable=False, server_default="calm")'
     _write(source, NEXT, f'add_column("node", {column})', before=first_look.newest())
 
 
 def contract(source: Path) -> None:
-    """Give it one that takes away what only this version uses."""
+    """Add one that takes away what only this version uses."""
     oldest = f'oldest = "{NEXT}"\n'
     _write(source, AFTER, 'drop_table("node_drill")', before=NEXT, oldest=oldest)
 
