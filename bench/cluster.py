@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psutil
 import uvloop
 from bench import many_nodes
 from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
@@ -41,7 +42,7 @@ from leyden.app.migration import migrate
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
-from leyden.devcluster import images
+from leyden.devcluster import images, namespaces
 from leyden.devcluster.places import Places
 from leyden.domain.versions import OFFERED
 from leyden.services.people import accounts
@@ -88,6 +89,20 @@ class Cluster:
         self.kubectl("apply", "-n", self.namespace, "-f", "-", given=given)
         where = ("-n", self.namespace, "-o", "jsonpath={.spec.clusterIP}")
         return self.kubectl("get", "service", name, *where)
+
+    def processes(self) -> list[psutil.Process]:
+        """List what runs on its machines."""
+        decided = self.places.read()
+        first = [
+            namespaces.running(self.places.machine(number))
+            for number in range(1, 1 + (decided.machines if decided else 0))
+        ]
+        return [
+            process
+            for init in first
+            if init is not None
+            for process in psutil.Process(init.pid).children(recursive=True)
+        ]
 
     def leave(self) -> None:
         """Delete the namespace, and what holds its pods."""
@@ -182,25 +197,42 @@ async def race(cluster: Cluster, ours: Ours, given: Settings, pairs: int) -> Fig
     return figures
 
 
-def idle(report: Report) -> None:
-    """Note what the processes of pods take while nothing happens."""
+def idle(report: Report, cluster: Cluster) -> None:
+    """Hold what a node takes while nothing happens against lnd and its companion.
+
+    Memory is what is a process's own, and its part of what it shares (PSS): shims,
+    pauses and companions are many of one program.
+    """
     pids: dict[str, list[int]] = {name: [] for name in _PROGRAMS}
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            name = (process / "exe").readlink().name
-            shown = b"/home/lnd" in (process / "environ").read_bytes()
-            if name in pids and (name != "lnd" or shown):
-                pids[name].append(int(process.name))
+    for process in cluster.processes():
+        with contextlib.suppress(psutil.Error):
+            if (name := Path(process.exe()).name) in pids:
+                pids[name].append(process.pid)
     before = {name: cpu_seconds(*of) for name, of in pids.items()}
     time.sleep(_QUIET_S)
+    taken = {}
     for name, of in pids.items():
-        if of:
-            memory = sum(map(resident_kib, of)) / len(of) / 1024
-            cpu = (cpu_seconds(*of) - before[name]) / len(of) / _QUIET_S * 1000
-            report.note(
-                f"idle, {name}: {memory:.1f} MiB resident and {cpu:.2f} ms of a "
-                f"processor each second, the mean of {len(of)}"
-            )
+        memory = sum(map(_proportional_kib, of)) / len(of) / 1024
+        cpu = (cpu_seconds(*of) - before[name]) / len(of) / _QUIET_S * 1000
+        taken[name] = memory, cpu
+        resident = sum(map(resident_kib, of)) / len(of) / 1024
+        report.note(
+            f"idle, {name}: {memory:.1f} MiB ({resident:.1f} resident) and {cpu:.2f} "
+            f"ms of a processor each second, the mean of {len(of)}"
+        )
+    for number, unit in enumerate(("MiB", "ms of a processor each second")):
+        all_of_it = sum(each[number] for each in taken.values())
+        goal = taken["lnd"][number] + taken["companion"][number]
+        text = (
+            f"idle, a node: {all_of_it:.2f} {unit} <= {goal:.2f} of lnd and companion"
+        )
+        report.holds(text, met=all_of_it <= goal)
+
+
+def _proportional_kib(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    [line] = (each for each in lines if each.startswith("Pss:"))
+    return int(line.split()[1])
 
 
 def settings_for(cluster: Cluster, folder: Path) -> Settings:
@@ -262,7 +294,7 @@ async def measure(home: Path, pairs: int) -> int:
                 )
                 report.null(figures.ratio("kubectl again", "kubectl"))
                 report.at_most(1.1, figures.ratio("ours", "kubectl"))
-                await asyncio.to_thread(idle, report)
+                await asyncio.to_thread(idle, report, cluster)
     finally:
         cluster.leave()
     return report.end()

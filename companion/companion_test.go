@@ -79,7 +79,10 @@ func (y *yard) take(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "lost", http.StatusBadGateway)
 		return
 	}
-	json.NewEncoder(w).Encode(answer{Log: y.kept})
+	json.NewEncoder(w).Encode(struct {
+		answer
+		Pause int `json:"pause"` // of a platform to come
+	}{answer{Log: y.kept}, 21})
 }
 
 // report looks once, walks, and reports.
@@ -284,8 +287,19 @@ func TestWhatAnswersIsOpen(t *testing.T) {
 	defer server.Close()
 	open := strings.TrimPrefix(server.URL, "http://")
 	var out strings.Builder
-	try(&out, []string{open, "127.0.0.1:1"})
+	try(&out, 0, []string{open, "127.0.0.1:1"})
 	if out.String() != open+" open\n127.0.0.1:1 closed\n" {
+		t.Fatal(out.String())
+	}
+}
+
+func TestPoliciesGetTimeToKnowAPod(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := strings.TrimPrefix(server.URL, "http://")
+	time.AfterFunc(50*time.Millisecond, server.Close) // as a policy does
+	var out strings.Builder
+	try(&out, 300*time.Millisecond, []string{address})
+	if out.String() != address+" closed\n" {
 		t.Fatal(out.String())
 	}
 }

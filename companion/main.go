@@ -38,7 +38,7 @@ func main() {
 
 func run(arguments []string) error {
 	if len(arguments) > 0 && arguments[0] == "try" {
-		try(os.Stdout, arguments[1:])
+		try(os.Stdout, policyPatience, arguments[1:])
 		return nil
 	}
 	if len(arguments) > 0 && arguments[0] == "copy" {

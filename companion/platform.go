@@ -36,7 +36,8 @@ type logNews struct {
 	Lines []string `json:"lines"`
 }
 
-// report is what the platform is told.
+// report is what the platform is told. It may be older than this program, or newer: it
+// ignores what it does not know, as this program does, and new fields are optional.
 type report struct {
 	Run              string   `json:"run"`
 	ChannelBackup    []byte   `json:"channel_backup,omitempty"`

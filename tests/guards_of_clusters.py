@@ -4,6 +4,57 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "a version below the floor does not run on a newer schema",
+        "storage/schema.py",
+        "if oldest is not None and oldest <= _newest(config):",
+        "if oldest is not None:",
+        "tests/storage/test_schema.py",
+        "not_for_it",
+    ),
+    Guard(
+        "a replica below the floor does not begin",
+        "storage/replicas.py",
+        "        if newest < oldest:\n",
+        "        if False:\n",
+        "tests/storage/test_replicas.py",
+    ),
+    Guard(
+        "the floor waits for older replicas",
+        "storage/replicas.py",
+        "if await self._run(sql.older, migration=migration, now=to_us(now)):",
+        "if False:",
+        "tests/storage/test_replicas.py",
+    ),
+    Guard(
+        "a process that says no version is older",
+        "storage/sql/replicas.sql",
+        "    AND id NOT IN (SELECT id FROM replica)\n",
+        "    AND id IN (SELECT id FROM replica)\n",
+        "tests/storage/test_replicas.py",
+    ),
+    Guard(
+        "a migration waits for replicas that it is not for",
+        "storage/schema.py",
+        "        if found:\n            raise SetupError(_RUNS",
+        "        if False:\n            raise SetupError(_RUNS",
+        "tests/upgrade/test_floor.py",
+    ),
+    Guard(
+        "what an older replica misreads is not offered while one runs",
+        "services/channels/zero_conf.py",
+        "    if not await is_offered(shop, wallet):\n",
+        "    if False:\n",
+        "tests/api/flow/test_zero_conf.py",
+        "waits_while",
+    ),
+    Guard(
+        "a replica that finds itself below the floor ends",
+        "app/replicas.py",
+        "        if not fits:",
+        "        if False and not fits:",
+        "tests/app/test_replicas.py",
+    ),
+    Guard(
         "a kubelet finds set what it would set for the whole host",
         "devcluster/machine.py",
         "*(shell(_TUNABLE, name, value) for name, value in _TUNABLES.items()),",

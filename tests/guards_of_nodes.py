@@ -508,6 +508,14 @@ GUARDS = (
         "cannot_be_seen",
     ),
     Guard(
+        "one that dies is missed once it is silent",
+        "app/ownership.py",
+        "        if self.counts_until is None:\n",
+        "        if True:\n",
+        "tests/app/test_ownership.py",
+        "missed_once_it_is_silent",
+    ),
+    Guard(
         "tasks of nodes are claimed by their own home (EXISTS home)",
         "storage/sql/tasks.sql",
         "                AND place = :home_place\n        )\n    ORDER BY due\n",

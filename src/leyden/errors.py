@@ -24,6 +24,7 @@ LeydenError
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
+│   ├── Upgrading                a replica that does not know this runs still
 │   └── MarketAway
 │       └── SoldOut              the auction or seller is there, our money is not
 ├── EmailRefused            the mail server does not take this message, to this address
@@ -255,6 +256,10 @@ class SellerAway(Away):
 
 class EmailAway(Away):
     """The mail server is away; we will try again."""
+
+
+class Upgrading(Away):
+    """The platform is being upgraded, and offers this afterwards; try again soon."""
 
 
 class EmailRefused(LeydenError):

@@ -260,6 +260,25 @@ class TestOnPostgres:
             assert len(await platform.database.reader.homes.processes()) == 2
         assert await platform.database.reader.homes.processes() == []
 
+    async def test_one_that_dies_is_missed_once_it_is_silent(
+        self, platform: Platform
+    ) -> None:
+        """And not a heartbeat later: its nodes wait for that."""
+        async with owned(platform, watches=True):
+            pass
+        session = identity.read(platform.settings.home_path).session
+        until = utc_now() + timedelta(seconds=1.5)
+        dies = Process(
+            id="dies", session=session, host="harbour", pid=7, beat=0, until=until
+        )
+        async with platform.database.transaction() as tx:
+            await tx.homes.enter(dies, watches=True, forget_before=utc_now())
+        async with owned(platform, watches=True) as ownership:
+            assert ownership.watchers == 2
+            async with asyncio.timeout(4):
+                while ownership.watchers == 2:
+                    await asyncio.sleep(0.05)
+
     @pytest.fixture
     def patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(liveness, "SILENT", timedelta(seconds=1))

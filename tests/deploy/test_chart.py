@@ -70,6 +70,16 @@ def test_the_plain_manifest_is_what_the_chart_renders_to() -> None:
     assert MANIFEST.read_text() == HEAD + done.stdout
 
 
+def test_a_version_that_does_not_start_replaces_nobody() -> None:
+    """A pod without a probe counts at once, also one that ends a second later."""
+    specs = [each["spec"] for each in OBJECTS if each["kind"] == "Deployment"]
+    assert len(specs) == 3
+    for spec in specs:
+        assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+        [container] = spec["template"]["spec"]["containers"]
+        assert "readinessProbe" in container or spec["minReadySeconds"] >= 15
+
+
 def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
     wanted = {
         each["kind"]: each["rules"]

@@ -1,5 +1,6 @@
 """The chart, installed whole on the dev cluster with helm, and its callers."""
 
+import base64
 import http.client
 import http.server
 import json
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,9 @@ from tests.devcluster.clusters import LEYDEN, DevCluster, lnd_image, program, un
 
 ROOT = Path(__file__).parents[2]
 DOMAIN = "nodes.example.com"
+PEER_HOST, PEER_PORT = "peers.example.com", 21000
 STEP_S = 120
+BUILD_S = 400  # on a busy machine
 # The dev cluster has no DNS: where pods call the platform by name, they get an address.
 _RENDERED_AFTERWARDS = """\
 #!{python}
@@ -46,7 +49,7 @@ def built(folder: Path, *names: str) -> dict[str, str]:
     """Build images without Docker; return their names by digest."""
     command = [sys.executable, "-m", "deploy.images", str(folder), *names]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=STEP_S
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=BUILD_S
     )
     assert done.returncode == 0, done.stderr
     return {name: images.by_digest(folder / f"{name}.tar") for name in names}
@@ -190,7 +193,10 @@ class Quay:
                 "storageClass": "local-retained",
             },
             # Nobody makes load balancers here, and helm waits for one.
-            "gateway": {"service": {"type": "NodePort"}},
+            "gateway": {
+                "service": {"type": "NodePort"},
+                "peers": {"host": PEER_HOST, "firstPort": PEER_PORT, "ports": 2},
+            },
         }
         (self.folder / "values.yaml").write_text(yaml.safe_dump(values))
         renderer = self.folder / "addresses"
@@ -259,10 +265,11 @@ class Quay:
         told = json.loads(done.stdout)
         return {each["what"]: each["to_do"] for each in told["items"]}
 
-    def node_port(self) -> int:
+    def node_port(self, name: str = "rest") -> int:
+        """Return the port of each machine that leads to a port of its gateway."""
         found = self.cluster.get("service", "leyden-gateway", "-n", self.name)
         ports = {each["name"]: each["nodePort"] for each in found["spec"]["ports"]}
-        return int(ports["rest"])
+        return int(ports[name])
 
     def remove(self) -> None:
         """Take it away; what its nodes leave is let go by hand."""
@@ -309,6 +316,12 @@ class Customer:
         finally:
             connection.close()
 
+    def create(self, name: str, settings: Mapping[str, object]) -> str:
+        """Create a node; return its id."""
+        wish = {"name": name, "network": "testnet", "type": "standard"}
+        made = self.call("POST", body={**wish, "settings": dict(settings)})
+        return str(made["node_id"])
+
     def item(self, node_id: str) -> dict[str, Any]:
         listed = self.call("GET")
         found = listed["nodes"] if isinstance(listed, dict) else listed
@@ -333,6 +346,51 @@ def state(address: str, port: int, name: str, authority: str) -> str:
             return content.decode().rpartition("\r\n\r\n")[2]
     except OSError as error:
         return f"refused: {type(error).__name__}"
+
+
+@dataclass
+class Owner:
+    """The owner of a node, who makes its wallet through a gateway."""
+
+    address: str
+    port: int
+    name: str
+    authority: str
+    macaroon: str = ""
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        trusting = ssl.create_default_context(cadata=self.authority)
+        connection = http.client.HTTPConnection(self.name, timeout=20)
+        plain = socket.create_connection((self.address, self.port), timeout=20)
+        connection.sock = trusting.wrap_socket(plain, server_hostname=self.name)
+        headers = {"Grpc-Metadata-macaroon": self.macaroon} if self.macaroon else {}
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, f"/v1{path}", content, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def make_wallet(self) -> str:
+        """Make it; return the node's public key."""
+        _, seed = self.call("GET", "/genseed")
+        wish = {
+            "wallet_password": base64.b64encode(b"harbour light").decode(),
+            "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
+            "stateless_init": True,
+        }
+        _, made = self.call("POST", "/initwallet", wish)
+        self.macaroon = base64.b64decode(made["admin_macaroon"]).hex()
+        known: list[str] = []
+
+        def knows() -> bool:
+            status, told = self.call("GET", "/getinfo")
+            known[:] = [told["identity_pubkey"]] if status == 200 else []
+            return bool(known)
+
+        until("its public key", knows)
+        return known[0]
 
 
 class Traffic:

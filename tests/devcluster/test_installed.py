@@ -8,11 +8,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP256K1,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from tests import noise
 from tests.cluster import ensure_up, skip_unless_built
 from tests.devcluster import quay as quays
 from tests.devcluster.clusters import DevCluster, companion_image, until
-from tests.devcluster.quay import Customer, Quay, Traffic
+from tests.devcluster.quay import Customer, Owner, Quay, Traffic
 from tests.installations import SETTINGS
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
@@ -48,21 +54,19 @@ def host_of(cluster: DevCluster) -> str:
     return str(decided.addresses.host)
 
 
+def customer_of(quay: Quay) -> Customer:
+    team = f"team {secrets.token_hex(4)}"
+    organization = quay.leyden("org", "create", team)["organization_id"]
+    words = ("--organization", organization, "--name", "all")
+    key = quay.leyden("key", "create", *words)["api_key"]
+    return Customer(quay, organization, key)
+
+
 def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> None:
-    organization = quay.leyden("org", "create", "Harbour")["organization_id"]
-    key = quay.leyden(
-        *("key", "create", "--organization", organization, "--name", "all")
-    )["api_key"]
-    customer = Customer(quay, organization, key)
+    customer = customer_of(quay)
     with quays.receiver(quay.host) as (url, taken):
         settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
-        wish = {
-            "name": "harbour light",
-            "network": "testnet",
-            "type": "standard",
-            "settings": settings,
-        }
-        node = str(customer.call("POST", body=wish)["node_id"])
+        node = customer.create("harbour light", settings)
         customer.is_(node, "waiting_init")
         until("its webhook", lambda: taken)
         assert taken[0]["details"] == {"status": "waiting_init"}
@@ -104,6 +108,33 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
         until(
             "its end", lambda: not quay.cluster.get("pods", "-n", quay.nodes)["items"]
         )
+
+
+async def test_a_peer_connects_to_a_node_through_its_port_of_the_gateways(
+    quay: Quay,
+) -> None:
+    customer = customer_of(quay)
+    settings = {**SETTINGS, "whitelist": [quay.host], "listen": True}
+    node = customer.create("shore light", settings)
+    customer.is_(node, "waiting_init")
+    item = customer.item(node)
+    host, _, port = item["peer_address"].rpartition(":")
+    assert host == quays.PEER_HOST
+    peer_port = quay.node_port(f"peer-{port}")
+    chain = customer.call("GET", f"/{node}/cert")["tls_cert"]
+    authority, rest = base64.b64decode(chain).decode(), quay.node_port()
+    at = quay.machine_address(1)
+    whom = (at, rest, item["api_endpoint"], authority)
+    until("its gateway", lambda: quays.state(*whom) == '{"state":"NON_EXISTING"}')
+    key = Owner(*whom).make_wallet()
+    for number in (1, 2):
+        machine = quay.machine_address(number)
+        assert await noise.is_answered(machine, peer_port, key, source=quay.host)
+    # The port is this node's: to whoever looks for another one it says nothing.
+    stranger = generate_private_key(SECP256K1()).public_key()
+    other = stranger.public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()
+    assert not await noise.is_answered(at, peer_port, other, source=quay.host)
+    customer.call("DELETE", f"/{node}")
 
 
 def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:

@@ -49,9 +49,27 @@ def test_a_second_run_finds_nothing_to_do(database_url: str) -> None:
     first_look.check(database_url)
 
 
-def test_an_older_program_refuses_a_newer_schema(database_url: str) -> None:
+def test_an_older_program_runs_on_a_newer_schema_that_has_all_it_knows(
+    database_url: str,
+) -> None:
+    """A replica that dies in the middle of an upgrade comes back."""
     with schema.connected(database_url) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    first_look.check(database_url)
+    schema.check(database_url)
+    assert schema.migrate(database_url) == "9999"
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE schema_floor SET oldest = '9998'", "DROP TABLE schema_floor"],
+)
+def test_an_older_program_refuses_a_newer_schema_that_is_not_for_it(
+    database_url: str, change: str
+) -> None:
+    with schema.connected(database_url) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(text(change))
     for use in (first_look.check, schema.check, schema.migrate):
         with pytest.raises(SetupError, match="schema 9999, which this version"):
             use(database_url)

@@ -17,7 +17,7 @@ import secrets
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
 
@@ -31,10 +31,12 @@ from leyden.runtimes import layout
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Hold, Home, Process
+from leyden.storage.stores import Stores
 from leyden.values import Struct, field, replace
 
 _BEAT_S: Final = liveness.SILENT.total_seconds() / 3
 _LOOK_EVERY_S: Final = 0.5
+_SOON: Final = 0.1  # seconds
 _FORGOTTEN: Final = timedelta(hours=1)
 _IN_CLUSTER: Final = (
     "Nodes belong to one namespace of one cluster: set kubeconfig and "
@@ -61,6 +63,20 @@ class Ownership(Struct, eq=False):
     # Called with how many processes look after nodes, each time they are counted.
     counted: list[Callable[[int], None]] = field(default_factory=list)
     watchers: int = 1
+    counts_until: datetime | None = None  # one of them has died, unless it says not
+
+    async def count(self, tx: Stores, *, now: datetime) -> None:
+        """Count the processes that look after nodes."""
+        self.watchers, self.counts_until = await tx.homes.watching(now=now)
+
+    def pause_s(self, now: datetime) -> float:
+        """Return the seconds until the next heartbeat, and the next count.
+
+        Shards of one that died wait for it: the count is not late by a heartbeat.
+        """
+        if self.counts_until is None:
+            return _BEAT_S
+        return min(_BEAT_S, max(0.0, (self.counts_until - now).total_seconds()) + _SOON)
 
 
 def has_nodes(given: Settings) -> bool:
@@ -236,7 +252,7 @@ async def _enter(
                 await tx.homes.enter(
                     process, watches=watches, forget_before=now - _FORGOTTEN
                 )
-                ownership.watchers = await tx.homes.watching(now=now)
+                await ownership.count(tx, now=now)
                 return
         await asyncio.sleep(_LOOK_EVERY_S)
 
@@ -248,14 +264,14 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
     who is there before it touches a node.
     """
     while True:
-        await asyncio.sleep(_BEAT_S)
+        await asyncio.sleep(ownership.pause_s(platform.clock()))
         now, hold = platform.clock(), ownership.hold
         try:
             async with platform.database.transaction() as tx:
                 lives = await tx.homes.heartbeat(
                     hold.holder, hold, until=now + liveness.SILENT
                 )
-                ownership.watchers = await tx.homes.watching(now=now)
+                await ownership.count(tx, now=now)
         except (Away, Stale) as error:
             log.warning("that we live could not be said", extra={"why": error.message})
             continue

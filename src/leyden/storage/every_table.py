@@ -10,6 +10,7 @@ from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
     tables_nodes,
     tables_people,
     tables_quotas,
+    tables_schema,
     tables_subscriptions,
     tables_webhooks,
 )

@@ -130,9 +130,10 @@ class Homes:
         """Remove a process that has died, unless it sent a heartbeat since."""
         await self._run(sql.forget_silent, id=process.id, beat=process.beat)
 
-    async def watching(self, *, now: datetime) -> int:
-        """Count the live processes that watch nodes."""
-        return int((await self._run(sql.watching, now=to_us(now)))[0][0])
+    async def watching(self, *, now: datetime) -> tuple[int, datetime | None]:
+        """Count the live processes that watch nodes; and until when all may live."""
+        [(number, until)] = await self._run(sql.watching, now=to_us(now))
+        return int(number), None if until is None else from_us(until)
 
 
 def _home(row: Sequence[str]) -> Home:

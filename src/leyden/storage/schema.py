@@ -13,7 +13,7 @@ import alembic.command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from leyden.errors import SetupError
@@ -25,6 +25,16 @@ _MIGRATION_LOCK = 8_735_142_609
 _NOTHING = (
     "nothing is installed in {}: `leyden migrate` makes it, or `leyden up` with a "
     "private chain"
+)
+
+_OLDER = text(
+    "SELECT count(*) FROM replica "
+    "WHERE newest < :oldest AND until > extract(epoch FROM now()) * 1000000"
+)
+_RUNS = (
+    "{} replicas of an older version run, which cannot run on the new schema: upgrade "
+    "them to the version whose newest migration is {} first, or stop them (one that "
+    "was killed counts for another minute); nothing was changed"
 )
 
 
@@ -59,21 +69,25 @@ def _make_folder(folder: Path) -> None:
 def migrate(url: str) -> str:
     """Migrate the database to this program's schema; return its version.
 
-    A second call does nothing.
+    A second call does nothing, nor does one on a newer schema that this program may
+    run on. Raise if programs run that may not run on the new one.
     """
     with _config() as config, connected(url) as connection:
-        _refuse_newer(connection, config)
+        if (newer := _newer(connection, config)) is not None:
+            return newer
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, "head")
+        _raise_floor(connection, config)
         return _newest(config)
 
 
 def check(url: str) -> None:
-    """Raise if the database's schema is older or newer than this program's."""
+    """Raise if the database's schema is older than ours, or too new for us."""
     if is_sqlite(url) and not (file := sqlite_path(url)).exists():
         raise SetupError(_NOTHING.format(file))  # looking makes no folder, no file
     with _config() as config, connected(url) as connection:
-        _refuse_newer(connection, config)
+        if _newer(connection, config) is not None:
+            return
         present = _present(connection)
         if present is None:
             raise SetupError(_NOTHING.format("this database"))
@@ -83,16 +97,47 @@ def check(url: str) -> None:
             )
 
 
-def _refuse_newer(connection: Connection, config: Config) -> None:
+def _newer(connection: Connection, config: Config) -> str | None:
+    """Return the schema's version if it is newer than ours; raise if it is too new."""
     present = _present(connection)
     script = ScriptDirectory.from_config(config)
     known = {each.revision for each in script.walk_revisions()}
-    if present is not None and present not in known:
-        raise SetupError(
-            f"the database has schema {present}, which this version of Leyden does "
-            f"not know (its newest is {_newest(config)}); install the version that "
-            "made it, or a newer one"
-        )
+    if present is None or present in known:
+        return None
+    # Whoever made it says which programs may run on it: none, if nobody said so.
+    oldest = _floor(connection)
+    if oldest is not None and oldest <= _newest(config):
+        return present
+    raise SetupError(
+        f"the database has schema {present}, which this version of Leyden cannot run "
+        f"on (its newest is {_newest(config)}); install the version that made it, or "
+        "a newer one"
+    )
+
+
+def _floor(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("schema_floor"):
+        return None
+    return str(connection.execute(text("SELECT oldest FROM schema_floor")).scalar_one())
+
+
+def _raise_floor(connection: Connection, config: Config) -> None:
+    """Note the oldest version that may run on this schema; raise if an older one does.
+
+    Each migration that takes away what a version before it uses says as `oldest` which
+    migration a version has to know from then on.
+    """
+    revisions = ScriptDirectory.from_config(config).walk_revisions()
+    oldest = max(getattr(each.module, "oldest", "") for each in revisions)
+    if oldest <= (_floor(connection) or ""):
+        return
+    # A replica that begins meanwhile waits for this row, and finds itself below it.
+    raised = text("UPDATE schema_floor SET oldest = :oldest")
+    connection.execute(raised, {"oldest": oldest})
+    if connection.dialect.name == "postgresql":  # on SQLite nothing runs beside this
+        found = connection.execute(_OLDER, {"oldest": oldest}).scalar_one()
+        if found:
+            raise SetupError(_RUNS.format(found, oldest))
 
 
 def _present(connection: Connection) -> str | None:

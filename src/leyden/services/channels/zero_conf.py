@@ -5,11 +5,26 @@ runs a channel acceptor, which nobody can ask beforehand. Where a refusal is cer
 comes before anything is priced; else at the opening, and the payment goes back.
 """
 
+from typing import Final
+
 from leyden.domain.nodes import Node
-from leyden.domain.openings import ZERO_CONF, takes_zero_conf
-from leyden.errors import Malformed
+from leyden.domain.openings import ZERO_CONF, SellerWallet, takes_zero_conf
+from leyden.errors import Malformed, Upgrading
 from leyden.services.channels import promises
 from leyden.services.channels.shop import Shop
+
+# The first version that knows them: one before it opens them as ordinary channels.
+_KNOWN_SINCE: Final = "0036_zero_conf"
+
+
+async def is_offered(shop: Shop, wallet: SellerWallet) -> bool:
+    """Return whether the seller opens such channels, and every replica knows them."""
+    if ZERO_CONF not in wallet.features:
+        return False
+    if await shop.database.reader.replicas.floor() >= _KNOWN_SINCE:
+        return True
+    async with shop.database.transaction() as tx:
+        return await tx.replicas.raise_floor(_KNOWN_SINCE, now=shop.clock())
 
 
 async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:
@@ -19,6 +34,8 @@ async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) ->
     wallet = await promises.look(shop)
     if ZERO_CONF not in wallet.features:
         raise Malformed("zero_conf: the seller opens no such channels; leave it out")
+    if not await is_offered(shop, wallet):
+        raise Upgrading(retry_after_s=60)
     if hosted is not None and not (
         hosted.settings.zeroconf and hosted.settings.optionscidalias
     ):

@@ -3,6 +3,9 @@
 A companion reports again until a report was taken, so each may come twice: a backup is
 known by its digest, macaroons are counted from the companion's start on, and lines of
 the log count only from the place on up to which the log was read.
+
+Companion and platform are upgraded one after the other, in either order: a field that
+one of them does not know is ignored, and a field that is new is optional.
 """
 
 import zlib
@@ -28,7 +31,7 @@ _Number = Annotated[int, Meta(ge=0, le=10**9)]
 _Size = Annotated[int, Meta(ge=0, le=_LARGEST)]
 
 
-class LogPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogPlace(Struct, frozen=True, kw_only=True):
     """How far a log was read, as a companion writes it."""
 
     inode: _Size
@@ -36,7 +39,7 @@ class LogPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     head: Annotated[bytes, Meta(max_length=64)]
 
 
-class LogNews(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LogNews(Struct, frozen=True, kw_only=True):
     """The lines that matter between two places of a log."""
 
     since: LogPlace | None
@@ -46,7 +49,7 @@ class LogNews(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-class Report(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Report(Struct, frozen=True, kw_only=True):
     """What a companion reports."""
 
     run: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]

@@ -70,7 +70,7 @@ WHERE until < :before;
 DELETE FROM process;
 
 -- name: watching
-SELECT count(*)
+SELECT count(*), min(until)
 FROM process
 WHERE watches = 1
     AND until > :now;

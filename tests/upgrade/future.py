@@ -1,0 +1,53 @@
+"""A version that does not exist yet: this one, copied, with migrations of its own."""
+
+import shutil
+from pathlib import Path
+
+import leyden
+from leyden.storage import first_look
+
+_MIGRATION = '''"""Of a version to come."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "{revision}"
+down_revision = "{before}"
+{oldest}
+
+def upgrade() -> None:
+    op.{does}
+'''
+NEXT = "9000_next"
+AFTER = "9001_after"
+
+
+def version(folder: Path) -> Path:
+    """Make a copy of this version; return what PYTHONPATH runs it."""
+    shutil.copytree(
+        Path(leyden.__file__).parent,
+        folder / "leyden",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    return folder
+
+
+def expand(source: Path) -> None:
+    """Add a migration that adds what this version does not know."""
+    column = 'sa.Column("mood", sa.Text(), nullable=False, server_default="calm")'
+    _write(source, NEXT, f'add_column("node", {column})', before=first_look.newest())
+
+
+def contract(source: Path) -> None:
+    """Add one that takes away what only this version uses."""
+    oldest = f'oldest = "{NEXT}"\n'
+    _write(source, AFTER, 'drop_table("node_drill")', before=NEXT, oldest=oldest)
+
+
+def _write(
+    source: Path, revision: str, does: str, *, before: str, oldest: str = ""
+) -> None:
+    path = source / "leyden/storage/migrations/versions" / f"{revision}.py"
+    path.write_text(
+        _MIGRATION.format(revision=revision, before=before, does=does, oldest=oldest)
+    )
