@@ -348,6 +348,27 @@ async def test_a_reorganisation_before_the_ticket_waits_for_the_payment_again(
     assert await rails.place(ledger.RECEIVED) == -PRICE
 
 
+async def test_what_a_longer_branch_undoes_buys_nothing_until_a_block_has_it_again(
+    rails: Rails,
+) -> None:
+    """Of two undone blocks lnd's wallet forgets one, and counts on from the other."""
+    order = await rails.order()
+    rails.market.away = True
+    await rails.world.send(order.onchain_address, PRICE)
+    await rails.world.mine(2)
+    await rails.until(order, Status.CREATING)
+    await rails.world.unmine(2)
+    await rails.until(order, Status.WAITING_PAYMENT)
+    await rails.until_booked(0)
+    rails.market.away = False
+    await rails.world.mine_nothing(3)
+    await asyncio.sleep(2)  # the platform looks for payments twice
+    assert (await rails.get(order)).status is Status.WAITING_PAYMENT
+    await rails.world.mine(1)
+    await rails.until(order, Status.CREATED)
+    assert await rails.place(ledger.RECEIVED) == -PRICE
+
+
 async def test_a_reorganisation_that_takes_the_payment_away_is_owed_to_us(
     rails: Rails,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from leyden.devnet.spending import Output
 
 _VERSION = 0x20000000
+_HEADER = 80  # bytes
 _NOWHERE = bytes(32) + b"\xff" * 4
 _FINAL = b"\xff" * 4
 
@@ -30,6 +31,11 @@ def block_after(before: Mapping[str, Any], reward: Output) -> bytes:
         if int.from_bytes(_twice(header), "little") <= target:
             return header + b"\x01" + coinbase
     raise AssertionError("there is no such block")
+
+
+def hash_of(block: bytes) -> str:
+    """Return the hash by which calls name a block."""
+    return _twice(block[:_HEADER])[::-1].hex()
 
 
 def _coinbase(height: int, reward: Output) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from leyden.devnet.chain import Chain
 from leyden.devnet.spending import Output
 from leyden.domain.openings import Coin
-from tests.contracts.blocks import block_after
+from tests.contracts.blocks import block_after, hash_of
 
 _ANYBODY = bytes.fromhex("51")  # OP_TRUE
 
@@ -30,6 +30,21 @@ async def mine_nothing(chain: Chain, blocks: int) -> None:
         block = block_after(before, Output(0, _ANYBODY))
         await chain.call("submitblock", block.hex())
         assert (await chain.height()) == before["height"] + 1
+
+
+async def unmine(chain: Chain, depth: int) -> None:
+    """Let a longer branch that takes no transaction replace the newest blocks."""
+    root = await chain.call("getblockhash", await chain.height() - depth)
+    before = await chain.call("getblockheader", root)
+    for _ in range(depth + 1):
+        block = block_after(before, Output(0, _ANYBODY))
+        await chain.call("submitblock", block.hex())
+        before |= {
+            "height": before["height"] + 1,
+            "hash": hash_of(block),
+            "time": before["time"] + 1,
+        }
+    assert await chain.call("getbestblockhash") == before["hash"]
 
 
 async def abandon(owner: Caller, channel_point: str) -> None:

@@ -18,7 +18,7 @@ from leyden.sellers.base import Seller, WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.lnd import LndSeller
 from leyden.values import replace
-from tests.contracts.rivals import abandon, mine_nothing, rival_of
+from tests.contracts.rivals import abandon, mine_nothing, rival_of, unmine
 from tests.contracts.treasuries import Harbour, owners_access, synced
 
 _WITHIN_S = 30.0
@@ -217,9 +217,7 @@ class LndWorld:
 
     async def unmine(self, depth: int) -> None:
         async with connected(access.load(self.harbour.home).btcd) as chain:
-            first = await chain.call("getblockhash", await chain.height() - depth + 1)
-            await chain.call("invalidateblock", first)
-            await mine_nothing(chain, depth + 1)
+            await unmine(chain, depth)
         await synced(self.owner, self.harbour.home)
 
     async def sign_rival(self, coin: Coin) -> None:

@@ -299,6 +299,30 @@ async def test_the_chain_may_take_coins_back_and_give_them_again(
     ]
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+async def test_coins_count_again_once_another_block_has_them(
+    world: World, request_: PaymentRequest, depth: int
+) -> None:
+    """lnd's wallet forgets every second block that is undone, and counts on."""
+    await world.send(request_.onchain_address, 16_163)
+    await world.mine(depth)
+    await until(lambda: _are(world, request_, [depth]))
+    await world.unmine(depth)
+    await until(lambda: _are(world, request_, [0]))
+    await world.mine_nothing(3)
+    assert await depths(world, request_) == [0]
+    await world.mine(1)
+    await until(lambda: _are(world, request_, [1]))
+    update = await told(
+        world,
+        lambda each: (
+            isinstance(each, Output) and each.address == request_.onchain_address
+        ),
+    )
+    assert isinstance(update, Output)
+    assert update.confirmations == 1
+
+
 async def _at_least_one_deep(world: World, request: PaymentRequest) -> bool:
     return all(depth >= 1 for depth in await depths(world, request))
 

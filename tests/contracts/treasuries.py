@@ -39,6 +39,7 @@ from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
 from leyden.values import replace
+from tests.contracts import rivals
 from tests.contracts.blocks import block_after
 from tests.devnet.conftest import built
 from tests.ports import free_ports
@@ -73,6 +74,12 @@ class World(Protocol):
     async def reorganise(self, depth: int) -> None:
         """Undo blocks, and find as many others with nothing in them."""
 
+    async def unmine(self, depth: int) -> None:
+        """Undo blocks, and find one more than there were that take no transaction."""
+
+    async def mine_nothing(self, blocks: int) -> None:
+        """Find blocks that take no transaction."""
+
     async def leave(self) -> None:
         """Take the treasury away."""
 
@@ -100,6 +107,14 @@ class FakeWorld:
 
     async def reorganise(self, depth: int) -> None:
         self.payments.reorganise(depth)
+
+    async def unmine(self, depth: int) -> None:
+        self.payments.reorganise(depth)
+        await self.mine_nothing(depth + 1)
+
+    async def mine_nothing(self, blocks: int) -> None:
+        for _ in range(blocks):
+            self.payments.mine_to("somebody else's", 1)
 
     async def leave(self) -> None:
         self.payments.go_away()
@@ -346,6 +361,16 @@ class LndWorld:
     async def reorganise(self, depth: int) -> None:
         await self.undo(depth)
         await self.mine(depth + 1)
+
+    async def unmine(self, depth: int) -> None:
+        async with self._chain() as chain:
+            await rivals.unmine(chain, depth)
+        await synced(self._treasury, self.harbour.home)
+
+    async def mine_nothing(self, blocks: int) -> None:
+        async with self._chain() as chain:
+            await rivals.mine_nothing(chain, blocks)
+        await synced(self._treasury, self.harbour.home)
 
     async def leave(self) -> None:
         await self.payments.close()

@@ -69,6 +69,16 @@ async def test_a_confirmed_funding_is_watched_until_it_is_buried(shop: Till) -> 
     assert await bumps(shop, order) == []
 
 
+async def test_one_whose_block_cannot_be_proven_is_watched_on(shop: Till) -> None:
+    await filled(shop)
+    shop.seller.proves = False
+    await blocks(shop, 101)
+    assert (await watched(shop)).state is FundingState.CONFIRMED, "and not buried"
+    shop.seller.proves = True
+    await blocks(shop, 1)
+    assert await shop.database.reader.fundings.watched() == []
+
+
 async def test_all_that_no_block_has_are_found_however_many(shop: Till) -> None:
     first = await filled(shop)
     await blocks(shop, 1)

@@ -117,7 +117,8 @@ def follow(
     """Return where a funding transaction stands, and what is to be done about it."""
     found = chain.find(funding.txid)
     if found is not None and found.confirmations > 0:
-        buried = found.confirmations >= rules.buried_after
+        # Not proven, its block may be in no chain: it is watched on.
+        buried = found.proven and found.confirmations >= rules.buried_after
         state = FundingState.BURIED if buried else FundingState.CONFIRMED
         return state, Obstacle.NONE
     if rival := _rival(funding, chain):

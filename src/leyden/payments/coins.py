@@ -1,8 +1,9 @@
 """The treasury wallet's coins on the chain, by address.
 
 Everything is listed once; after that only the newest blocks are, as deep as
-any reorganization may go, and unconfirmed coins. A block reward waits until
-it can be spent: should its block be replaced, no other block has it.
+any reorganization may go, and unconfirmed coins. A coin in a block that the
+chain does not have is unconfirmed, whatever the wallet says. A block reward
+waits until it can be spent: should its block be replaced, no other block has it.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from typing import Any
 
 from leyden.domain.payments import Outpoint, Output
 from leyden.domain.units import Sats
+from leyden.lnd.best_chain import BestChain, Confirmation
 from leyden.payments.treasury import Treasury
 from leyden.values import Struct
 
@@ -33,6 +35,7 @@ class Coins:
 
     def __init__(self, treasury: Treasury) -> None:
         self._treasury = treasury
+        self._chain = BestChain(treasury)
         self._coins: dict[Outpoint, _Coin] = {}
         self._at: defaultdict[str, set[Outpoint]] = defaultdict(set)
         self.tip = 0
@@ -64,9 +67,14 @@ class Coins:
             told = await self._treasury.call(
                 "GET", f"/v1/transactions?start_height={start}&end_height=-1"
             )
+            transactions = [
+                (each, _confirmation(each)) for each in told["transactions"]
+            ]
+            named = {each for _, each in transactions if each is not None}
+            there = await self._chain.having(named)
             self._forget_from(start)
-            for transaction in told["transactions"]:
-                self._keep(transaction)
+            for transaction, each in transactions:
+                self._keep(transaction, each.height if each in there else 0)
             self.tip = tip
             self._listed_at = began
 
@@ -79,8 +87,7 @@ class Coins:
         for outpoint in changeable:
             self._at[self._coins.pop(outpoint).address].discard(outpoint)
 
-    def _keep(self, transaction: dict[str, Any]) -> None:
-        height = transaction["block_height"]
+    def _keep(self, transaction: dict[str, Any], height: int) -> None:
         found = any(
             each["outpoint"].startswith(_OUT_OF_NOTHING)
             for each in transaction["previous_outpoints"]
@@ -91,10 +98,12 @@ class Coins:
             outpoint = Outpoint(
                 str(transaction["tx_hash"]), int(output["output_index"])
             )
+            if not height and outpoint in self._coins:
+                continue  # the wallet names a block that is gone and one that is there
             self._coins[outpoint] = _Coin(
                 output["address"],
                 Sats(int(output["amount"])),
-                max(height, 0),
+                height,
                 _RIPE if found else 0,
             )
             self._at[output["address"]].add(outpoint)
@@ -108,3 +117,13 @@ class Coins:
             sats=coin.sats,
             confirmations=depth if depth >= coin.ripe else 0,
         )
+
+
+def _confirmation(transaction: dict[str, Any]) -> Confirmation | None:
+    """Return what the wallet says of the block that has the transaction."""
+    height = int(transaction["block_height"])
+    if height <= 0:
+        return None
+    return Confirmation(
+        str(transaction["tx_hash"]), height, str(transaction["block_hash"])
+    )

@@ -8,7 +8,8 @@ from leyden.lnd import rest
 from leyden.lnd.connection import Access, Connection
 
 BUMP = "uri:/walletrpc.WalletKit/BumpFee"
-BLOCKS = "uri:/chainrpc.ChainKit/GetBlockHash"
+HASHES = "uri:/chainrpc.ChainKit/GetBlockHash"
+BLOCKS = "uri:/chainrpc.ChainKit/GetBlock"
 
 # Nothing that sends coins, pays, closes or bakes. OpenChannel could still give money
 # away by `push_sat`, and BumpFee to miners: keep the wallet small.
@@ -27,6 +28,7 @@ PERMISSIONS = (
     "uri:/walletrpc.WalletKit/ListLeases",
     "uri:/walletrpc.WalletKit/EstimateFee",
     BUMP,
+    HASHES,
     BLOCKS,
 )
 

@@ -244,6 +244,7 @@ class FakeSeller:
             vbytes=FEE_VBYTES,
             spends=tuple(each.outpoint for each in channel.wanted.coins),
             ours=(coin,) if change else (),
+            proven=self.proves,
         )
 
     def _rival(self, channel: OpenedChannel) -> WalletTransaction:

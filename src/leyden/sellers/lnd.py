@@ -24,10 +24,17 @@ from leyden.domain.openings import (
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
+from leyden.lnd.best_chain import BLOCK, BLOCK_HASH, BestChain, Confirmation
 from leyden.lnd.connection import Access
+from leyden.lnd.transactions import virtual_size
 from leyden.sellers.base import BumpRefused, WantedOpening
-from leyden.sellers.connection import BLOCKS, BUMP, SellerConnection, refusal
-from leyden.sellers.sizes import virtual_size
+from leyden.sellers.connection import (
+    BLOCKS,
+    BUMP,
+    HASHES,
+    SellerConnection,
+    refusal,
+)
 from leyden.values import replace
 
 # A funding transaction of ours is looked for among the newest blocks' and those that
@@ -49,9 +56,7 @@ _NOT_YET: Final = (
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
 _CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
 _DENIED: Final = "permission denied"
-_NO_BLOCK: Final = "out of range"
 _BUMP: Final = "/v2/wallet/bumpfee"
-_BLOCK: Final = "/v2/chainkit/blockhash"
 
 
 class LndSeller:
@@ -59,6 +64,7 @@ class LndSeller:
 
     def __init__(self, access: Access) -> None:
         self._lnd = SellerConnection(access)
+        self._chain = BestChain(self._lnd)
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
@@ -191,40 +197,34 @@ class LndSeller:
     ) -> list[WalletTransaction]:
         """List what spends these coins, and what spends the change of that.
 
-        After a reorganisation lnd's wallet goes on counting the confirmations of a
-        transaction that no block has any more (seen with lnd 0.20.1 and btcd). So each
-        block is compared with the one that the chain has at its height.
+        A confirmation counts if the chain has it; is the macaroon too old to ask for
+        that, then it is counted, and not proven.
         """
         spent, ours = set(coins), set[Outpoint]()
-        found: list[WalletTransaction] = []
+        found: list[tuple[WalletTransaction, Confirmation]] = []
         others: list[WalletTransaction] = []
         for told in await self._transactions(since):
-            each, block = _transaction(told)
+            each, confirmation = _transaction(told)
             if spent.isdisjoint(each.spends):
                 others.append(each)
             else:
-                found.append(await self._proven(each, block))
+                found.append((each, confirmation))
                 ours.update(coin.outpoint for coin in each.ours)
-        return found + [each for each in others if not ours.isdisjoint(each.spends)]
-
-    async def _proven(
-        self, found: WalletTransaction, block: tuple[int, str]
-    ) -> WalletTransaction:
-        if not found.confirmations:
-            return found
-        height, block_hash = block
+        named = {confirmation for each, confirmation in found if each.confirmations}
         try:
-            told = await self._lnd.call("GET", f"{_BLOCK}?block_height={height}")
+            there = await self._chain.having(named)
         except NodeRefused as error:
-            if _DENIED in error.message:
-                return found
-            if _NO_BLOCK in error.message:  # the chain is shorter now
-                return replace(found, confirmations=0)
-            raise refusal(error) from error
-        known = base64.b64decode(told["block_hash"])[::-1].hex()
-        if known != block_hash:
-            return replace(found, confirmations=0)
-        return replace(found, proven=True)
+            if _DENIED not in error.message:
+                raise refusal(error) from error
+            proven = [each for each, _ in found]
+        else:
+            proven = [
+                replace(each, proven=True)
+                if confirmation in there
+                else replace(each, confirmations=0)
+                for each, confirmation in found
+            ]
+        return proven + [each for each in others if not ours.isdisjoint(each.spends)]
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
         """Have lnd's sweeper spend the output, with exactly that fee.
@@ -248,11 +248,13 @@ class LndSeller:
         return None
 
     async def denied(self) -> list[str]:
-        """Try to bump nothing, and ask for the first block: permissions come first."""
+        """Try to bump nothing, and ask for blocks: permissions come first."""
         found = []
         if await self._is_denied("POST", _BUMP, {}):
             found.append(BUMP)
-        if await self._is_denied("GET", f"{_BLOCK}?block_height=0"):
+        if await self._is_denied("GET", f"{BLOCK_HASH}?block_height=0"):
+            found.append(HASHES)
+        if await self._is_denied("GET", BLOCK):
             found.append(BLOCKS)
         return found
 
@@ -298,7 +300,7 @@ class LndSeller:
         return list(told["transactions"])
 
 
-def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, tuple[int, str]]:
+def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, Confirmation]:
     """Return a transaction, and the block that the wallet says has it."""
     txid = str(told["tx_hash"])
     found = WalletTransaction(
@@ -318,7 +320,7 @@ def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, tuple[int, st
             if each["is_our_address"]
         ),
     )
-    return found, (int(told["block_height"]), str(told["block_hash"]))
+    return found, Confirmation(txid, int(told["block_height"]), str(told["block_hash"]))
 
 
 def _is_confirmed(channel: dict[str, Any]) -> bool:
