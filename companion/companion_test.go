@@ -52,6 +52,8 @@ func (y *yard) begin() {
 		file: backupFile{path: filepath.Join(y.home, "channel.backup")},
 		log:  logFile{path: filepath.Join(y.home, "lnd.log")},
 		run:  time.Now().String(),
+
+		graph: graphFile{path: filepath.Join(y.home, "channel.db")},
 	}
 }
 
@@ -336,6 +338,16 @@ func TestTheTailOfALogHasWholeLinesAndIsSentOnce(t *testing.T) {
 	y.refuses = false
 	y.reports(2)
 	if len(y.got[0].LogTail) != mostTail-1 || y.got[1].LogTail != nil {
+		t.Fatal(y.got)
+	}
+}
+
+func TestTheNodesKeyIsReportedOnceLndHasWrittenItDown(t *testing.T) {
+	y := newYard(t)
+	y.reports(2)
+	y.write(filepath.Join(y.home, "channel.db"), string(aGraph(t)))
+	y.reports(2)
+	if len(y.got) != 2 || y.got[0].PublicKey != "" || y.got[1].PublicKey != keyInTheGraph {
 		t.Fatal(y.got)
 	}
 }

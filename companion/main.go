@@ -63,10 +63,11 @@ func run(arguments []string) error {
 		return err
 	}
 	watch := &watcher{
-		home: *home,
-		file: backupFile{path: *backup},
-		log:  logFile{path: *lndLog},
-		run:  hex.EncodeToString(number),
+		home:  *home,
+		file:  backupFile{path: *backup},
+		log:   logFile{path: *lndLog},
+		graph: graphFile{path: graphOf(*home, *backup)},
+		run:   hex.EncodeToString(number),
 	}
 	// Before lnd begins: what one said that ended with its machine.
 	watch.tail = watch.log.tail()

@@ -46,6 +46,7 @@ type report struct {
 	Height           int64    `json:"height"`
 	Log              *logNews `json:"log,omitempty"`
 	LogTail          []byte   `json:"log_tail,omitempty"`
+	PublicKey        string   `json:"public_key,omitempty"`
 }
 
 // answer is what the platform says: how far the log counts as read.

@@ -15,10 +15,11 @@ const suffix = ".macaroon"
 
 // watcher looks at lnd's home, and knows what the platform has of it.
 type watcher struct {
-	home string
-	file backupFile
-	log  logFile
-	run  string // another one each time this program starts
+	home  string
+	file  backupFile
+	log   logFile
+	graph graphFile
+	run   string // another one each time this program starts
 
 	walked   time.Time
 	reported time.Time
@@ -26,6 +27,8 @@ type watcher struct {
 	told     int // of them, how many the platform knows of
 	disk     int64
 	tail     []byte // of the log, until the platform has it
+	key      string // the node's public key
+	keyTold  string
 }
 
 // look reads what is new.
@@ -35,6 +38,7 @@ func (w *watcher) look(now time.Time, everything bool) {
 	}
 	if everything || now.Sub(w.walked) >= walkEvery {
 		w.walk()
+		w.key = w.graph.read()
 		w.walked = now
 	}
 }
@@ -47,7 +51,8 @@ func (w *watcher) report(ctx context.Context, now time.Time, to *platform, every
 	}
 	due := everything || now.Sub(w.reported) >= reportEvery
 	news := w.log.news(due)
-	if !due && content == nil && news == nil && w.tail == nil && w.removed == w.told && w.log.began {
+	if !due && content == nil && news == nil && w.tail == nil &&
+		w.removed == w.told && w.key == w.keyTold && w.log.began {
 		return nil
 	}
 	told := report{
@@ -58,12 +63,13 @@ func (w *watcher) report(ctx context.Context, now time.Time, to *platform, every
 		Height:           w.log.height,
 		Log:              news,
 		LogTail:          w.tail,
+		PublicKey:        w.key,
 	}
 	got, err := to.send(ctx, told)
 	if err != nil {
 		return err
 	}
-	w.reported, w.told, w.tail = now, told.MacaroonsRemoved, nil
+	w.reported, w.told, w.tail, w.keyTold = now, told.MacaroonsRemoved, nil, told.PublicKey
 	if content != nil {
 		w.file.taken = mark
 	}

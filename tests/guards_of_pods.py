@@ -12,6 +12,7 @@ _FAULTS = "tests/devcluster/test_node_faults.py"
 
 _TOKENS = "runtimes/kubernetes/tokens.py"
 _REPORTS = "tests/api/test_companions.py"
+_HOME_REPORTS = "services/nodes/home_reports.py"
 
 GUARDS = (
     Guard(
@@ -21,6 +22,41 @@ GUARDS = (
         "return None",
         _REPORTS,
         "missed_only",
+    ),
+    Guard(
+        "lnds that do not answer take nobody's turn to be heard",
+        "lnd/states.py",
+        "            async with asyncio.timeout(_ANSWERS_WITHIN_S):\n"
+        "                await _connected(knocking)\n"
+        "            async with self._turns, asyncio.timeout(_HANDSHAKE_S):\n",
+        "            async with self._turns, asyncio.timeout(_HANDSHAKE_S):\n"
+        "                await _connected(knocking)\n",
+        "tests/lnd/test_states.py",
+        "silent",
+    ),
+    Guard(
+        "a public key that a companion reported is kept",
+        _HOME_REPORTS,
+        "            await tx.node_keys.keep(node.id, report.public_key)\n",
+        "            pass\n",
+        _REPORTS,
+        "public_key",
+    ),
+    Guard(
+        "a companion that has not read the key yet does not erase it",
+        _HOME_REPORTS,
+        "if report.public_key and report.public_key != ",
+        "if report.public_key != ",
+        _REPORTS,
+        "public_key",
+    ),
+    Guard(
+        "a companion cannot report what is no public key",
+        _HOME_REPORTS,
+        "(0[23][0-9a-f]{64})?",
+        ".*",
+        _REPORTS,
+        "public_key",
     ),
     Guard(
         "on a machine that does not answer nothing is known of an lnd",
@@ -288,21 +324,21 @@ GUARDS = (
     ),
     Guard(
         "words that are not lnd's do not reach a node's owner",
-        "services/nodes/home_reports.py",
+        _HOME_REPORTS,
         "if out_of_order(line.encode()) != [line]:",
         "if False:",
         _REPORTS,
     ),
     Guard(
         "lines that were read before are not announced again",
-        "services/nodes/home_reports.py",
+        _HOME_REPORTS,
         "if news is None or news.since != known:",
         "if news is None:",
         _REPORTS,
     ),
     Guard(
         "what a removed node had is not stored again",
-        "services/nodes/home_reports.py",
+        _HOME_REPORTS,
         "    if node.is_destroyed:\n",
         "    if False:\n",
         _REPORTS,
@@ -317,7 +353,7 @@ GUARDS = (
     ),
     Guard(
         "no more than the end of a log is taken from a companion",
-        "services/nodes/home_reports.py",
+        _HOME_REPORTS,
         "Annotated[bytes, Meta(max_length=MOST_TAIL)]",
         "bytes",
         _REPORTS,

@@ -1,16 +1,18 @@
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Self
+from typing import Any, Self, cast
 
 import pytest
 
 from leyden.domain.accounts import Organization
 from leyden.domain.times import utc_now
-from leyden.errors import Stale
+from leyden.errors import DatabaseAway, Stale
 from leyden.storage.database import Database, open_database
+from leyden.storage.stores import Stores
 from leyden.tasks import Queue, Work, Worker, retry_after
 from tests.metrics import Observed
 
@@ -180,6 +182,46 @@ async def test_a_failure_is_tried_again_with_growing_pauses(db: Database) -> Non
         256,
         300,
     ]
+
+
+class _Faltering:
+    """A database that does not answer for a while."""
+
+    def __init__(self, db: Database) -> None:
+        self.is_away = False
+        self._db = db
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Stores]:
+        if self.is_away:
+            raise DatabaseAway
+        async with self._db.transaction() as tx:
+            yield tx
+
+
+async def test_what_fails_while_the_database_is_away_waits_for_no_claim_to_run_out(
+    sqlite_db: Database,
+) -> None:
+    db = _Faltering(sqlite_db)
+    lit: list[float] = []
+
+    async def light(_: Work) -> None:
+        lit.append(time.monotonic())
+        if len(lit) == 1:
+            db.is_away = True
+            raise DatabaseAway
+
+    await put(sqlite_db, "lamp")
+    async with Running(cast("Database", db), light):
+        await until(lambda: len(lit) == 1)
+        await asyncio.sleep(0.3)
+        db.is_away = False
+        await until(lambda: len(lit) == 2)
+        while await left(sqlite_db):
+            await asyncio.sleep(0.002)
 
 
 async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> None:

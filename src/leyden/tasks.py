@@ -47,6 +47,7 @@ CLAIM_FOR = timedelta(seconds=30)
 _LONGEST_SLEEP_S = 1.0
 _LONGEST_NOTIFIED_SLEEP_S = 5.0
 _FIRST_RETRY_S = 1.0
+_WRITE_AGAIN_S = 0.5
 _LAST_RETRY_S = 300.0
 
 
@@ -296,12 +297,23 @@ class _Running:
             await self._later(claim, pause)
 
     async def _later(self, claim: Claim, pause: timedelta) -> None:
-        # Where even this fails, the claim runs out and someone tries again.
-        with contextlib.suppress(Stale, Away):
+        # Until that is written nobody has the task, for as long as the claim lasts.
+        due = self._clock() + pause
+        while True:
+            if await self._is_rescheduled(claim, due):
+                return
+            await asyncio.sleep(_WRITE_AGAIN_S)
+
+    async def _is_rescheduled(self, claim: Claim, due: datetime) -> bool:
+        """Reschedule a task, unless it is another's by now; False if that failed."""
+        try:
             async with self._database.transaction() as tx:
-                await tx.tasks.reschedule(
-                    claim, due=self._clock() + pause, attempts=claim.attempts
-                )
+                await tx.tasks.reschedule(claim, due=due, attempts=claim.attempts)
+        except Away:
+            return False
+        except Stale as error:
+            log.debug("is another's by now", extra={"why": error.message})
+        return True
 
     async def _extend(self) -> None:
         while True:
@@ -331,4 +343,5 @@ class _Running:
             hand.cancel()
         await asyncio.gather(*hands, return_exceptions=True)
         for claim in hands.values():
-            await self._later(claim, timedelta(0))
+            # Where this fails, the claim runs out and someone tries again.
+            await self._is_rescheduled(claim, self._clock())

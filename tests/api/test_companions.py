@@ -162,6 +162,29 @@ async def test_what_a_companion_reports_is_kept(port: Port, node: Node) -> None:
     assert told == Usage(disk=812, height=9)
 
 
+async def test_the_nodes_public_key_is_kept_as_it_was_last_reported(
+    port: Port, node: Node
+) -> None:
+    keys = port.reader.node_keys
+    for public_key, kept in (
+        ("", ""),
+        ("02" + "ab" * 32, "02" + "ab" * 32),
+        ("", "02" + "ab" * 32),  # a companion that began anew has not read it yet
+        ("03" + "cd" * 32, "03" + "cd" * 32),  # a wallet from another seed
+    ):
+        assert (await port.post(node, {**EMPTY, "public_key": public_key}))[0] == 200
+        assert await keys.find(node.id) == kept
+
+
+@pytest.mark.parametrize("public_key", ["02" + "AB" * 32, "04" + "ab" * 32, "02ab"])
+async def test_what_is_no_public_key_is_refused(
+    port: Port, node: Node, public_key: str
+) -> None:
+    status, problem = await port.post(node, {**EMPTY, "public_key": public_key})
+    assert (status, "public_key" in problem["message"]) == (400, True)
+    assert await port.nothing_is_stored(node)
+
+
 @pytest.mark.parametrize("reported", [True, False])
 async def test_a_backup_of_channels_is_missed_only_where_none_was_reported(
     port: Port, node: Node, *, reported: bool

@@ -10,9 +10,10 @@ import asyncio
 import base64
 import json
 import os
+import secrets
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Self
 
 import aiohttp
@@ -21,7 +22,7 @@ from leyden import processes
 from leyden.settings import Settings
 from leyden.values import asdict
 from tests.devcluster.clusters import LEYDEN
-from tests.devcluster.test_platform import Customer
+from tests.devcluster.test_platform import Customer, wish
 
 _WITHIN_S: Final = 240  # of which a start takes 15 on a busy machine
 
@@ -47,11 +48,11 @@ class Served:
         }
         self._begun: dict[str, subprocess.Popen[bytes]] = {}
 
-    def begin(self, word: str, **environment: str) -> None:
-        """Start `serve` or `worker`, and do not wait for it."""
+    def begin(self, word: str, *, by: Sequence[str] = (), **environment: str) -> None:
+        """Start `serve` or `worker`, `by` another command, and do not wait for it."""
         with (self._folder / f"{word}.log").open("ab") as log:
             self._begun[word] = subprocess.Popen(
-                [LEYDEN, word],
+                [*by, LEYDEN, word],
                 env={**self._environment, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -107,10 +108,15 @@ class Patient:
         self._why = why
 
     async def call(self, method: str, path: str = "", body: object = None) -> Any:
-        return await self._patiently(lambda: self._customer.call(method, path, body))
+        """Ask until there is an answer: for the same, whoever has heard it before."""
+        key = "" if method == "GET" else secrets.token_hex(16)
+        return await self._patiently(
+            lambda: self._customer.call(method, path, body, key=key)
+        )
 
-    async def create(self, **settings: object) -> str:
-        return str(await self._patiently(lambda: self._customer.create(**settings)))
+    async def create(self, *, version: str = "", **settings: object) -> str:
+        wanted = wish(**settings) | ({"version": version} if version else {})
+        return str((await self.call("POST", body=wanted))["node_id"])
 
     async def state(self, node_id: str) -> object:
         """Ask the node itself, by its name, through the gateway."""

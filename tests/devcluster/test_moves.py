@@ -123,7 +123,11 @@ async def made(platform: Platform) -> tuple[Customer, str, Owner, str]:
     await customer.is_(node, "waiting_init")
     owner = Owner(platform, customer, node)
     await owner.make_wallet()
-    return customer, node, owner, await owner.public_key()
+    key = await owner.public_key()
+    async with asyncio.timeout(60):  # until its companion has reported it
+        while await platform.database.reader.node_keys.find(node) != key:
+            await asyncio.sleep(0.1)
+    return customer, node, owner, key
 
 
 async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(

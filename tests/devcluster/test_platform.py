@@ -140,9 +140,13 @@ class Customer:
         )
         self._headers = {"X-SERVICE-AUTH": key}
 
-    async def call(self, method: str, path: str = "", body: object = None) -> Any:
+    async def call(
+        self, method: str, path: str = "", body: object = None, *, key: str = ""
+    ) -> Any:
+        """Make a request; one key for each attempt at the same."""
+        headers = {**self._headers, **({"Idempotency-Key": key} if key else {})}
         async with (
-            aiohttp.ClientSession(headers=self._headers) as session,
+            aiohttp.ClientSession(headers=headers) as session,
             session.request(method, f"{self._nodes}{path}", json=body) as answer,
         ):
             if answer.status == 503:
@@ -151,13 +155,7 @@ class Customer:
             return await answer.json()
 
     async def create(self, **settings: object) -> str:
-        wish = {
-            "name": f"light {secrets.token_hex(3)}",
-            "network": "testnet",
-            "type": "standard",
-            "settings": {**SETTINGS, **settings},
-        }
-        made = await self.call("POST", body=wish)
+        made = await self.call("POST", body=wish(**settings))
         return str(made["node_id"])
 
     async def item(self, node_id: str) -> dict[str, Any]:
@@ -166,10 +164,14 @@ class Customer:
         return next(dict(each) for each in found if each["node_id"] == node_id)
 
     async def is_(self, node_id: str, status: str) -> None:
-        async with asyncio.timeout(60):
-            while (found := (await self.item(node_id))["status"]) != status:
-                await asyncio.sleep(0.1)
-                assert found != "failed"
+        found = ""
+        try:
+            async with asyncio.timeout(60):
+                while (found := (await self.item(node_id))["status"]) != status:
+                    await asyncio.sleep(0.1)
+                    assert found != "failed"
+        except TimeoutError:
+            raise AssertionError(f"{found}, not {status}") from None
 
     async def state(self, node_id: str, authority: str) -> object:
         """Ask the node itself, by its name, through the gateway."""
@@ -202,6 +204,16 @@ class Customer:
                 "cipher_seed_mnemonic": seed["cipher_seed_mnemonic"],
             }
             return await call("POST", "/initwallet", wish)
+
+
+def wish(**settings: object) -> dict[str, object]:
+    """Return a node that nobody has wished for before."""
+    return {
+        "name": f"light {secrets.token_hex(3)}",
+        "network": "testnet",
+        "type": "standard",
+        "settings": {**SETTINGS, **settings},
+    }
 
 
 @asynccontextmanager
@@ -298,6 +310,9 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
         async with asyncio.timeout(60):
             while await deleted() < 8:  # admin.macaroon and seven more
                 await asyncio.sleep(0.1)
+            while not (key := await reader.node_keys.find(node)):
+                await asyncio.sleep(0.1)
+        assert len(key) == 66, "it is told with its node from now on"
         usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
         assert usage.disk > 0
 

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,3 +151,24 @@ async def test_after_closing_nothing_is_told(
         await lnd.say("SERVER_ACTIVE")
         await asyncio.sleep(0.02)
     assert told == [State.NON_EXISTING]
+
+
+async def test_whoever_answers_is_heard_however_many_are_silent(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    """As those on a machine that is lost: what is sent there is not even refused."""
+    told: list[State] = []
+    turns, tls = asyncio.Semaphore(2), trusting(authority.pem)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent:
+        nowhere = Address("127.0.0.1", silent.getsockname()[1], NAME)
+        # Nobody takes the first ones, and the next are not even answered.
+        waiting = [Watch(nowhere, tls, told.append, turns=turns) for _ in range(8)]
+        await asyncio.sleep(0.1)
+        async with lnd.serving("127.0.0.1", 0) as port:
+            address = Address("127.0.0.1", port, NAME)
+            watch = Watch(address, tls, told.append, turns=turns)
+            await until(lambda: told == [State.NON_EXISTING])
+            watch.close()
+        for each in waiting:
+            each.close()
+        await asyncio.sleep(0)

@@ -33,6 +33,9 @@ OPENS_AFTER_S: Final = 0.03
 _FIRST_WAIT_S: Final = 0.0025
 _PART: Final = 0.04
 _LONGEST_WAIT_S: Final = 1.0
+# Whoever is there answers within milliseconds. What went to where nobody was is sent
+# there again; a new connection goes to where the node is by now.
+_ANSWERS_WITHIN_S: Final = 5.0
 _HANDSHAKE_S: Final = 20.0
 
 
@@ -70,7 +73,7 @@ class Watch(asyncio.Protocol):
         opens_after_s: float = 0.0,
         turns: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
-        """Begin to connect; `turns` is entered while a connection is made.
+        """Begin to connect; `turns` is entered for each TLS handshake.
 
         Thousands made at once would each exceed their time limit, and block
         everything else meanwhile.
@@ -126,8 +129,10 @@ class Watch(asyncio.Protocol):
         """Take over the new connection; return False if it failed."""
         try:
             knocking.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            async with self._turns, asyncio.timeout(_HANDSHAKE_S):
+            # Without a turn: those on a machine that is lost would have all of them.
+            async with asyncio.timeout(_ANSWERS_WITHIN_S):
                 await _connected(knocking)
+            async with self._turns, asyncio.timeout(_HANDSHAKE_S):
                 await self._loop.create_connection(
                     lambda: self,
                     sock=knocking,

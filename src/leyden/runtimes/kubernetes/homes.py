@@ -41,7 +41,7 @@ class KubernetesHomes:
         return await self._reports.channel_backup(node.id)
 
     async def public_key(self, node: Node) -> str:
-        """Return nothing: the companion does not report it."""
+        """Return nothing: what the companion reports is stored as it comes."""
         del node
         return ""
 

@@ -60,6 +60,8 @@ class Report(Struct, frozen=True, kw_only=True):
     log: LogNews | None = None
     # The end of the log, where an lnd has ended or is about to begin.
     log_tail: Annotated[bytes, Meta(max_length=MOST_TAIL)] = b""
+    # Once lnd has written it down, which is when its wallet is first unlocked.
+    public_key: Annotated[str, Meta(pattern=r"\A(0[23][0-9a-f]{64})?\Z")] = ""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -93,6 +95,8 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
                 at=now,
             )
         )
+        if report.public_key and report.public_key != await tx.node_keys.find(node.id):
+            await tx.node_keys.keep(node.id, report.public_key)
         if report.log_tail:
             await tx.node_reports.keep_log_tail(node.id, zlib.compress(report.log_tail))
     return Taken(log=place)
