@@ -217,6 +217,13 @@ GUARDS = (
         "tests/test_calls_out.py",
     ),
     Guard(
+        "a stream of an lnd that is left leaves no connection",
+        "lnd/client.py",
+        "answer.connection.transport.abort()",
+        "answer.connection.transport.is_closing()",
+        "tests/lnd/test_client.py",
+    ),
+    Guard(
         "whoever issues certificates is called without proxies",
         "certificates/acme.py",
         "trust_env=False",

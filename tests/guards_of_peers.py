@@ -124,6 +124,14 @@ GUARDS = (
         "tests/gateway/test_peers.py",
     ),
     Guard(
+        "of all sources few connections begin in a second to one node",
+        "gateway/envoy.py",
+        "self._limits(peers=True), self._pace(), *through]",
+        "self._limits(peers=True), *through]",
+        "tests/gateway/test_peers.py",
+        only="many_sources",
+    ),
+    Guard(
         "the kernel drops a flood of one source",
         "runtimes/arrivals.py",
         'yield _over(f"{self.name}{suffix}", source, self.per_source)',

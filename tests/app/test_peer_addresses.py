@@ -86,6 +86,7 @@ def test_how_often_peers_come_is_a_setting() -> None:
     )
     options = gateways.listener_options(given)
     assert options.peer_arrivals_per_source == 3
+    assert options.peer_arrivals_per_node == 4
     assert options.peer_connections_per_source == 5
     # A balancer's address is everybody's: only the gateway hears whose it was.
     balancer = ip_network("10.0.0.0/8")

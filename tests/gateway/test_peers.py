@@ -128,10 +128,12 @@ async def test_a_source_that_floods_holds_few_and_another_one_connects_at_once(
     async def flood() -> None:
         while True:
             mine: list[Line] = []
-            if await is_let_in(mine, route, ALICE):
-                held.extend(mine)
-            else:
-                mine[0][1].close()
+            try:
+                if await is_let_in(mine, route, ALICE):
+                    held.append(mine.pop())
+            finally:  # cancelled, too
+                for _, writer in mine:
+                    writer.close()
 
     await gateway.apply([route])
     flooding = [asyncio.create_task(flood()) for _ in range(16)]
@@ -169,6 +171,36 @@ async def test_a_source_begins_so_many_in_a_second_and_others_theirs(
         most = 2 * (10 + time.monotonic() - began) + 1
         assert 2 * 10 <= let_in <= most < 60
         assert await is_let_in(lines, route, BOB)
+    finally:
+        for _, writer in lines:
+            writer.close()
+        await gateway.stop()
+
+
+@pytest.mark.real
+async def test_a_node_is_begun_with_so_often_by_many_sources_and_others_as_often(
+    tmp_path: Path, listening: ListenerOptions, envoy: Path, route: Route
+) -> None:
+    slow = replace(listening, peer_arrivals_per_node=2)
+    gateway = LocalGateway(tmp_path / "gateway", slow, Bootstrap(), envoy=envoy)
+    assert route.peers is not None
+    other = replace(LIGHTHOUSE, peers=replace(route.peers, port=free_port()))
+    lines: list[Line] = []
+    try:
+        await gateway.start()
+        await gateway.apply([route, other])
+        began, let_in = time.monotonic(), 0
+        for number in range(60):
+            let_in += await is_let_in(lines, route, f"127.77.0.{number + 1}")
+            writer = lines.pop()[1]
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            await asyncio.sleep(0.005)  # until the gateway has heard of it
+        most = 2 * (10 + time.monotonic() - began) + 2
+        assert 2 * 10 <= let_in <= most < 60
+        assert await is_let_in(lines, other, "127.77.0.99")
+        assert await is_let_in(lines, route, OWN)  # not held to the pace of strangers
     finally:
         for _, writer in lines:
             writer.close()

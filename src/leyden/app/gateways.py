@@ -108,6 +108,7 @@ def listener_options(given: Settings) -> ListenerOptions:
             peer_connections_per_node=given.gateway_peer_connections_per_node,
             peer_connections_per_source=given.gateway_peer_connections_per_source,
             peer_arrivals_per_source=given.gateway_peer_arrivals_per_source,
+            peer_arrivals_per_node=given.gateway_peer_arrivals_per_node,
             hello_timeout_s=given.gateway_hello_timeout_s,
             idle_timeout_s=given.gateway_idle_timeout_s,
         )

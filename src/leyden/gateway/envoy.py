@@ -39,6 +39,7 @@ LIMITS: Final = "connection_limits.wasm"  # in the folder that Envoy runs in
 OWN_ADDRESSES: Final = ("127.0.0.1/32", "::1/128")
 _FILTERS: Final = TYPE + "envoy.extensions.filters."
 _HIGHEST: Final = 2**31 - 1
+_AHEAD_S: Final = 10  # so many seconds' worth may come at once, as of one source
 
 # SO_KEEPALIVE after a minute, given up two minutes later: peers that vanish without a
 # word would fill a node's cap otherwise.
@@ -62,6 +63,7 @@ class ListenerOptions(Struct, frozen=True, kw_only=True):
     peer_connections_per_node: int = 500
     peer_connections_per_source: int = 10  # to one node
     peer_arrivals_per_source: int = 20  # a second, to all nodes together
+    peer_arrivals_per_node: int = 50  # a second, of those that each source may make
     # Peers at these addresses count for no source: they are our nodes, all behind one.
     own_addresses: tuple[str, ...] = OWN_ADDRESSES
     # A ClientHello of a slow phone may take two round trips, each lost once.
@@ -79,6 +81,7 @@ class ListenerOptions(Struct, frozen=True, kw_only=True):
             self.peer_connections_per_node,
             self.peer_connections_per_source,
             self.peer_arrivals_per_source,
+            self.peer_arrivals_per_node,
         ):
             if not 1 <= cap <= _HIGHEST:
                 raise ValueError(f"{cap} is no number of connections to allow")
@@ -190,7 +193,8 @@ class Documents:
         chains = [
             # Envoy's own first: it counts down at the end of those, too, that another
             # filter has refused before it.
-            ("peers", {}, [limit, self._limits(peers=True), *through]),
+            # What a source may not do takes nothing of what a node takes of them all.
+            ("peers", {}, [limit, self._limits(peers=True), self._pace(), *through]),
             ("own peers", {"source_prefix_ranges": own}, [limit, *through]),
         ]
         return {
@@ -278,6 +282,20 @@ class Documents:
                 idle_timeout=f"{self._options.idle_timeout_s}s",
             ),
         ]
+
+    def _pace(self) -> dict[str, Any]:
+        """Return the filter that lets so many strangers begin in a second."""
+        arrivals = self._options.peer_arrivals_per_node
+        return _filter(
+            "local_ratelimit",
+            "LocalRateLimit",
+            stat_prefix="peers",
+            token_bucket={
+                "max_tokens": min(arrivals * _AHEAD_S, _HIGHEST),
+                "tokens_per_fill": arrivals,
+                "fill_interval": "1s",
+            },
+        )
 
     def _limits(self, *, peers: bool = False) -> dict[str, Any]:
         """Return the filter that counts by source, and by the node that is named.

@@ -139,6 +139,15 @@ _MESSAGES: Final[Mapping[str, Mapping[str, tuple[int, _Kind]]]] = {
         "stat_prefix": (1, _text),
         "max_connections": (2, _wrapped),
     },
+    "LocalRateLimit": {
+        "stat_prefix": (1, _text),
+        "token_bucket": (2, _message("TokenBucket")),
+    },
+    "TokenBucket": {
+        "max_tokens": (1, _number),
+        "tokens_per_fill": (2, _wrapped),
+        "fill_interval": (3, _duration),
+    },
     "Config": {"on_new_connection": (1, _message("FilterStateValue"))},
     "FilterStateValue": {
         "object_key": (1, _text),

@@ -9,7 +9,7 @@ names are never looked up, so a resolver cannot send anybody elsewhere.
 """
 
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ class Lnd:
         *,
         macaroon: str = "",
         query: Mapping[str, str] | None = None,
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield what lnd tells, one by one, until it ends or is away."""
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_s)
         async with self._answer(
@@ -121,11 +121,24 @@ class Lnd:
                 timeout=within,
                 allow_redirects=False,
             ) as answer:
-                yield answer
+                try:
+                    yield answer
+                finally:
+                    _cut(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._errors.away(f"does not answer: {type(error).__name__}") from (
                 error
             )
+
+
+def _cut(answer: aiohttp.ClientResponse) -> None:
+    """Close the connection of an answer that was not read to its end.
+
+    Left to aiohttp it would be open until lnd has said goodbye as well, for up to
+    30 s and beyond the end of the session, which knows of it no more.
+    """
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 def session() -> aiohttp.ClientSession:

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import ssl
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,10 @@ class Connection:
         """Yield what it tells until it ends; raise when it breaks off."""
         lnd, macaroon = await self._connected()
         try:
-            async for told in lnd.stream(method, path, body, macaroon=macaroon):
-                yield told
+            stream = lnd.stream(method, path, body, macaroon=macaroon)
+            async with aclosing(stream):  # before whoever leaves goes on
+                async for told in stream:
+                    yield told
         except Away:
             self._lnd = None
             raise

@@ -4,6 +4,7 @@ Any lnd can be the treasury.
 """
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from leyden.errors import NodeRefused, TreasuryAway
@@ -34,8 +35,9 @@ class Treasury(Connection):
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield what it tells until it ends; TreasuryAway when it does not."""
         try:
-            async for told in super().stream(method, path, body):
-                yield told
+            async with aclosing(super().stream(method, path, body)) as stream:
+                async for told in stream:
+                    yield told
         except NodeRefused as error:
             raise refusal(error) from error
 

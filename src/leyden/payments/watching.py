@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
 from typing import Any, Final
 
 from leyden.domain.payments import InvoiceState, PaymentUpdate
@@ -67,32 +68,36 @@ class Watch:
             self._news.put_nowait(error)
 
     async def _new_invoices(self) -> None:
-        async for told in self._treasury.stream("GET", "/v1/invoices/subscribe"):
-            if told["state"] == "OPEN" and told["memo"].startswith(invoices.MEMO):
-                self.follow(base64.b64decode(told["r_hash"]).hex())
+        stream = self._treasury.stream("GET", "/v1/invoices/subscribe")
+        async with aclosing(stream):
+            async for told in stream:
+                if told["state"] == "OPEN" and told["memo"].startswith(invoices.MEMO):
+                    self.follow(base64.b64decode(told["r_hash"]).hex())
         raise TreasuryAway
 
     async def _one_invoice(self, payment_hash: str) -> None:
         path = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
-        async for told in self._treasury.stream(
-            "GET", f"/v2/invoices/subscribe/{path}"
-        ):
-            invoice = invoices.read(payment_hash, told)
-            if invoice.state is not InvoiceState.OPEN:
-                self._news.put_nowait(invoice)
-            if invoice.state not in invoices.UNDECIDED:
-                return
+        stream = self._treasury.stream("GET", f"/v2/invoices/subscribe/{path}")
+        async with aclosing(stream):
+            async for told in stream:
+                invoice = invoices.read(payment_hash, told)
+                if invoice.state is not InvoiceState.OPEN:
+                    self._news.put_nowait(invoice)
+                if invoice.state not in invoices.UNDECIDED:
+                    return
         raise TreasuryAway
 
     async def _blocks(self) -> None:
-        blocks = self._treasury.stream("POST", "/v2/chainnotifier/register/blocks", {})
-        async for _ in blocks:
-            await self._tell_coins()
-        raise TreasuryAway
+        await self._tell_coins_at_each("POST", "/v2/chainnotifier/register/blocks", {})
 
     async def _transactions(self) -> None:
-        async for _ in self._treasury.stream("GET", "/v1/transactions/subscribe"):
-            await self._tell_coins()
+        await self._tell_coins_at_each("GET", "/v1/transactions/subscribe")
+
+    async def _tell_coins_at_each(self, *call: Any) -> None:
+        stream = self._treasury.stream(*call)
+        async with aclosing(stream):
+            async for _ in stream:
+                await self._tell_coins()
         raise TreasuryAway
 
     async def _tell_coins(self) -> None:

@@ -98,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     gateway_peer_arrivals_per_source: Pace = 20
     """New connections a second from one address to nodes as their peer."""
     gateway_peer_arrivals_per_node: Pace = 50
-    """New connections a second of peers to one node, where nftables holds nodes."""
+    """New connections a second of peers to one node."""
     gateway_peers_unlimited: str = ""
     """Networks of peers that are not limited by address, comma between."""
     gateway_hello_timeout_s: Seconds = 3
