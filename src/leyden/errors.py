@@ -24,6 +24,7 @@ LeydenError
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
+│   ├── TorAway                  the Tor that onion addresses need
 │   └── MarketAway
 │       └── SoldOut              the auction or seller is there, our money is not
 ├── EmailRefused            the mail server does not take this message, to this address
@@ -254,6 +255,10 @@ class SellerAway(Away):
 
 class EmailAway(Away):
     """The mail server is away; we will try again."""
+
+
+class TorAway(Away):
+    """Tor does not answer; onion addresses wait for it."""
 
 
 class EmailRefused(LeydenError):

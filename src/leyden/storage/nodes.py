@@ -338,6 +338,7 @@ def row_of(node: Node) -> Mapping[str, Value]:
         "peer_port_released": _us(node.peer_port_released),
         "runtime": node.runtime,
         "moves_to": node.moves_to or "",
+        "onion": node.onion,
     }
 
 
@@ -373,6 +374,7 @@ def node_of(row: Row) -> Node:
         peer_port_released,
         runtime,
         moves_to,
+        onion,
     ) = row
     return Node(
         id=id_,
@@ -403,6 +405,7 @@ def node_of(row: Row) -> Node:
         peer_port_released=_time(peer_port_released),
         runtime=RuntimeName(runtime),
         moves_to=RuntimeName(moves_to) if moves_to else None,
+        onion=onion,
     )
 
 
@@ -430,6 +433,7 @@ def listed_of(row: Row) -> Listed:
         version,
         edition,
         peer_port,
+        onion,
     ) = row
     return Listed(
         id=id_,
@@ -445,6 +449,7 @@ def listed_of(row: Row) -> Listed:
         version=version,
         edition=edition,
         peer_port=peer_port or 0,
+        onion=onion,
     )
 
 
