@@ -104,7 +104,7 @@ GUARDS = (
     Guard(
         "a restored node has its peer port back",
         "services/nodes/restoring.py",
-        "after = await peer_addresses.adjust(tx, fleet.rules, after, now=now)",
+        "after = await peer_addresses.adjust(tx, fleet, after, now=now)",
         "pass",
         "tests/services/test_peer_addresses.py",
         only="restored",

@@ -25,6 +25,7 @@ LeydenError
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
 │   ├── Upgrading                a replica that does not know this runs still
+│   ├── TorAway                  the Tor that onion addresses need
 │   └── MarketAway
 │       └── SoldOut              the auction or seller is there, our money is not
 ├── EmailRefused            the mail server does not take this message, to this address
@@ -260,6 +261,10 @@ class EmailAway(Away):
 
 class Upgrading(Away):
     """The platform is being upgraded, and offers this afterwards; try again soon."""
+
+
+class TorAway(Away):
+    """Tor does not answer; onion addresses wait for it."""
 
 
 class EmailRefused(LeydenError):

@@ -48,6 +48,7 @@ from leyden.services.nodes.fleet import (
 )
 from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.nodes.issuance import Issuance
+from leyden.services.nodes.onions import ONIONS, Onions
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.samples import SAMPLING
 from leyden.services.nodes.watchers import Watching
@@ -81,6 +82,7 @@ STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
 STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
+STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
@@ -164,7 +166,7 @@ async def _tell(platform: Platform, dispatcher: Dispatcher, work: Work) -> None:
 
 def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
     """Return the queues for running nodes: for their own home only."""
-    return [
+    found = [
         Queue(
             kind=WATCH,
             run=watching.watch,
@@ -191,6 +193,10 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         Queue(kind=ROUTES, run=Routes(fleet).update, at_once=1, at_home=True),
         Queue(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
     ]
+    if fleet.tor is not None:
+        tell = Onions(fleet, fleet.tor).look
+        found.append(Queue(kind=ONIONS, run=tell, at_once=1, at_home=True))
+    return found
 
 
 def shop_queues(shop: Shop) -> list[Queue]:
@@ -219,7 +225,7 @@ def issuance_queues(given: Issuance) -> list[Queue]:
 
 
 # What only a process of the home does, and loses when the nodes move to another one.
-OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, SAMPLING)
+OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, SAMPLING, ONIONS)
 
 
 async def put_standing(
@@ -242,14 +248,15 @@ async def put_standing(
 
 def _standing(platform: Platform) -> tuple[str, ...]:
     """Return the kinds of standing tasks that this platform has."""
-    shop = platform.shop
+    shop, fleet = platform.shop, platform.fleet
     there = (
         (True, STANDING),
         (shop is not None, STANDING_IN_THE_SHOP),
         (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
         (shop is not None and shop.seller is not None, STANDING_WITH_A_SELLER),
         (shop is not None and shop.messages is not None, STANDING_WITH_LSPS1),
-        (platform.fleet is not None, STANDING_IN_THE_FLEET),
+        (fleet is not None, STANDING_IN_THE_FLEET),
+        (fleet is not None and fleet.tor is not None, STANDING_WITH_TOR),
         (platform.issuance is not None, STANDING_FOR_NAMES),
         (bool(platform.settings.backup_store), STANDING_WITH_A_STORE),
     )

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -203,6 +204,7 @@ def test_looking_at_a_node(typed: Typed, pier: str, tmp_path: Path) -> None:
     way = typed("nodes", "connect", pier).stdout
     assert "lncli --rpcserver=" in way
     assert "curl --cacert" in way
+    assert re.search(r"^peers by Tor +-$", way, re.MULTILINE), "there is no Tor"
     assert "v0.20.2-beta (default)" in typed("nodes", "versions").stdout
     assert typed("nodes", "logs", pier, "-n", "5").exit_code == 0
 

@@ -141,6 +141,22 @@ def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
     assert f"without  {line}" in examined.stdout
 
 
+def test_doctor_says_what_keeps_tor_from_giving_addresses(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "onion" not in typed("doctor").stdout
+    socket_path = tmp_path / "control"
+    monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{socket_path}")
+    line = f"without  Tor at unix:{socket_path} gives nodes onion addresses"
+    said = typed("doctor").stdout.partition(line)[2]
+    assert (
+        "tor_control: onion addresses lead to peer ports; set" in said.splitlines()[1]
+    )
+    monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
+    said = typed("doctor").stdout.partition(line)[2]
+    assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
+
+
 def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
     examined = typed("doctor", "--cluster")
     assert examined.exit_code == 1

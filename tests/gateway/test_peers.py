@@ -120,6 +120,19 @@ async def test_peers_are_limited_by_source_and_by_node_but_for_our_own(
 
 
 @pytest.mark.real
+async def test_who_floods_from_this_machine_takes_no_strangers_places(
+    gateway: LocalGateway, route: Route, lines: list[Line]
+) -> None:
+    """All who come by a Tor on this machine have its address, which is our own."""
+    await gateway.apply([route])
+    for _ in range(4):
+        assert await is_let_in(lines, route, OWN)
+    assert not await is_let_in(lines, route, OWN)
+    for source in (ALICE, ALICE, ALICE, BOB):
+        assert await is_let_in(lines, route, source)
+
+
+@pytest.mark.real
 async def test_a_source_that_floods_holds_few_and_another_one_connects_at_once(
     gateway: LocalGateway, route: Route, lines: list[Line]
 ) -> None:

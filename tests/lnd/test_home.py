@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from leyden.domain import node_settings
 from leyden.domain.node_settings import NodeSettings
+from leyden.domain.onions import host_of
 from leyden.domain.versions import OFFERED, Version
 from leyden.errors import Malformed, SetupError
 from leyden.lnd import conf, keys
@@ -207,6 +208,8 @@ def test_peers_may_call_where_that_is_asked_for() -> None:
         ("[2001:db8::7]:21000", "externalip"),
         ("peers.example:21000", "externalhosts"),
         ("10.example:21000", "externalhosts"),
+        (f"{host_of(bytes(32))}:9735", "externalip"),
+        ("pier.onion:9735", "externalhosts"),
     ],
 )
 def test_a_name_is_announced_as_a_name(address: str, option: str) -> None:

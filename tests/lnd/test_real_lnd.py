@@ -24,6 +24,7 @@ from leyden.daemons.workshop import place
 from leyden.domain import node_settings
 from leyden.domain.addresses import Reach
 from leyden.domain.node_settings import Calls, NodeSettings
+from leyden.domain.onions import host_of
 from leyden.domain.versions import OFFERED, Version
 from leyden.errors import NodeAway
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
@@ -359,6 +360,24 @@ def test_lnd_reads_from_the_file_what_we_meant(
         ours = {each.lnd for each in TABLE.values() if each.lnd}
         signer = {key for key in ours if key.startswith("remotesigner.")}
         assert ours - signer - set(read) == set()
+
+
+def test_lnd_announces_an_onion_address_and_needs_no_tor(
+    version: Version, tmp_path: Path
+) -> None:
+    onion, public = f"{host_of(bytes(32))}:9735", "198.51.100.7:21000"
+    listen = (f"127.0.0.1:{free_port()}",)
+    announced = (public, onion)
+    settings = a_node()
+    with running(
+        tmp_path / "7", settings, version, peer_listen=listen, announced=announced
+    ) as lnd:
+        macaroon = open_wallet(lnd)
+        lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
+        answer = lnd.call("/v1/getinfo", macaroon=macaroon)
+    assert isinstance(answer, dict)
+    key = answer["identity_pubkey"]
+    assert answer["uris"] == [f"{key}@{each}" for each in announced]
 
 
 def normal(value: str) -> str:

@@ -38,6 +38,7 @@ from leyden.services.shared.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
+from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.plenty import PLENTY
@@ -96,6 +97,15 @@ class Yard:
         )
         self.fleet = replace(self.fleet, rules=rules)
         self.begin_anew()
+
+    def offer_onions(self, tor: FakeTor | None = None) -> FakeTor:
+        """Let the operator run a Tor, and start anew."""
+        tor = tor or FakeTor()
+        ports = replace(self.fleet.rules.ports, tor_target="127.0.0.1")
+        rules = replace(self.fleet.rules, ports=ports)
+        self.fleet = replace(self.fleet, tor=tor, rules=rules)
+        self.begin_anew()
+        return tor
 
     async def found(self) -> None:
         """Make the organizations."""

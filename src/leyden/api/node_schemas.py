@@ -17,7 +17,12 @@ from leyden.storage.nodes import Deleted
 
 
 def item(
-    listed: Listed, *, service_version: str, update_available: bool, peer_address: str
+    listed: Listed,
+    *,
+    service_version: str,
+    update_available: bool,
+    peer_address: str,
+    onion_address: str,
 ) -> NodeItem:
     """Build a node's entry for lists."""
     return NodeItem(
@@ -35,6 +40,7 @@ def item(
         service_version=service_version,
         update_available=update_available,
         peer_address=peer_address,
+        onion_address=onion_address,
     )
 
 

@@ -201,6 +201,7 @@ async def connect(request: Request) -> ConnectAnswer:
         lndconnect=way.lndconnect,
         hosts_line=way.hosts_line,
         peer_address=way.peer_address,
+        onion_address=way.onion_address,
         public_key=way.public_key,
     )
 
@@ -276,6 +277,7 @@ def _item(rules: FleetSettings, listed: Listed) -> NodeItem:
         service_version=rules.service_version,
         update_available=_is_old(listed.version, rules.catalogue),
         peer_address=rules.peer_address(listed.peer_port),
+        onion_address=rules.onion_address(listed.onion, listed.peer_port),
     )
 
 

@@ -9,7 +9,14 @@ from datetime import timedelta
 from functools import partial
 
 from leyden import __version__
-from leyden.app import gateways, local_egress, local_nodes, origins, peer_addresses
+from leyden.app import (
+    gateways,
+    local_egress,
+    local_nodes,
+    onions,
+    origins,
+    peer_addresses,
+)
 from leyden.app.background import Job, background
 from leyden.app.clusters import Cluster, offered
 from leyden.app.dispatcher import allowed, reach
@@ -77,6 +84,7 @@ def fleet_of(
         homes=homes,
         sides={name: each[2] for name, each in found.items()},
         gateway=gateways.gateway(given),
+        tor=onions.tor_of(given),
         authority=authority,
         clock=platform.clock,
         starts=StartLimit(at_once),
@@ -95,6 +103,7 @@ def fleet_of(
                 node_grpc=given.node_grpc_port,
                 node_peer=given.node_peer_port,
                 peer_host=peer_addresses.host(given),
+                tor_target=onions.target(given),
             ),
             peer_ports=peer_addresses.ports(given),
             webhooks=allowed(given),
@@ -146,6 +155,8 @@ async def looked_after(
     finally:
         await watching.close()
         runtime.close()
+        if fleet.tor is not None:
+            fleet.tor.close()
 
 
 async def _found(given: Settings, fleet: Fleet, watching: Watching) -> None:

@@ -20,6 +20,7 @@ from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
+from leyden.tor.base import Standing, Tor
 from leyden.values import Struct
 
 _CACHE_GIB = 6  # sources, Go's build cache and the daemons, the first time
@@ -65,6 +66,34 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
     yield _egress_policy(given)
     yield _cgroups(given)
     yield from _mail_server(given)
+    yield from _tor(given)
+
+
+def _tor(given: Settings) -> Iterator[Finding]:
+    """Ask Tor what it has, if the settings name one."""
+    if not given.tor_control:
+        return
+    onions = importlib.import_module("leyden.app.onions")
+    why = ""
+    try:
+        onions.target(given)
+        if not asyncio.run(_look(onions.tor_of(given))).connected:
+            why = "Tor has no connection to its network; its own log says why"
+    except LeydenError as error:
+        why = str(error)
+    yield Finding(
+        what=f"Tor at {given.tor_control} gives nodes onion addresses",
+        well=not why,
+        needed=False,
+        mend=f"{why}; see the settings tor_*",
+    )
+
+
+async def _look(tor: Tor) -> Standing:
+    try:
+        return await tor.look()
+    finally:
+        tor.close()
 
 
 def _mail_server(given: Settings) -> Iterator[Finding]:

@@ -20,5 +20,6 @@ class Kind(StrEnum):
     QUEUE_LAGGING = "queue.lagging"
     SELLER_AWAY = "seller.away"
     SELLER_LOW = "seller.low"
+    TOR_AWAY = "tor.away"
     TREASURY_AWAY = "treasury.away"
     TREASURY_REPLACED = "treasury.replaced"

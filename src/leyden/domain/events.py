@@ -257,6 +257,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
         (Kind.SELLER_AWAY, "The seller of direct channels does not answer."),
         (Kind.SELLER_LOW, "Little is left in the seller's wallet."),
+        (Kind.TOR_AWAY, "Onion addresses do not work, since Tor does not."),
         (Kind.TREASURY_AWAY, "The treasury does not answer."),
         (Kind.TREASURY_REPLACED, "The treasury is not the one it was."),
     )

@@ -134,6 +134,7 @@ class Node(Struct, frozen=True, kw_only=True):
     has_wallet: bool = False  # its lnd was seen with one, so there has to be one
     peer_port: int = 0  # the public one, at which peers reach it; 0 is none
     peer_port_released: datetime | None = None  # since when it does not use that port
+    onion: str = ""  # the host of its onion service; kept for its life
     runtime: RuntimeName = RuntimeName.LOCAL  # which has the node's data
     moves_to: RuntimeName | None = None  # while set, nobody starts the node
 
@@ -191,6 +192,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     version: str
     edition: int
     peer_port: int  # 0 if peers may not reach it
+    onion: str  # "" if it never had an onion service
 
     @property
     def stamp(self) -> "Stamp":
@@ -214,6 +216,7 @@ class Listed(Struct, frozen=True, kw_only=True):
             version=str(node.version),
             edition=node.edition,
             peer_port=node.open_peer_port,
+            onion=node.onion,
         )
 
 

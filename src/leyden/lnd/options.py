@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.node_settings import NodeSettings
+from leyden.domain.onions import is_host
 from leyden.domain.versions import Version
 from leyden.errors import SetupError
 from leyden.lnd import keys
@@ -124,9 +125,15 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
 
 
 def _announcing(address: str) -> str:
-    """Return the option: what a name stands for, lnd looks up again and again."""
+    """Return the option: what a name stands for, lnd looks up again and again.
+
+    An onion address stands for itself: lnd announces it as it is, and needs no Tor.
+    """
+    host = address.rpartition(":")[0].strip("[]")
+    if is_host(host):
+        return "externalip"
     try:
-        ip_address(address.rpartition(":")[0].strip("[]"))
+        ip_address(host)
     except ValueError:
         return "externalhosts"
     return "externalip"

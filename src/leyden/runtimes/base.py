@@ -28,9 +28,15 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
     settings: NodeSettings  # whole, secrets included
     tls: Tls
     peer_address: str = ""  # HOST:PORT, public; "" keeps peers out
+    onion_address: str = ""  # HOST:PORT by Tor, if it has one as well
     last_start: Start = NEVER  # as far as the database knows
 
     __repr__ = hiding("settings")
+
+    @property
+    def announced(self) -> tuple[str, ...]:
+        """The addresses at which peers are told they can find the node."""
+        return tuple(each for each in (self.peer_address, self.onion_address) if each)
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):

@@ -260,7 +260,7 @@ class LocalRuntime:
                 if launch_spec.peer_address
                 else ()
             ),
-            announced=(launch_spec.peer_address,) if launch_spec.peer_address else (),
+            announced=launch_spec.announced,
             cors_origins=self._cors_origins,
             logs=self._logs,
         )

@@ -22,6 +22,13 @@ PeerAddress = Annotated[
         "may not. See the setting `listen`."
     ),
 ]
+OnionAddress = Annotated[
+    str,
+    Meta(
+        description="HOST:PORT at which other nodes reach this one by Tor; empty "
+        "without `peer_address`, or if the platform has no Tor."
+    ),
+]
 ServiceVersion = Annotated[str, Meta(description="The platform's own version.")]
 LndVersion = Annotated[str, Meta(description="A version of lnd, like `v0.20.2-beta`.")]
 Certificate = Annotated[

@@ -14,6 +14,7 @@ from leyden.schemas.kinds import (
     Network,
     NodeId,
     NodeName,
+    OnionAddress,
     PeerAddress,
     ServiceVersion,
     Time,
@@ -110,6 +111,7 @@ class NodeItem(msgspec.Struct):
         bool, Meta(description="Whether a newer lnd is available; see update.")
     ]
     peer_address: PeerAddress
+    onion_address: OnionAddress
 
 
 class NodesAnswer(msgspec.Struct):
@@ -234,6 +236,7 @@ class ConnectAnswer(msgspec.Struct):
         Meta(description="A line for `/etc/hosts`, where the name does not resolve."),
     ]
     peer_address: PeerAddress
+    onion_address: OnionAddress
     public_key: Annotated[
         str,
         Meta(

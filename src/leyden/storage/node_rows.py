@@ -56,6 +56,7 @@ def row_of(node: Node) -> Mapping[str, Value]:
         "peer_port_released": _us(node.peer_port_released),
         "runtime": node.runtime,
         "moves_to": node.moves_to or "",
+        "onion": node.onion,
     }
 
 
@@ -91,6 +92,7 @@ def node_of(row: Row) -> Node:
         peer_port_released,
         runtime,
         moves_to,
+        onion,
     ) = row
     return Node(
         id=id_,
@@ -121,6 +123,7 @@ def node_of(row: Row) -> Node:
         peer_port_released=_time(peer_port_released),
         runtime=RuntimeName(runtime),
         moves_to=RuntimeName(moves_to) if moves_to else None,
+        onion=onion,
     )
 
 
@@ -140,6 +143,7 @@ def listed_of(row: Row) -> Listed:
         version,
         edition,
         peer_port,
+        onion,
     ) = row
     return Listed(
         id=id_,
@@ -155,6 +159,7 @@ def listed_of(row: Row) -> Listed:
         version=version,
         edition=edition,
         peer_port=peer_port or 0,
+        onion=onion,
     )
 
 

@@ -32,6 +32,7 @@ from leyden.storage.lsps1_orders import Lsps1Orders
 from leyden.storage.moves import Moves
 from leyden.storage.node_drills import NodeDrills
 from leyden.storage.node_keys import NodeKeys
+from leyden.storage.node_onions import NodeOnions
 from leyden.storage.node_reports import NodeReports
 from leyden.storage.node_starts import NodeStarts
 from leyden.storage.nodes import Nodes
@@ -118,6 +119,7 @@ class Stores:
     log_places = _store(LogPlaces)
     lsps1_orders = _store(Lsps1Orders)
     moves = _store(Moves)
+    node_onions = _store(NodeOnions)
     node_reports = _store(NodeReports)
     node_drills = _store(NodeDrills)
     node_starts = _store(NodeStarts)

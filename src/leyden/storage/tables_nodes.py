@@ -62,6 +62,7 @@ nodes = Table(
     Column("peer_port_released", BigInteger),
     Column("runtime", Text, nullable=False, server_default="local"),  # has its data
     Column("moves_to", Text, nullable=False, server_default=""),  # "": it stays
+    Column("onion", Text, nullable=False, server_default=""),  # kept after the end
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),
@@ -157,6 +158,16 @@ node_keys = Table(
     metadata,
     Column("node_id", ForeignKey("node.id"), primary_key=True),
     Column("pubkey", Text, nullable=False),
+)
+
+# The key of each that has an onion service, as long as its data is kept; and where Tor
+# was told to lead what comes in, "" until it was.
+node_onions = Table(
+    "node_onion",
+    metadata,
+    Column("node_id", ForeignKey("node.id"), primary_key=True),
+    Column("seed", LargeBinary, nullable=False, info=SEALED),
+    Column("told", Text, nullable=False),
 )
 
 # The last start of each: compared with what the node's folder says.

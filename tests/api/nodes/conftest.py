@@ -36,6 +36,7 @@ ITEM_FIELDS = {
     "service_version": str,
     "update_available": bool,
     "peer_address": str,  # beyond the contract
+    "onion_address": str,  # the same
 }
 NEW_NODE: dict[str, Any] = {
     "name": "harbour light",

@@ -33,6 +33,7 @@ async def test_items_have_the_contracts_fields_and_no_settings(
         "service_version": "0.1.0",
         "update_available": False,
         "peer_address": "",
+        "onion_address": "",
     }
 
 

@@ -16,6 +16,7 @@ from leyden.cli.output import (
     print_one,
     print_rows,
 )
+from leyden.schemas.nodes import ConnectAnswer
 
 
 @click.command()
@@ -82,8 +83,8 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
         {
             "REST": way.rest_url,
             "gRPC": way.grpc_address,
-            "peers": way.peer_address
-            and f"{way.public_key or 'PUBLIC-KEY'}@{way.peer_address}",
+            "peers": _called(way, way.peer_address),
+            "peers by Tor": _called(way, way.onion_address),
             "lndconnect": way.lndconnect,
             "/etc/hosts": way.hosts_line,
         }
@@ -101,6 +102,11 @@ then:
     --resolve {way.api_endpoint}:{port}:{host} \\
     -H "Grpc-Metadata-macaroon: $(xxd -p -c 9999 mine.macaroon)" \\
     {way.rest_url}/v1/getinfo""")
+
+
+def _called(way: ConnectAnswer, address: str) -> str:
+    """Return what other nodes are told; "" where there is no such address."""
+    return address and f"{way.public_key or 'PUBLIC-KEY'}@{address}"
 
 
 @click.command()

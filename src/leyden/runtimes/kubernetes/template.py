@@ -83,7 +83,7 @@ class Template(Struct, frozen=True, kw_only=True):
             rpc_listen=(f"0.0.0.0:{self.grpc_port}",),
             domain=node.api_endpoint,
             peer_listen=(f"0.0.0.0:{self.peer_port}",) if peers else (),
-            announced=(peers,) if peers else (),
+            announced=launch_spec.announced,
             cors_origins=self.cors_origins,
             logs=self.logs,
             on_console=True,

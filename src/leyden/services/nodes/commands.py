@@ -114,7 +114,7 @@ async def _changed(
         peer_addresses.check(rules, new)
     after = await peer_addresses.adjust(
         tx,
-        rules,
+        fleet,
         replace(before, settings=node_settings.without_secrets(new)),
         now=now,
     )

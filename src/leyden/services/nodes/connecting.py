@@ -22,6 +22,7 @@ class ConnectionDetails(Struct, frozen=True, kw_only=True):
     lndconnect: str
     hosts_line: str
     peer_address: str  # "" if peers may not reach it
+    onion_address: str  # "" without Tor
     public_key: str  # "" until lnd has written it down here
     certificate: bytes  # PEM, up to the root
     thumbprint: str  # of what signed the node's certificate; "" if known to everybody
@@ -51,6 +52,7 @@ async def connect(
         lndconnect=f"lndconnect://{name}:{ports.grpc}?cert={told}",
         hosts_line=f"{ports.host} {name}",
         peer_address=fleet.rules.peer_address(node.open_peer_port),
+        onion_address=fleet.rules.onion_address(node.onion, node.open_peer_port),
         public_key=await fleet.database.reader.node_keys.find(node.id),
         certificate=await trusted_by_clients(fleet, node, served),
         thumbprint=_signer(served) if fleet.authority.issued(served) else "",

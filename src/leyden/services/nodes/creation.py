@@ -81,7 +81,7 @@ async def create(
         if not await tx.nodes.add(node):
             return await _made_before(tx, node)
         await quotas.check_nodes(tx, rules.quotas, organization_id)
-        with_port = await peer_addresses.adjust(tx, rules, node, now=now)
+        with_port = await peer_addresses.adjust(tx, fleet, node, now=now)
         if with_port != node:
             await tx.nodes.save(node, with_port)
         await tx.launch_specs.add(launch_specs.new(fleet, node, settings))

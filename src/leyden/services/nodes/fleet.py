@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from leyden.certificates.authority import Authority
 from leyden.certificates.roots import Roots
+from leyden.domain import onions
 from leyden.domain.node_moves import KEPT
 from leyden.domain.node_settings import PUBLIC, Calls
 from leyden.domain.nodes import Network, RuntimeName
@@ -23,6 +24,7 @@ from leyden.services.shared.uploads import Uploads
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.tor.base import Tor
 from leyden.values import Struct, field
 
 
@@ -36,6 +38,7 @@ class Ports(Struct, frozen=True, kw_only=True):
     node_grpc: int = 18_009
     node_peer: int = 18_735
     peer_host: str = ""  # the public host at which peers reach nodes; empty: nowhere
+    tor_target: str = ""  # the address at which Tor reaches peer ports; empty: no Tor
 
 
 class FleetSettings(Struct, frozen=True, kw_only=True):
@@ -60,6 +63,10 @@ class FleetSettings(Struct, frozen=True, kw_only=True):
         """Return HOST:PORT, at which peers reach a node with this port; "" for none."""
         return host_port(self.ports.peer_host, port) if port else ""
 
+    def onion_address(self, onion: str, port: int) -> str:
+        """Return HOST:PORT, at which peers reach a node by Tor; "" for none."""
+        return host_port(onion, onions.PORT) if port and self.ports.tor_target else ""
+
 
 class Fleet(Struct, frozen=True, kw_only=True):
     """All nodes of an installation, and the services that run them."""
@@ -69,6 +76,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     runtime: Runtime
     homes: Homes
     gateway: Gateway
+    tor: Tor | None = None  # if the operator runs one
     authority: Authority
     clock: Clock
     sides: Mapping[RuntimeName, Side] = field(default_factory=dict)

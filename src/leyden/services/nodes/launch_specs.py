@@ -45,6 +45,7 @@ def unseal(
         settings=whole_settings(fleet, node, sealed),
         tls=Tls(chain_pem=sealed.certificate, key_pem=key),
         peer_address=fleet.rules.peer_address(node.open_peer_port),
+        onion_address=fleet.rules.onion_address(node.onion, node.open_peer_port),
         last_start=last_start,
     )
 

@@ -9,7 +9,8 @@ from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.peer_ports import KEPT_FROM_OTHERS, PeerPorts
 from leyden.errors import Conflict, Malformed
-from leyden.services.nodes.fleet import FleetSettings
+from leyden.services.nodes import onions
+from leyden.services.nodes.fleet import Fleet, FleetSettings
 from leyden.storage.stores import Stores
 from leyden.values import replace
 
@@ -46,21 +47,17 @@ async def alarm(rows: Stores, rules: FleetSettings, *, now: datetime) -> str:
     )
 
 
-async def adjust(
-    tx: Stores, rules: FleetSettings, node: Node, *, now: datetime
-) -> Node:
-    """Return the node with the peer port that its settings ask for, or without."""
+async def adjust(tx: Stores, fleet: Fleet, node: Node, *, now: datetime) -> Node:
+    """Return the node with the peer addresses that its settings ask for, or without."""
     if not node.settings.listen:
         return node.without_peers(now)
     if node.open_peer_port:
         return node
-    if node.peer_port in rules.peer_ports:  # its own from before
-        return replace(node, peer_port_released=None)
-    return replace(
-        node,
-        peer_port=await _free(tx, rules.peer_ports, node, now=now),
-        peer_port_released=None,
-    )
+    ports, port = fleet.rules.peer_ports, node.peer_port
+    if port not in ports:  # else it is its own from before
+        port = await _free(tx, ports, node, now=now)
+    after = replace(node, peer_port=port, peer_port_released=None)
+    return await onions.assign(tx, fleet, after)
 
 
 async def _free(tx: Stores, ports: PeerPorts, node: Node, *, now: datetime) -> int:

@@ -159,6 +159,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.node_drills.forget(node.id)
         await tx.node_starts.forget(node.id)
         await tx.node_keys.forget(node.id)
+        await tx.node_onions.forget(node.id)
         await tx.relocations.forget(node.id)
         await webhooks.forget(tx, node.id)
         await tx.nodes.vacate(node.id)

@@ -56,7 +56,7 @@ async def restore(
             )
         # Without a free port it comes back all the same, unreachable for peers.
         with suppress(Conflict):
-            after = await peer_addresses.adjust(tx, fleet.rules, after, now=now)
+            after = await peer_addresses.adjust(tx, fleet, after, now=now)
         after = await change(tx, before, after, now=now)
         await tx.tasks.put(NODE, node_id, due=now)  # not when its data was to go
         await quotas.check_nodes(tx, fleet.rules.quotas, organization_id)

@@ -10,11 +10,18 @@ from typing import Final
 
 from leyden.domain.alarms import Kind
 from leyden.domain.units import BLOCKS_PER_DAY, size
-from leyden.errors import MarketAway, MarketRefused, SellerAway, TreasuryAway
+from leyden.errors import (
+    MarketAway,
+    MarketRefused,
+    SellerAway,
+    TorAway,
+    TreasuryAway,
+)
 from leyden.services.channels import pool_account, seller_balance, treasury_identity
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.emailing import FAILING
 from leyden.services.nodes import certificate_expiry, peer_addresses
+from leyden.services.nodes.fleet import Fleet
 from leyden.services.operators.attention import LATE, needing_attention
 from leyden.services.operators.backups import results
 from leyden.services.platform import Platform
@@ -60,6 +67,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
         rows, rules = platform.database.reader, platform.fleet.rules
         if what := await peer_addresses.alarm(rows, rules, now=now):
             found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+        found += await _tor(platform.fleet)
     found += await _emails(platform)
     for what in await results.alarms(platform, now=now):
         found.append(Alarm(Kind.BACKUP_STALE, what))
@@ -128,6 +136,23 @@ async def _seller(shop: Shop) -> list[Alarm]:
         return [Alarm(Kind.SELLER_AWAY, what)]
     what = seller_balance.alarm(balance, low=shop.rules.seller_low)
     return [Alarm(Kind.SELLER_LOW, what)] if what else []
+
+
+async def _tor(fleet: Fleet) -> list[Alarm]:
+    """Return what keeps peers from onion addresses."""
+    if fleet.tor is None:
+        return []
+    what = ""
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            if not (await fleet.tor.look()).connected:
+                what = "Tor has no connection to its network: its own log says why"
+    except TorAway as error:
+        what = error.message
+    except TimeoutError:
+        what = "tor_control: Tor does not answer in time"
+    said = f"no peer reaches a node by its onion address: {what}"
+    return [Alarm(Kind.TOR_AWAY, said)] if what else []
 
 
 async def _auction(shop: Shop) -> list[Alarm]:

@@ -6,13 +6,13 @@ INSERT INTO node (
     id, organization_id, name, network, type, version, api_endpoint, slot, created,
     status, wanted, revision, process, launched, host, launched_at, crashes, due,
     purchased_type, purchase_status, expires, edition, settings,
-    has_wallet, peer_port, peer_port_released, runtime, moves_to
+    has_wallet, peer_port, peer_port_released, runtime, moves_to, onion
 )
 VALUES (
     :id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot,
     :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at,
     :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings,
-    :has_wallet, :peer_port, :peer_port_released, :runtime, :moves_to
+    :has_wallet, :peer_port, :peer_port_released, :runtime, :moves_to, :onion
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -40,7 +40,8 @@ WHERE id = :id
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
-    CASE WHEN peer_port_released IS NULL THEN peer_port END
+    CASE WHEN peer_port_released IS NULL THEN peer_port END,
+    onion
 FROM node
 WHERE organization_id = :organization_id
     AND (wanted <> 'deleted' OR process <> '')
@@ -53,7 +54,8 @@ LIMIT :most;
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
-    CASE WHEN peer_port_released IS NULL THEN peer_port END
+    CASE WHEN peer_port_released IS NULL THEN peer_port END,
+    onion
 FROM node
 WHERE organization_id = :organization_id
     AND (wanted <> 'deleted' OR process <> '')
@@ -94,6 +96,7 @@ SELECT
     node.version,
     node.edition,
     CASE WHEN node.peer_port_released IS NULL THEN node.peer_port END,
+    node.onion,
     node.settings,
     node_outfit.sealed_settings,
     node_outfit.webhook_secret
@@ -211,6 +214,7 @@ SET name = :name,
     peer_port_released = :peer_port_released,
     runtime = :runtime,
     moves_to = :moves_to,
+    onion = :onion,
     edition = edition + 1
 WHERE id = :id
     AND edition = :was

@@ -10,6 +10,7 @@ from leyden.services.channels.shop import ticket_purpose
 from leyden.services.nodes.backups import macaroon_purpose, seed_purpose
 from leyden.services.nodes.issuance import ACCOUNT, name_purpose
 from leyden.services.nodes.launch_specs import key_purpose, settings_purpose
+from leyden.services.nodes.onions import seed_purpose as onion_purpose
 from leyden.services.operators import sealing_keys
 from leyden.services.people.sign_in import TOTP
 from leyden.storage import answers
@@ -37,6 +38,7 @@ PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "issued_certificate.order_key": lambda row: name_purpose(row["name"]),
     "issuer_account.sealed": lambda row: ACCOUNT.format(row["directory"]),
     "node_macaroon.sealed": lambda row: macaroon_purpose(row["node_id"], row["name"]),
+    "node_onion.seed": lambda row: onion_purpose(row["node_id"]),
     "node_outfit.key": lambda row: key_purpose(row["node_id"]),
     "node_outfit.sealed_settings": lambda row: settings_purpose(row["node_id"]),
     "node_outfit.webhook_secret": lambda row: webhook_secret_purpose(row["node_id"]),

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0043_replicas"
-down_revision = "0039_log_tails"
+down_revision = "0040_node_onions"
 
 
 def upgrade() -> None:

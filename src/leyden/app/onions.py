@@ -1,0 +1,78 @@
+"""The operator's Tor, from the settings."""
+
+import re
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+from leyden.app import peer_addresses
+from leyden.errors import SetupError
+from leyden.settings import Settings
+from leyden.tor.control import ControlPort, TorControl
+
+_PLACE = re.compile(
+    r"unix:/.+|(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})"
+)
+_HIGHEST = 65_535
+
+
+def tor_of(given: Settings) -> TorControl | None:
+    """Return the Tor that the settings name, if they do."""
+    if not given.tor_control:
+        return None
+    match = _PLACE.fullmatch(given.tor_control)
+    if not match or not 0 < int(match["port"] or 1) <= _HIGHEST:
+        raise SetupError(
+            f"tor_control: {given.tor_control!r} is not HOST:PORT or unix:/PATH"
+        )
+    if given.tor_password and given.tor_cookie_file:
+        raise SetupError("tor_password, tor_cookie_file: set one of them")
+    file = Path(given.tor_cookie_file) if given.tor_cookie_file else None
+    return TorControl(
+        ControlPort(
+            place=given.tor_control, password=given.tor_password, cookie_file=file
+        )
+    )
+
+
+def target(given: Settings) -> str:
+    """Return the address at which Tor reaches peer ports; "" without Tor.
+
+    An address and no name, which Tor would look up once and for all.
+    """
+    if not given.tor_control:
+        return ""
+    if given.runtime != "local":
+        raise SetupError(
+            "tor_control: is for runtime = local; nodes in a cluster have no onion "
+            "addresses"
+        )
+    if not peer_addresses.ports(given):
+        raise SetupError(
+            "tor_control: onion addresses lead to peer ports; set peer_ports too"
+        )
+    if not given.tor_target and not given.gateway_here:
+        raise SetupError(
+            "tor_target: must be set, since gateway_here is false: the address of a "
+            "gateway"
+        )
+    if not given.tor_target and given.gateway_balancers:
+        raise SetupError(
+            "tor_target: must be set, since gateway_balancers is: Tor sends no PROXY "
+            "preamble, so it has to go by a balancer"
+        )
+    name = "tor_target" if given.tor_target else "gateway_host"
+    try:
+        address = ip_address(getattr(given, name).strip("[]"))
+    except ValueError:
+        raise SetupError(
+            f"{name}: {getattr(given, name)!r} is not an IP address; Tor needs one, so "
+            "set tor_target"
+        ) from None
+    return str(_reachable(address))
+
+
+def _reachable(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return where something that listens everywhere is found on this machine."""
+    if not address.is_unspecified:
+        return address
+    return ip_address("127.0.0.1" if address.version == 4 else "::1")  # noqa: PLR2004

@@ -1,0 +1,86 @@
+"""Onion addresses: the v3 onion service of each node, and what Tor is told of them.
+
+The platform draws the key itself, so that the address is known, and stored, before Tor
+hears of it: whatever dies in between, the next one tells Tor of the same service.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from leyden.values import Struct, hiding
+
+PORT: Final = 9735  # of every onion address: what Lightning's peers use
+SEED_BYTES: Final = 32
+_VERSION: Final = b"\x03"
+_SUFFIX: Final = ".onion"
+_HOST = re.compile(r"[a-z2-7]{55}d\.onion")  # the version makes the last letter
+
+
+class Onion(Struct, frozen=True, kw_only=True):
+    """An onion service: its key, and where Tor leads what comes in."""
+
+    seed: bytes  # of its Ed25519 key
+    to: str  # HOST:PORT of the gateway, for one node's peers
+
+    __repr__ = hiding("seed")
+
+    @property
+    def host(self) -> str:
+        """The address that follows from the key."""
+        return host_of(self.seed)
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What Tor has to be told: first what to remove, then what to add."""
+
+    remove: tuple[str, ...] = ()
+    add: tuple[str, ...] = ()
+
+
+def host_of(seed: bytes) -> str:
+    """Return the host of the onion service with this key (rend-spec-v3, section 6)."""
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    checksum = hashlib.sha3_256(b".onion checksum" + public + _VERSION).digest()[:2]
+    return base64.b32encode(public + checksum + _VERSION).decode().lower() + _SUFFIX
+
+
+def expanded(seed: bytes) -> bytes:
+    """Return the key as Tor takes it: scalar and prefix (RFC 8032, 5.1.5)."""
+    digest = bytearray(hashlib.sha512(seed).digest())
+    digest[0] &= 0b1111_1000
+    digest[31] = digest[31] & 0b0111_1111 | 0b0100_0000
+    return bytes(digest)
+
+
+def is_host(text: str) -> bool:
+    """Return whether this looks like the host of a v3 onion service."""
+    return _HOST.fullmatch(text) is not None
+
+
+def plan(
+    wanted: Mapping[str, str],
+    *,
+    told: Mapping[str, str],
+    there: Collection[str],
+    ours: Collection[str],
+) -> Plan:
+    """Return what to tell Tor, by host; all mappings say where each leads to.
+
+    Tor does not say where a service leads: `told` is what it was told, and
+    stored after it was. A service that is there and leads elsewhere, or of which
+    nothing was stored, is made anew. Services that are not ours stay.
+    """
+    remove = [
+        host
+        for host in sorted(set(there) & set(ours))
+        if host not in wanted or told.get(host) != wanted[host]
+    ]
+    kept = set(there) - set(remove)
+    return Plan(
+        remove=tuple(remove), add=tuple(host for host in wanted if host not in kept)
+    )

@@ -1,0 +1,129 @@
+"""Onion addresses of nodes, where the operator runs Tor.
+
+A node gets its key with its peer port, in the same transaction; Tor is told of the
+service later, by one process at a time:
+
+1. Give keys to nodes that are older than the setting.
+2. Ask Tor what it has; decide (domain/onions.py).
+3. Tell it what is missing, and store of each what it was told.
+
+Killed before that is stored, the next look makes the service once more. A Tor that was
+restarted has none: the next look tells it all of them. Nothing waits for Tor, and
+no node starts later without it.
+"""
+
+import logging
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from leyden.domain import onions
+from leyden.domain.nodes import Node
+from leyden.domain.onions import SEED_BYTES, Onion
+from leyden.domain.peer_ports import host_port
+from leyden.errors import NotFound, TorAway
+from leyden.services.nodes.changes import change
+from leyden.services.nodes.fleet import Fleet
+from leyden.services.shared.steps import ClaimedTask
+from leyden.storage.stores import Stores
+from leyden.tor.base import Tor
+from leyden.values import replace
+
+ONIONS: Final = "onions"  # a kind of task
+# Nobody waits for less: a service that is new takes Tor a minute to announce.
+_LOOK_EVERY: Final = timedelta(seconds=10)
+
+log = logging.getLogger(__name__)
+
+
+async def assign(tx: Stores, fleet: Fleet, node: Node) -> Node:
+    """Return the node with an onion address if it is to have one; store its key.
+
+    It keeps the first for its life, also while it does not listen.
+    """
+    if fleet.tor is None or node.onion or not node.open_peer_port:
+        return node
+    seed = secrets.token_bytes(SEED_BYTES)
+    sealed = fleet.sealer.seal(seed, purpose=seed_purpose(node.id))
+    await tx.node_onions.add(node.id, sealed)
+    return replace(node, onion=onions.host_of(seed))
+
+
+def seed_purpose(node_id: str) -> str:
+    """Return what the key of a node's onion service is sealed for."""
+    return f"onion key of {node_id}"
+
+
+class Onions:
+    """Keeps Tor's services those of the nodes that listen."""
+
+    def __init__(self, fleet: Fleet, tor: Tor) -> None:
+        self._fleet = fleet
+        self._tor = tor
+        self._why = ""  # Tor is away, as last logged
+
+    async def look(self, work: ClaimedTask) -> None:
+        """Update Tor's services, and schedule the next look."""
+        nodes = await self._assigned(work)
+        try:
+            await self._tell(work, nodes)
+            self._log("")
+        except TorAway as error:
+            self._log(error.message)
+        async with work.transaction() as tx:
+            await work.reschedule(tx, due=self._fleet.clock() + _LOOK_EVERY)
+
+    async def _assigned(self, work: ClaimedTask) -> dict[str, Node]:
+        """Return the nodes that listen, each with an onion address, by that."""
+        fleet, found = self._fleet, {}
+        for known in await fleet.node_cache.nodes(fleet.database.reader.nodes):
+            node = known
+            if node.open_peer_port and not node.onion:
+                async with work.transaction() as tx:
+                    before = await tx.nodes.lock(node.id)
+                    after = await assign(tx, fleet, before)
+                    node = await change(tx, before, after, now=fleet.clock())
+            if node.open_peer_port and node.onion:
+                found[node.onion] = node
+        return found
+
+    async def _tell(self, work: ClaimedTask, nodes: Mapping[str, Node]) -> None:
+        reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
+        there = (await self._tor.look()).hosts
+        told = await reader.node_onions.told()
+        strange = there - nodes.keys()
+        gone = await reader.node_onions.ours(strange) if strange else set()
+        plan = onions.plan(
+            {host: host_port(target, each.peer_port) for host, each in nodes.items()},
+            told={host: told.get(each.id, "") for host, each in nodes.items()},
+            there=there,
+            ours=gone | (there & nodes.keys()),
+        )
+        for host in plan.remove:
+            await self._tor.remove(host)
+            log.info("onion service ended", extra={"onion": host})
+        for host in plan.add:
+            await self._add(work, nodes[host], told.get(nodes[host].id, ""))
+
+    async def _add(self, work: ClaimedTask, node: Node, told: str) -> None:
+        reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
+        try:
+            sealed = await reader.node_onions.seed(node.id)
+        except NotFound:
+            return  # its data was removed just now
+        seed = self._fleet.sealer.open(sealed, purpose=seed_purpose(node.id))
+        onion = Onion(seed=seed, to=host_port(target, node.peer_port))
+        await self._tor.add(onion)
+        log.info("node %s: onion service created", node.id, extra={"onion": onion.host})
+        if told != onion.to:
+            async with work.transaction() as tx:
+                await tx.node_onions.tell(node.id, onion.to)
+
+    def _log(self, why: str) -> None:
+        """Log once that Tor is away, and once that it is back."""
+        if why and why != self._why:
+            log.warning("onion addresses wait for Tor", extra={"why": why})
+        elif self._why and not why:
+            log.info("Tor is back")
+        self._why = why

@@ -1,0 +1,29 @@
+-- Onion services of nodes: their keys, sealed, and what Tor was told.
+
+-- name: add
+INSERT INTO node_onion (node_id, seed, told)
+VALUES (:node_id, :seed, '');
+
+-- name: seed
+SELECT seed
+FROM node_onion
+WHERE node_id = :node_id;
+
+-- name: told
+SELECT node_id, told
+FROM node_onion;
+
+-- name: tell
+UPDATE node_onion
+SET told = :told
+WHERE node_id = :node_id;
+
+-- name: ours
+-- Hosts that a node has or had, also one of which nothing else is left.
+SELECT onion
+FROM node
+WHERE onion IN (:hosts);
+
+-- name: forget
+DELETE FROM node_onion
+WHERE node_id = :node_id;
