@@ -51,6 +51,14 @@ GUARDS = (
         "found.proven and found.confirmations >= rules.buried_after",
         "found.confirmations >= rules.buried_after",
         "tests/services/test_fundings.py",
-        "buried",
+        "proven_is_watched",
+    ),
+    Guard(
+        "the operator is told whose money a lost order over LSPS1 is",
+        "services/operators/attention.py",
+        "return _OWED if order.id in strangers else _LOST",
+        "return _LOST",
+        "tests/services/test_alarms.py",
+        "needs_the_operator and not postgres",
     ),
 )

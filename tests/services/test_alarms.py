@@ -10,6 +10,7 @@ from prometheus_client import REGISTRY
 
 from leyden.domain.alarms import Kind
 from leyden.domain.events import ALARMS, INSTALLATION
+from leyden.domain.lsps1 import Source
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Stale
 from leyden.services.channels import seller_watch
@@ -23,6 +24,7 @@ from leyden.services.operators.alarms import Alarm, disk, list_alarms
 from leyden.services.operators.attention import needing_attention
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.storage.seller import KnownSeller
 from leyden.storage.statements import Statement
 from leyden.tasks import Work
@@ -287,3 +289,18 @@ async def test_a_channel_that_needs_the_operator_says_why(
     await seller_watch.look(till.shop)
     (found,) = await needing_attention(platform, now=till.now)
     assert "can never come" in found.why
+    assert "became credit" in found.why
+    # One over LSPS1 has no account that the credit could be its buyer's in.
+    async with till.database.transaction() as tx:
+        await tx.lsps1_orders.add(
+            Lsps1Order(
+                order_id=order.id,
+                source=Source.HTTP,
+                address="198.51.100.7",
+                confirmations=0,
+                within_blocks=6,
+                token="",
+            )
+        )
+    (found,) = await needing_attention(platform, now=till.now)
+    assert "is owed to a buyer without an account" in found.why

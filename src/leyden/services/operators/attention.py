@@ -34,6 +34,11 @@ _LOST: Final = (
     "its channel can never come, and its price became credit: abandon the channel at "
     "the seller's lnd; see docs/direct-channels.md"
 )
+_OWED: Final = (
+    "its channel can never come, and its price is owed to a buyer without an account: "
+    "pay it back by hand, and note that by `leyden account correct --kind refund`; "
+    "abandon the channel at the seller's lnd; see docs/direct-channels.md"
+)
 _IN_NO_BLOCK: Final = "its channel waits for a block: "
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.CAPPED: "its fee rate is seller_bump_sat_per_vb; raise that, or wait",
@@ -72,6 +77,7 @@ async def needing_attention(
     closed = await leases.closed_early(since=now - _CLOSED_FOR, most=_MOST_ORDERS)
     fundings = platform.database.reader.fundings
     lost = await fundings.lost([each.id for each in failed])
+    strangers = await platform.database.reader.lsps1_orders.of_orders(lost)
     obstacles = {
         each.order_id: _IN_NO_BLOCK + _OBSTACLES[each.obstacle]
         for each in await fundings.unconfirmed()
@@ -81,7 +87,7 @@ async def needing_attention(
     return [
         *(AttentionItem(each, _MISSING) for each in await _missing(platform)),
         *(AttentionItem(each, _late(each)) for each in late),
-        *(AttentionItem(each, _failed(each, lost)) for each in failed),
+        *(AttentionItem(each, _failed(each, lost, strangers)) for each in failed),
         *(AttentionItem(each, obstacles[each.id]) for each in unconfirmed),
         *(AttentionItem(each, _CLOSED) for each in await reader.get_many(closed)),
     ]
@@ -93,11 +99,11 @@ def _late(order: Order) -> str:
     return _UNPUBLISHED if order.channel_point else _LATE_OPENING
 
 
-def _failed(order: Order, lost: Collection[str]) -> str:
+def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> str:
     if order.destination is None:
         return _FAILED
     if order.id in lost:
-        return _LOST
+        return _OWED if order.id in strangers else _LOST
     return _GIVEN_AWAY if order.channel_point else _DIRECT_FAILED
 
 
