@@ -1,8 +1,9 @@
 """The API server of a cluster behind a proxy that a test is in the middle of.
 
     async with proxied(cluster, folder) as proxy:
-        proxy.strike = kill          # called before and after each call that changes
+        proxy.strike = kill          # called before and after each call about nodes
         proxy.watches = Watches.CUT  # what becomes of watches from now on
+        proxy.go_away()              # nobody answers any more, until `come_back`
 
 Whoever comes by it is the cluster's administrator.
 """
@@ -27,7 +28,6 @@ from tests.authority import Authority
 from tests.devcluster.clusters import DevCluster
 
 _HOST: Final = "127.0.0.1"
-_CHANGES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _OF_NODES: Final = frozenset(
     {
         *("pods", "persistentvolumeclaims", "persistentvolumes"),
@@ -75,6 +75,7 @@ class ApiProxy:
         self._by = by
         self._running: dict[int, web.Request] = {}
         self._watches = Watches.SERVED
+        self._is_away = False
         self.strike: Strike = _nothing
 
     @property
@@ -87,6 +88,16 @@ class ApiProxy:
         if becomes is not Watches.SERVED:
             for each in list(self._running.values()):
                 _cut(each)
+
+    def go_away(self) -> None:
+        """Answer nobody, and cut who is being answered."""
+        self._is_away = True
+        self.watches = Watches.CUT
+
+    def come_back(self) -> None:
+        """Answer again."""
+        self._is_away = False
+        self.watches = Watches.SERVED
 
     def access(self, namespace: str) -> Access:
         """Return how to come by it."""
@@ -112,7 +123,7 @@ class ApiProxy:
             return await self._watch(request)
         call = _name(request)
         body = await request.read()
-        if call and not await self.strike(call, Moment.BEFORE):
+        if not await self._goes_on(call, Moment.BEFORE):
             return _cut(request)
         try:
             async with self._passed_on(request, body) as there:
@@ -123,9 +134,14 @@ class ApiProxy:
                 )
         except aiohttp.ClientError:
             return _cut(request)
-        if call and not await self.strike(call, Moment.AFTER):
+        if not await self._goes_on(call, Moment.AFTER):
             return _cut(request)
         return answer
+
+    async def _goes_on(self, call: str, moment: Moment) -> bool:
+        if self._is_away:
+            return False
+        return not call or await self.strike(call, moment)
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
         if self.watches is Watches.CUT:
@@ -195,9 +211,7 @@ def _cut(request: web.Request) -> web.Response:
 
 
 def _name(request: web.Request) -> str:
-    """Return the name of a call that changes an object of a node; "" of any other."""
+    """Return the name of a call about an object of a node; "" of any other."""
     parts = request.path.removeprefix("/api/v1/").split("/")
     plural = [*parts[2 * (parts[0] == "namespaces") :], ""][0]
-    if request.method not in _CHANGES or plural not in _OF_NODES:
-        return ""
-    return f"{request.method} {plural}"
+    return f"{request.method} {plural}" if plural in _OF_NODES else ""

@@ -1,6 +1,7 @@
 """The chart, installed whole on the dev cluster with helm, and its callers."""
 
 import base64
+import http
 import http.client
 import http.server
 import json
@@ -27,7 +28,7 @@ from tests.devcluster.clusters import LEYDEN, DevCluster, lnd_image, program, un
 ROOT = Path(__file__).parents[2]
 DOMAIN = "nodes.example.com"
 PEER_HOST, PEER_PORT = "peers.example.com", 21000
-STEP_S = 120
+STEP_S = 240
 BUILD_S = 400  # on a busy machine
 # The dev cluster has no DNS: where pods call the platform by name, they get an address.
 _RENDERED_AFTERWARDS = """\
@@ -101,8 +102,9 @@ def receiver(host: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
-            event = self.headers["webhook-id"]
-            taken.append({**json.loads(content), "id": event})
+            names = {"id": "webhook-id", "timestamp": "webhook-timestamp"}
+            told = {each: self.headers[header] for each, header in names.items()}
+            taken.append({**json.loads(content), **told})
             self.send_response(204)
             self.end_headers()
 
@@ -299,17 +301,37 @@ class Customer:
         assert status < 300, content
         return json.loads(content)
 
+    def insist(self, method: str, path: str = "", body: object = None) -> Any:
+        """Make a request again until it is answered, as one and the same."""
+        key = secrets.token_hex(16)
+        deadline = time.monotonic() + STEP_S
+        while True:
+            try:
+                status, content = self.ask(method, path, body, key=key)
+            except (OSError, http.client.HTTPException) as error:
+                status, content = http.HTTPStatus.BAD_GATEWAY, repr(error).encode()
+            if status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
+                assert status < http.HTTPStatus.MULTIPLE_CHOICES, content
+                return json.loads(content)
+            assert time.monotonic() < deadline, content
+            time.sleep(0.2)
+
     def ask(
-        self, method: str, path: str = "", body: object = None
+        self, method: str, path: str = "", body: object = None, *, key: str = ""
     ) -> tuple[int, bytes]:
         """Make one request, over a connection of its own."""
+        named = {"Idempotency-Key": key} if key else {}
         connection = http.client.HTTPConnection(self.quay.api, timeout=20)
         try:
             connection.request(
                 method,
                 f"/organizations/{self.organization}/nodes{path}",
                 None if body is None else json.dumps(body),
-                {"X-SERVICE-AUTH": self.key, "Content-Type": "application/json"},
+                {
+                    "X-SERVICE-AUTH": self.key,
+                    "Content-Type": "application/json",
+                    **named,
+                },
             )
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -323,7 +345,7 @@ class Customer:
         return str(made["node_id"])
 
     def item(self, node_id: str) -> dict[str, Any]:
-        listed = self.call("GET")
+        listed = self.insist("GET")
         found = listed["nodes"] if isinstance(listed, dict) else listed
         return next(dict(each) for each in found if each["node_id"] == node_id)
 

@@ -71,7 +71,7 @@ class Blows:
         self._kill = kill
 
     async def strike(self, call: str, moment: Moment) -> bool:
-        if moment is not self._moment or call in self.struck:
+        if moment is not self._moment or call in self.struck or call[:3] == "GET":
             return True
         self.struck.add(call)
         goes_on = await self._kill()

