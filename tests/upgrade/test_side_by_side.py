@@ -18,7 +18,7 @@ import pytest
 from tests.installations import Customer, Installation, machine, query, until
 from tests.upgrade import future
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 
 _OLD, _NEW = 8000, 8001
 
