@@ -25,7 +25,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from leyden.app import moving
+from leyden.app import node_moves
 from leyden.app.migration import migrate
 from leyden.domain.nodes import RuntimeName
 from leyden.domain.relocations import Step
@@ -199,7 +199,9 @@ class Life:
     async def _move(self, to: RuntimeName) -> None:
         with contextlib.suppress(NotAllowed):  # it was asked for, and that is not known
             await self._until_answered(
-                lambda: moving.begin(self._platform, self._node, to, actor="operator")
+                lambda: node_moves.begin(
+                    self._platform, self._node, to, actor="operator"
+                )
             )
         reader = self._platform.database.reader
         while True:
