@@ -6,8 +6,8 @@ GUARDS = (
     Guard(
         "peers are counted by source and by node",
         "gateway/envoy.py",
-        "[limit, self._limits(peers=True), *through]",
-        "[*through]",
+        "[limit, self._limits(peers=True), self._pace(), *through]",
+        "[self._pace(), *through]",
         "tests/gateway/test_peers.py",
     ),
     Guard(
