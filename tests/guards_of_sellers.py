@@ -48,6 +48,22 @@ GUARDS = (
         "tests/api/flow/test_zero_conf.py",
     ),
     Guard(
+        "an order over LSPS1 without confirmations is opened so",
+        "services/channels/lsps1/server.py",
+        "zero_conf=not wanted.confirmations",
+        "zero_conf=False",
+        "tests/services/test_lsps1.py",
+        "zero_confirmations",
+    ),
+    Guard(
+        "leases are watched where fundings cannot be",
+        "services/channels/seller_watch.py",
+        "    finally:  # an answer that is missing for the one is no reason",
+        "    except OSError:  #",
+        _TESTS,
+        "fundings_cannot_be",
+    ),
+    Guard(
         "channels without confirmations are taken from one peer alone",
         "lnd/acceptor.py",
         'trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer',

@@ -1,15 +1,16 @@
 """Channels to nodes that buyers name: paid, opened once, settled once published."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import timedelta
 
 import pytest
 
 from leyden.domain import ledger
 from leyden.domain.destinations import Destination
-from leyden.domain.openings import Opening, OpeningRefused
+from leyden.domain.fundings import WalletTransaction
+from leyden.domain.openings import Opening, OpeningRefused, SellerWallet
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
+from leyden.domain.payments import InvoiceState, Outpoint
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
@@ -362,6 +363,35 @@ async def test_a_refusal_because_of_an_earlier_question_is_none(shop: Till) -> N
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FILLED
     assert invoice_of(shop, order) is InvoiceState.SETTLED
+
+
+class WithoutTransactions(FakeSeller):
+    """A seller that answers, and lists no transactions; looks at it are counted."""
+
+    looks = 0
+
+    async def wallet(self) -> SellerWallet:
+        self.looks += 1
+        return await super().wallet()
+
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        await super().spending(coins, since=since)
+        raise SellerAway
+
+
+async def test_leases_are_watched_where_fundings_cannot_be(shop: Till) -> None:
+    seller, before = WithoutTransactions(), shop.seller
+    seller.coins, seller.online, shop.seller = before.coins, before.online, seller
+    order = await paid(shop, await shop.create(channel()))
+    (opened,) = seller.opened_for(order.id)
+    seller.close_channel(opened.point, by_seller=False)
+    seller.looks = 0
+    with pytest.raises(SellerAway):
+        await seller_watch.look(shop.shop)
+    assert "channel.closed_early" in await types_told(shop.database, HARBOUR)
+    assert seller.looks == 1, "one look is for both"
 
 
 async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> None:
