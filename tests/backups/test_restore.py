@@ -62,7 +62,7 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
         restored.refuse_unconfirmed(kept.given)
     with pytest.raises(SetupError, match="--old-machine-is-destroyed"):
         migrate(kept.given)
-    with pytest.raises(SetupError, match="is not there"):
+    with pytest.raises(SetupError, match="is missing"):
         identity.read(kept.home)
 
     await takeover.confirm(kept.given, actor="test")

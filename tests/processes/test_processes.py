@@ -145,7 +145,7 @@ async def test_a_signal_is_told_as_a_negative_exit_code(log: Path) -> None:
 
 
 async def test_a_program_that_cannot_be_run_is_refused(log: Path) -> None:
-    with pytest.raises(SetupError, match="is not there"):
+    with pytest.raises(SetupError, match="is missing"):
         await spawn(["/no/such/lnd"], log=log)
 
 

@@ -49,7 +49,7 @@ def host(given: Settings) -> str:
     if address.is_unspecified:
         raise SetupError(
             "peer_host: name the public host or address that peers connect to; "
-            f'gateway_host = "{named}" is none'
+            f'gateway_host = "{named}" is not public'
         )
     return str(address)
 

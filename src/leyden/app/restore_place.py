@@ -118,7 +118,7 @@ def refuse_occupied(given: Settings) -> None:
     elif not postgres.is_empty(given.database):
         raise SetupError(
             "database_url: the database is not empty, and a restore replaces nothing. "
-            "If one that was killed left it so: `dropdb` and `createdb` it anew; else "
+            "If one that was killed left it so: `dropdb` and `createdb` it again; else "
             "create another, empty one"
         )
     if given.secrets_path.exists():

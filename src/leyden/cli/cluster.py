@@ -81,7 +81,7 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
 def down(home: Path | None) -> None:
     """Stop the cluster and all its pods, as if machines were switched off.
 
-    What it keeps stays in its folder: `leyden dev cluster up` goes on from there.
+    Its data stays in its folder: `leyden dev cluster up` continues from there.
 
     \b
     leyden dev cluster down

@@ -53,7 +53,7 @@ def rotate() -> None:
     given = settings.load(os.environ)
     files = [authorities.folder_of(given) / authorities.ROOT_KEY]
     count = key_rotation.rotate(given.database, given.secrets_path, files)
-    print(f"sealed {count} values anew; now back up {given.secrets_path}")
+    print(f"sealed {count} values again; now back up {given.secrets_path}")
 
 
 @secrets.command()

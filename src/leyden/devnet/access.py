@@ -90,4 +90,4 @@ def load(home: Path) -> Access:
             f"there is no private chain in {home}; `leyden up` makes one"
         ) from None
     except msgspec.MsgspecError as error:
-        raise SetupError(f"{path}: {error}; `leyden up` writes it anew") from None
+        raise SetupError(f"{path}: {error}; `leyden up` writes it again") from None

@@ -204,7 +204,7 @@ TYPES: Final[Mapping[str, EventType]] = {
         _of_the_team("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
         _of_the_team(
             "key.expiring",
-            "An API key ends within 7 days. Keys made for less are not told of.",
+            "An API key ends within 7 days. Not sent for keys created for less.",
             {"key_id": _KEY_ID, "name": "harbour", "expires": _EXPIRES},
         ),
         _of_the_team(

@@ -36,7 +36,7 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
     user: str
     password: str
     sender: str  # the address that emails come from
-    authorities: str = ""  # a PEM file to trust beside the system's
+    authorities: str = ""  # a PEM file to trust besides the system's
     deadline_s: float = _DEADLINE_S
 
     __repr__ = hiding("password")

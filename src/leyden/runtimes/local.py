@@ -218,7 +218,7 @@ class LocalRuntime:
         if node.has_wallet and not wallet.exists():
             gone = "wallet" if self.layout.folder(node).is_dir() else "folder"
             raise CannotStart(
-                f"node {node.id} has a wallet, and {wallet} is not there; bring its "
+                f"node {node.id} has a wallet, and {wallet} is missing; bring its "
                 "folder back, or see `leyden home adopt --start-empty`",
                 reason=f"The node's {gone} is not on its machine. The operator must "
                 "restore it.",
@@ -233,7 +233,7 @@ class LocalRuntime:
     def _is_unknown(self, node: Node) -> bool:
         folder = self.layout.folder(node)
         if not folder.is_dir():
-            why = f"{folder} is not there"
+            why = f"{folder} is missing"
         elif processes.held_by_unseen_program(self.layout.claim(node)):
             why = "its lnd runs where it cannot be seen from here"
         else:

@@ -44,7 +44,7 @@ class LocalSide:
             return
         if not folder.is_dir():
             if node.has_wallet:
-                raise SetupError(f"node {node.id}: {folder} is not there")
+                raise SetupError(f"node {node.id}: {folder} is missing")
             (sealed / _LND).mkdir(mode=0o700, parents=True)  # it was never started
             return
         while True:

@@ -149,7 +149,7 @@ class Restore(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     name: Annotated[
         Text | UnsetType,
-        Meta(description="Another name, if its own is taken by now."),
+        Meta(description="A new name, if its own is taken."),
     ] = UNSET
 
 

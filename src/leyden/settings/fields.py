@@ -40,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     api_port: Port = 8000
     """The port the API listens on."""
     api_tls_certificate: str = ""
-    """A PEM chain to serve the API over TLS; empty is none."""
+    """A PEM chain to serve the API over TLS; empty for none."""
     api_tls_key: str = ""
     """The PEM key that belongs to api_tls_certificate."""
     api_tls: bool = False
@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     api_proxies: str = ""
     """Networks of proxies that are believed about a caller's address, comma between."""
     metrics_port: Port = 9464
-    """The loopback port of /metrics; 0 is none."""
+    """The loopback port of /metrics; 0 for none."""
 
     # Nodes and the way to them
     runtime: Literal["local", "kubernetes", "both"] = "local"
@@ -64,7 +64,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     kubernetes_images: str = ""
     """In development: VERSION=IMAGE@sha256:DIGEST of each lnd, comma between."""
     companion_image: str = ""
-    """In development: IMAGE@sha256:DIGEST of the companion of nodes; empty is none."""
+    """In development: IMAGE@sha256:DIGEST of the companion of nodes; empty for none."""
     companion_url: str = ""
     """In development: where companions reach the API server: https://HOST:PORT."""
     companion_host: str = "0.0.0.0"  # noqa: S104  pods are not on this machine
@@ -108,13 +108,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     gateway_workers: Annotated[int, Meta(ge=1, le=256)] = 2
     """Threads that carry connections to nodes."""
     gateway_token: str = ""
-    """The secret that gateways on other machines show; empty is no such gateways."""
+    """The secret that gateways on other machines show; empty for no such gateways."""
     gateway_control: str = ""
     """The URL of the API that `leyden gateway` asks for its routes."""
     gateway_control_ca: str = ""
     """A PEM file of authorities to trust for gateway_control, where it is https."""
     peer_ports: str = ""
-    """Public ports for nodes' peers, like 21000-21999, comma between; empty is none."""
+    """Public ports for nodes' peers, like 21000-21999,22500; empty for none."""
     peer_host: str = ""
     """The public name or address of nodes for their peers; empty is gateway_host."""
     envoy: str = ""
@@ -128,7 +128,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     nodes_may_reach: str = ""
     """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
     nodes_may_not_reach: str = ""
-    """Public networks that nodes may not reach, our own ones say."""
+    """Public networks that nodes may not reach, for example our own."""
     nodes_cgroups: Literal["auto", "required", "off"] = "auto"
     """Whether cgroups (v2) hold nodes to their shares: if they can, always, or not."""
     standard_memory_mb: Memory = 1024
@@ -166,7 +166,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     acme_email: str = ""
     """Where that authority may write to; empty is nowhere."""
     acme_authorities: str = ""
-    """A PEM file of authorities to trust beside the system's for it and its chains."""
+    """A PEM file of authorities to trust besides the system's for it and its chains."""
     acme_port: Port = 80
     """The port at gateway_host on which it looks for answers; 0 is the API's alone."""
     acme_binding_id: str = ""
@@ -174,13 +174,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     acme_binding_secret: str = ""
     """The secret of that account, base64url."""
     acme_api_name: str = ""
-    """The name for which the API gets a certificate from it; empty is none."""
+    """The name for which the API gets a certificate from it; empty for none."""
 
     # Chains
     testnet_chain: Literal["", "simnet", "regtest", "testnet4", "signet", "testnet"] = (
         ""
     )
-    """The chain that the API's testnet stands for; empty is no testnet."""
+    """The chain that the API's testnet stands for; empty for no testnet."""
     testnet_backend: Literal["btcd", "bitcoind", "neutrino"] = "btcd"
     """Where nodes on testnet learn of blocks."""
     testnet_rpc_host: str = ""
@@ -338,11 +338,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook_networks: str = ""
     """Private networks that webhooks may be sent to all the same, comma between."""
     webhook_forbidden_networks: str = ""
-    """Public networks that webhooks may not be sent to, our own ones say."""
+    """Public networks that webhooks may not be sent to, for example our own."""
     webhook_ports: str = ""
     """Ports that webhooks may be sent to; empty is 443, 8000-9999, or all over HTTP."""
     webhook_authorities: str = ""
-    """A PEM file of authorities to trust beside the system's for receivers."""
+    """A PEM file of authorities to trust besides the system's for receivers."""
     webhook_deadline_s: Seconds = 15
     """How long one attempt to deliver a webhook may take in all."""
     webhook_retries_s: str = "5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400"
@@ -364,13 +364,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     smtp_security: Literal["starttls", "tls", "none"] = "starttls"
     """How the connection is encrypted; none is for a server on this machine alone."""
     smtp_user: str = ""
-    """The user at the mail server; empty is none."""
+    """The user at the mail server; empty for none."""
     smtp_password: str = ""
     """The password at the mail server."""
     smtp_from: str = ""
     """The address that emails come from."""
     smtp_authorities: str = ""
-    """A PEM file of authorities to trust beside the system's for the mail server."""
+    """A PEM file of authorities to trust besides the system's for the mail server."""
     emails_per_hour: Some = 6
     """Emails an hour about one organization's events to one person; then a digest."""
 
@@ -418,7 +418,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # Backups
     backup_store: str = ""
-    """Where backups go: a folder, or s3:https://HOST/BUCKET/PATH; empty is none."""
+    """Where backups go: a folder, or s3:https://HOST/BUCKET/PATH; empty for none."""
     backup_s3_key_id: str = ""
     """The id of the access key of an S3-compatible store."""
     backup_s3_secret: str = ""

@@ -56,7 +56,7 @@ email_subscriptions = Table(
     Column("organization_id", Text, nullable=False),
     Column("hour_began", BigInteger, nullable=False),
     Column("hour_sent", Integer, nullable=False),  # emails since then
-    # The number of the last event of the email that is being sent; 0 is none.
+    # The number of the last event of the email that is being sent; 0 for none.
     Column("sending_to", BigInteger, nullable=False),
     UniqueConstraint("user_id", "organization_id"),
 )

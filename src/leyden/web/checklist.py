@@ -76,7 +76,7 @@ def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
         ),
         Task(
             name="Add a webhook",
-            text="Your program is told of every change, and can unlock the wallet.",
+            text="Your program is notified of every change, and can unlock the wallet.",
             label="Add webhook",
             to=f"{node}/webhook" if node else "",
             done=found.has_event,

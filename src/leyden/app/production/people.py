@@ -10,7 +10,7 @@ async def emails(platform: Platform) -> str:
     if server is None:
         return (
             "set smtp_host and smtp_from: without emails nobody can reset a password, "
-            "and you are told of alarms by webhooks alone"
+            "and alarms reach you by webhooks alone"
         )
     await server.check()
     return ""

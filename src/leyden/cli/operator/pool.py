@@ -50,7 +50,7 @@ def pool() -> None:
 def open_(sats: int, days: int | None, fee: int | None, *, as_json: bool) -> None:
     """Open an account of SATS, with coins of the provider's lnd.
 
-    The provider's lnd is the one beside its poold.
+    The provider's lnd is the one that its poold uses.
 
     \b
     leyden pool open 5000000 --days 90

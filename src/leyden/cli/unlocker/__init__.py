@@ -47,7 +47,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--tls-certificate", type=_FILE, help="A PEM chain to serve with.")
 @click.option("--tls-key", type=_FILE, help="The PEM key that belongs to it.")
 @click.option(
-    "--at-once", type=click.IntRange(min=1), help="Unlock so many at a time [cores]."
+    "--at-once",
+    type=click.IntRange(min=1),
+    help="How many to unlock at a time [cores].",
 )
 @click.option(
     "--give-up-after",

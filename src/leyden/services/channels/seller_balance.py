@@ -106,5 +106,5 @@ def old_macaroon(denied: Sequence[str]) -> str:
         return ""
     return (
         f"seller_macaroon lacks {', '.join(denied)}: channels that stay unconfirmed "
-        "are not bumped, or not credited; bake it anew, see docs/direct-channels.md"
+        "are not bumped, or not credited; bake a new one, see docs/direct-channels.md"
     )

@@ -39,7 +39,7 @@ _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.CAPPED: "its fee rate is seller_bump_sat_per_vb; raise that, or wait",
     Obstacle.NO_CHANGE: "it has no change, or too little, that could pay more; wait, "
     "or spend its coin elsewhere: then its price becomes credit",
-    Obstacle.FORBIDDEN: "seller_macaroon may not bump it; bake that anew",
+    Obstacle.FORBIDDEN: "seller_macaroon may not bump it; bake a new one",
     Obstacle.REFUSED: "the seller's lnd refuses to bump it; `leyden seller` says why",
     Obstacle.CONFLICT: "another transaction has its coin; once that is certain its "
     "price becomes credit",

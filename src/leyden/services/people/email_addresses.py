@@ -86,7 +86,7 @@ async def _send(
     if not notices.is_on(platform):
         raise Conflict("This installation sends no emails.")
     if not is_address(to):
-        raise Malformed("email: mail servers take no such address")
+        raise Malformed("email: must be an address that mail servers accept")
     if not await send_link(platform, tx, who.person.id, to=to, now=now):
         raise TooMany(_MANY, retry_after_s=3600)
 

@@ -1,6 +1,6 @@
 """JSON-RPC of LSPS0 (bLIP-50): one JSON object in each message.
 
-What is no request is never answered: two peers that refuse each other's answers would
+Only requests are answered: two peers that refuse each other's answers would
 go on for ever.
 """
 

@@ -31,7 +31,7 @@ _LOOK_EVERY_S: Final = 1.0
 _INSTALLATION: Final = "installation"
 _LAG: Final = Gauge(
     "leyden_channel_backups_lag_seconds",
-    "For how long a channel backup has been on this machine alone; 0 is none.",
+    "For how long a channel backup has been on this machine alone; 0 for none.",
 )
 
 

@@ -212,7 +212,7 @@ class Follower:
             if change is not None:
                 await self._seal(chain, change, place, at)
         if self._outbox.size > self._most_waiting:
-            self._tell(trouble="the store is too slow: the chain begins anew")
+            self._tell(trouble="the store is too slow: a new chain begins")
             return False
         self._read_at = at
         if self._outbox.is_empty:
