@@ -1,7 +1,10 @@
 """The chart installed whole, from images built here: nodes, routes, an upgrade."""
 
 import base64
+import contextlib
+import os
 import secrets
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests import noise
 from tests.cluster import ensure_up, skip_unless_built
 from tests.devcluster import quay as quays
-from tests.devcluster.clusters import DevCluster, companion_image, until
+from tests.devcluster.clusters import (
+    DevCluster,
+    companion_image,
+    lnds_of,
+    processes_of,
+    until,
+)
 from tests.devcluster.quay import Customer, Owner, Quay, Traffic
 from tests.installations import SETTINGS
 
@@ -135,6 +144,91 @@ async def test_a_peer_connects_to_a_node_through_its_port_of_the_gateways(
     other = stranger.public_bytes(Encoding.X962, PublicFormat.CompressedPoint).hex()
     assert not await noise.is_answered(at, peer_port, other, source=quay.host)
     customer.call("DELETE", f"/{node}")
+
+
+@pytest.mark.parametrize("component", ["api", "worker", "gateway"])
+def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
+    quay: Quay, component: str
+) -> None:
+    customer = customer_of(quay)
+    with quays.receiver(quay.host) as (url, taken):
+
+        def create(name: str) -> str:
+            settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
+            wish = {"network": "testnet", "type": "standard", "settings": settings}
+            made = customer.insist("POST", body={**wish, "name": f"{component} {name}"})
+            return str(made["node_id"])
+
+        bystander, stopping, starting = map(create, ("one", "two", "three"))
+        for node in (bystander, stopping, starting):
+            customer.is_(node, "waiting_init")
+        customer.insist("POST", f"/{starting}/stop")
+        customer.is_(starting, "stopped")
+        [lives_on] = lnds_of(f"node-{bystander.lower()}")
+        before = restarts(quay, component)
+        # What is answered before, in the middle of it, and not yet.
+        creating = create("four")
+        customer.insist("POST", f"/{stopping}/stop")
+        kill_all(quay, component)
+        customer.insist("POST", f"/{starting}/start")
+        last = create("five")
+        wanted = {
+            **dict.fromkeys((bystander, creating, starting, last), "waiting_init"),
+            stopping: "stopped",
+        }
+        for node, status in wanted.items():
+            customer.is_(node, status)
+            assert len(lnds_of(f"node-{node.lower()}")) == (status != "stopped")
+        until("its start", lambda: restarts(quay, component) > before)
+        assert lnds_of(f"node-{bystander.lower()}") == [lives_on]
+        until("a route", lambda: answers_outside(quay, customer, last))
+        until("webhooks", lambda: len({each["id"] for each in taken}) >= 8)
+        events = {each["id"]: each for each in taken}.values()
+
+        def told(node: str) -> list[str]:
+            name = customer.item(node)["api_endpoint"]
+            return [each["details"]["status"] for each in events if each["api"] == name]
+
+        assert {node: told(node) for node in wanted} == {
+            bystander: ["waiting_init"],
+            stopping: ["waiting_init", "stopped"],
+            starting: ["waiting_init", "stopped", "waiting_init"],
+            creating: ["waiting_init"],
+            last: ["waiting_init"],
+        }
+        for node in wanted:
+            customer.insist("DELETE", f"/{node}")
+        pods = ("pods", "-n", quay.nodes)
+        until("their end", lambda: not quay.cluster.get(*pods)["items"])
+
+
+def kill_all(quay: Quay, component: str) -> None:
+    """Kill each process of all pods of a part of the platform."""
+    for each in quay.pods(component):
+        for pid in processes_of(each["metadata"]["name"]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def restarts(quay: Quay, component: str) -> int:
+    """Return how often containers of a part were started again, ready ones only."""
+    found = [
+        status
+        for each in quay.pods(component)
+        for status in each["status"]["containerStatuses"]
+    ]
+    if not all(each["ready"] for each in found):
+        return -1
+    return sum(each["restartCount"] for each in found)
+
+
+def answers_outside(quay: Quay, customer: Customer, node: str) -> bool:
+    """Return whether a node is reached by its name, at a machine's port."""
+    authority = base64.b64decode(customer.insist("GET", f"/{node}/cert")["tls_cert"])
+    name = customer.item(node)["api_endpoint"]
+    address = quay.machine_address(1)
+    said = quays.state(address, quay.node_port(), name, authority.decode())
+    return said == '{"state":"NON_EXISTING"}'
 
 
 def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:
