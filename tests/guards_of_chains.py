@@ -61,4 +61,11 @@ GUARDS = (
         "tests/services/test_alarms.py",
         "needs_the_operator and not postgres",
     ),
+    Guard(
+        "no bump is asked for that nodes would not relay",
+        "domain/fundings.py",
+        "(child is not None and more < child.fee + CHILD_VBYTES)",
+        "False",
+        "tests/domain/test_fundings.py",
+    ),
 )

@@ -128,6 +128,7 @@ class Harbour:
     programs: Mapping[str, Path]
     ports: Ports
     customer: access.Lnd
+    options: tuple[tuple[str, str | int], ...] = ()  # of the customer's lnd
 
     async def up(self) -> None:
         """Start it all and open the channel; what runs already is found."""
@@ -148,6 +149,7 @@ class Harbour:
                 chain=CHAIN,
                 access=self.customer,
                 btcd=network.access.btcd,
+                options=self.options,
             )
         )
 
@@ -460,7 +462,9 @@ def _hex_to_base64(value: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(home: Path) -> Iterator[Harbour]:
+def opened(
+    home: Path, *, options: tuple[tuple[str, str | int], ...] = ()
+) -> Iterator[Harbour]:
     btcd, peer, grpc, rest, *customer = free_ports(7)
     harbour = Harbour(
         home,
@@ -469,6 +473,7 @@ def opened(home: Path) -> Iterator[Harbour]:
         customer_access(
             home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
         ),
+        options,
     )
     # In a thread of its own: whoever asks for it is in a loop already.
     with ThreadPoolExecutor(1) as thread:

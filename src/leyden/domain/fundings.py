@@ -170,9 +170,11 @@ def _bump(
         paid = (parent.fee + child.fee) // (parent.vbytes + child.vbytes)
     least = paid + max(1, paid // _STEP)
     rate = min(rules.highest_sat_per_vb, max(chain.sat_per_vb, least))
-    if rate <= paid:
-        return Obstacle.CAPPED
     more = rate * (parent.vbytes + CHILD_VBYTES) - parent.fee
+    # Nodes relay a child in place of another for a satoshi more per vbyte of its own,
+    # and lnd pays a little less than its budget.
+    if rate <= paid or (child is not None and more < child.fee + CHILD_VBYTES):
+        return Obstacle.CAPPED
     if more > change.sats - _DUST:
         return Obstacle.NO_CHANGE
     return Bump(outpoint=change.outpoint, sat_per_vb=rate, fee=Sats(more))
