@@ -145,3 +145,29 @@ def test_orders_filled_before_keep_what_the_auction_left_and_open_ones_do_not(
         kept = text("SELECT id FROM channel_order WHERE keeps_unused_fee = 1")
         found = connection.execute(kept).scalars().all()
     assert found == [Status.FILLED]
+
+
+def test_orders_of_lsps1_from_before_are_opened_as_they_were_asked_for(
+    database_url: str,
+) -> None:
+    """A wallet that wants its channel unconfirmed gets it so after the upgrade, too."""
+    ours = "0044_lsps1_zero_conf"
+    wished = (
+        "INSERT INTO lsps1_order (order_id, source, address, confirmations, "
+        "within_blocks, token) VALUES ('{status}', 'bolt8', '', {confirmations}, 6, '')"
+    )
+    with schema._config() as config, schema.connected(database_url) as connection:
+        before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
+        for statement in (
+            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+            *(_ORDER.format(status=status) for status in Status),
+            wished.format(status=Status.CREATING, confirmations=0),
+            wished.format(status=Status.CREATED, confirmations=1),
+        ):
+            connection.execute(text(statement))
+        stamp = text("UPDATE alembic_version SET version_num = :before")
+        connection.execute(stamp, {"before": before})
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, ours)
+        kept = text("SELECT id FROM channel_order WHERE zero_conf = 1")
+        assert connection.execute(kept).scalars().all() == [Status.CREATING]
