@@ -108,7 +108,7 @@ class Selling(Rails):
     def shop(self) -> Shop:
         shop = super().shop
         rules = replace(
-            shop.rules, fundings=_RULES, fundings_every=timedelta(seconds=1)
+            shop.rules, fundings=_RULES, channels_every=timedelta(seconds=1)
         )
         return replace(shop, seller=self.selling.seller, rules=rules)
 
