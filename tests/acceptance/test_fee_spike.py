@@ -37,7 +37,7 @@ from tests.acceptance.test_rails import TEAM, Rails
 from tests.contracts import sellers, treasuries
 from tests.contracts.treasuries import Harbour, LndWorld
 from tests.reaper import in_memory
-from tests.services.till import request_of
+from tests.services.shop_harness import request_of
 
 pytestmark = [
     pytest.mark.real,

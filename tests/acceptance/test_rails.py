@@ -34,7 +34,7 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from tests.contracts.treasuries import Harbour, LndWorld
 from tests.services.plenty import PLENTY
-from tests.services.till import PRICE, request_of
+from tests.services.shop_harness import PRICE, request_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -37,7 +37,7 @@ from leyden.settings import Settings, load
 from leyden.storage.stores import Stores
 from tests.backups.quick_keys import make_quick
 from tests.domain.nodes import a_node
-from tests.services.till import HARBOUR, PRICE, Till
+from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness
 
 Result = TypeVar("Result")
 NODE = a_node().id
@@ -118,12 +118,12 @@ def programs() -> Programs:
 async def fill(platform: Platform) -> None:
     """Sell a channel for credit, and store a node with a seed."""
     market = SimulatedMarket(platform.settings.home_path / "tickets.json")
-    till = Till(platform.database, platform.sealer, market=market)
-    till.now = platform.clock()
-    await till.open()
-    await till.give_credit(2 * PRICE)
-    await till.create()
-    await till.settle_down()
+    harness = ShopHarness(platform.database, platform.sealer, market=market)
+    harness.now = platform.clock()
+    await harness.open()
+    await harness.give_credit(2 * PRICE)
+    await harness.create()
+    await harness.settle_down()
     async with platform.database.transaction() as tx:
         await add_node(tx, platform)
         await sign_in(tx, platform.clock())

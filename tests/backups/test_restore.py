@@ -23,7 +23,7 @@ from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
 from leyden.values import replace
 from tests.backups.conftest import NODE, Kept
-from tests.services.till import HARBOUR, PRICE
+from tests.services.shop_harness import HARBOUR, PRICE
 
 pytestmark = pytest.mark.real
 ITSELF = "from leyden.cli.main import main; main()"

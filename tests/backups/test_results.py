@@ -23,7 +23,7 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from tests.backups.conftest import NODE, Kept
 from tests.domain.nodes import a_node
-from tests.services.till import HARBOUR
+from tests.services.shop_harness import HARBOUR
 
 _SUCCESS = "leyden_backup_success_timestamp_seconds"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -14,7 +14,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services.people import accounts
 from leyden.services.people import sign_in as signing_in
 from tests.cli.conftest import Typed, told
-from tests.services.till import PRICE, Till
+from tests.services.shop_harness import PRICE, ShopHarness
 
 
 @pytest.fixture
@@ -239,13 +239,13 @@ def lose_a_ticket(home: Path) -> str:
     async def run() -> str:
         async with opened(settings.load(os.environ)) as platform:
             market = SimulatedMarket(home / "tickets.json")
-            till = Till(platform.database, platform.sealer, market=market)
-            till.now = platform.clock()
-            await till.open()
-            await till.give_credit(PRICE)
-            order = await till.create()
-            await till.settle_down()
-            market.forget(await till.ticket(order))
+            harness = ShopHarness(platform.database, platform.sealer, market=market)
+            harness.now = platform.clock()
+            await harness.open()
+            await harness.give_credit(PRICE)
+            order = await harness.create()
+            await harness.settle_down()
+            market.forget(await harness.ticket(order))
             return order.id
 
     return asyncio.run(run())

@@ -39,7 +39,7 @@ from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say
 from tests.services.plenty import PLENTY
-from tests.services.till import CHANNEL, PRICE, request_of
+from tests.services.shop_harness import CHANNEL, PRICE, request_of
 
 Result = TypeVar("Result")
 

@@ -13,7 +13,7 @@ from tests.crash.conftest import Said, places, run_victim, some_or_all
 from tests.crash.shared import SharedSeller
 from tests.crash.shop_victim import LEFT, TEAM, WORTH
 from tests.crash.tails import check_events
-from tests.services.till import PRICE
+from tests.services.shop_harness import PRICE
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(900)]
 

@@ -23,7 +23,7 @@ from leyden.services.operators.verify import verify
 from leyden.storage import schema
 from tests.crash import shop_victim
 from tests.crash.shop_victim import TEAM, WORTH, order_id
-from tests.services.till import PRICE
+from tests.services.shop_harness import PRICE
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(300)]
 

@@ -17,7 +17,7 @@ from leyden.services.operators.verify import verify
 from tests.crash import shop_victim
 from tests.crash.shop_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
 from tests.crash.tails import check_events, tailing
-from tests.services.till import PRICE
+from tests.services.shop_harness import PRICE
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.installations import Customer, Installation, machine, until
-from tests.services.till import PRICE
+from tests.services.shop_harness import PRICE
 
 pytestmark = pytest.mark.timeout(400)
 

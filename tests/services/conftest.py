@@ -6,23 +6,23 @@ from leyden.certificates.authority import Authority, open_or_create
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
-from tests.services.desk import Desk
-from tests.services.till import Till
+from tests.services.shop_harness import ShopHarness
+from tests.services.stored_order import StoredOrder
 from tests.services.yard import Yard
 
 
 @pytest.fixture
-async def till(db: Database, sealer: Sealer) -> AsyncIterator[Till]:
-    till = Till(database=db, sealer=sealer)
-    await till.open()
-    yield till
-    await till.settle_down()
-    await till.prove()
+async def harness(db: Database, sealer: Sealer) -> AsyncIterator[ShopHarness]:
+    harness = ShopHarness(database=db, sealer=sealer)
+    await harness.open()
+    yield harness
+    await harness.settle_down()
+    await harness.prove()
 
 
 @pytest.fixture
-def desk(db: Database) -> Desk:
-    return Desk(db)
+def stored_order(db: Database) -> StoredOrder:
+    return StoredOrder(db)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from leyden.storage.database import Database
 from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
-from tests.services.till import Crashed
+from tests.services.shop_harness import Crashed
 
 Immortal = TypeVar("Immortal")
 

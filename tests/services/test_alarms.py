@@ -31,25 +31,27 @@ from leyden.tasks import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
 from tests.services.sending import send_all
+from tests.services.shop_harness import ShopHarness, request_of
 from tests.services.test_direct_channels import PEER, channel, paid
-from tests.services.test_upkeep import HEIGHT, WELL, Purse
-from tests.services.till import Till, request_of
+from tests.services.test_upkeep import HEIGHT, WELL, FakeAuctionAccount
 
 
 @pytest.fixture
-def purse() -> Purse:
-    return Purse()
+def fake_account() -> FakeAuctionAccount:
+    return FakeAuctionAccount()
 
 
 @pytest.fixture
-def platform(till: Till, purse: Purse, tmp_path: Path) -> Platform:
-    till.seller.fill([10_000_000])
+def platform(
+    harness: ShopHarness, fake_account: FakeAuctionAccount, tmp_path: Path
+) -> Platform:
+    harness.seller.fill([10_000_000])
     return Platform(
         settings=Settings(home=str(tmp_path)),
-        database=till.database,
-        sealer=till.sealer,
-        clock=lambda: till.now,
-        shop=replace(till.shop, account=purse),
+        database=harness.database,
+        sealer=harness.sealer,
+        clock=lambda: harness.now,
+        shop=replace(harness.shop, account=fake_account),
     )
 
 
@@ -63,10 +65,10 @@ async def kinds(platform: Platform) -> list[str]:
     return [each.kind.value for each in found]
 
 
-async def more(till: Till, sats: str) -> None:
+async def more(harness: ShopHarness, sats: str) -> None:
     """Change the stored balances that are more than nothing."""
     text = f"UPDATE balance SET sats = sats + {sats} WHERE sats > 0"  # noqa: S608  our own text
-    async with till.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         await tx.run(Statement(text))
 
 
@@ -75,63 +77,63 @@ async def test_there_are_none_where_all_is_well(platform: Platform) -> None:
 
 
 async def test_a_treasury_that_is_away_or_another_one_is_told(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
-    await till.start_sweeping()
-    till.payments.away = True
+    await harness.start_sweeping()
+    harness.payments.away = True
     assert await kinds(platform) == ["treasury.away"]
-    till.payments.away = False
-    ours, till.payments.pubkey = till.payments.pubkey, f"03{'66' * 32}"
-    await till.start_sweeping()
+    harness.payments.away = False
+    ours, harness.payments.pubkey = harness.payments.pubkey, f"03{'66' * 32}"
+    await harness.start_sweeping()
     assert await kinds(platform) == ["treasury.replaced"]
-    till.payments.pubkey = ours
-    await till.start_sweeping()
+    harness.payments.pubkey = ours
+    await harness.start_sweeping()
     assert await kinds(platform) == []
 
 
 async def test_a_seller_that_is_away_another_one_or_empty_is_told(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
-    till.seller.away = True
+    harness.seller.away = True
     assert await kinds(platform) == ["seller.away"]
-    till.seller.away = False
-    till.seller.coins.clear()
+    harness.seller.away = False
+    harness.seller.coins.clear()
     assert await kinds(platform) == ["seller.low"]
-    till.seller.fill([5_000_000])
+    harness.seller.fill([5_000_000])
     assert await kinds(platform) == []
-    async with till.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         await tx.seller.add(KnownSeller(f"03{'66' * 32}", ""))
     assert await kinds(platform) == ["seller.away"]
 
 
 async def test_an_account_at_the_auction_is_told_that_is_low_ending_or_away(
-    platform: Platform, purse: Purse
+    platform: Platform, fake_account: FakeAuctionAccount
 ) -> None:
-    purse.account = replace(WELL, available=Sats(1_000))
+    fake_account.account = replace(WELL, available=Sats(1_000))
     assert await kinds(platform) == ["pool.low"]
-    purse.account = replace(WELL, expires=HEIGHT + 100)
+    fake_account.account = replace(WELL, expires=HEIGHT + 100)
     assert await kinds(platform) == ["pool.expiring"]
-    purse.away = True
+    fake_account.away = True
     assert await kinds(platform) == ["market.away"]
 
 
 async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
-    order = await till.create()
-    till.payments.pay(request_of(order))
-    await till.hear()
-    till.now += timedelta(minutes=6)
+    order = await harness.create()
+    harness.payments.pay(request_of(order))
+    await harness.hear()
+    harness.now += timedelta(minutes=6)
     assert "order.stuck" in await kinds(platform)
 
 
 async def test_what_was_due_long_ago_or_fails_again_and_again_is_told(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
-    async with till.database.transaction() as tx:
-        await tx.tasks.put("lamp", "harbour", due=till.now)
+    async with harness.database.transaction() as tx:
+        await tx.tasks.put("lamp", "harbour", due=harness.now)
     assert await kinds(platform) == []
-    till.now += timedelta(minutes=6)
+    harness.now += timedelta(minutes=6)
     assert await kinds(platform) == ["queue.lagging"]
 
 
@@ -143,45 +145,45 @@ def test_a_disk_is_told_that_is_nearly_full(tmp_path: Path) -> None:
 
 
 async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over(
-    platform: Platform, till: Till, logged: pytest.LogCaptureFixture
+    platform: Platform, harness: ShopHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     raised = await alarm_watch.look(platform)
     assert (raised, metric(Kind.TREASURY_AWAY)) == (frozenset(), 0)
-    till.payments.away = True
+    harness.payments.away = True
     raised = await alarm_watch.look(platform, raised)
     assert metric(Kind.TREASURY_AWAY) == 1
     assert "the treasury does not answer" in logged.records[-1].what  # type: ignore[attr-defined]
     logged.clear()
     raised = await alarm_watch.look(platform, raised)
     assert not logged.records
-    till.payments.away = False
+    harness.payments.away = False
     assert await alarm_watch.look(platform, raised) == frozenset()
     assert metric(Kind.TREASURY_AWAY) == 0
     assert logged.records[-1].message == "alarm is over"
 
 
 async def test_a_ledger_that_does_not_add_up_is_told(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
-    await till.give_credit(5_000)
+    await harness.give_credit(5_000)
     assert await alarm_watch.prove(platform) == []
-    await more(till, "1")
+    await more(harness, "1")
     broken = await alarm_watch.prove(platform)
     assert {each.kind for each in broken} == {Kind.LEDGER_BROKEN}
     assert await alarm_watch.look(platform, broken=broken) == frozenset(broken)
     assert metric(Kind.LEDGER_BROKEN) == 1
-    await more(till, "-1")
+    await more(harness, "-1")
 
 
 async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_endpoint(
-    platform: Platform, till: Till
+    platform: Platform, harness: ShopHarness
 ) -> None:
     sender = FakeSender()
     dispatcher = Dispatcher(
-        database=till.database,
-        sealer=till.sealer,
+        database=harness.database,
+        sealer=harness.sealer,
         sender=sender,
-        clock=lambda: till.now,
+        clock=lambda: harness.now,
     )
     await subscriptions.create(
         dispatcher,
@@ -195,31 +197,31 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
 
     async def look(*also: Alarm) -> list[tuple[str, str]]:
         """Look, as two processes do at once, each with what it has found."""
-        found = [*await list_alarms(platform, now=till.now), *also]
+        found = [*await list_alarms(platform, now=harness.now), *also]
 
         async def record() -> None:
-            async with till.database.transaction() as tx:
-                await alarm_watch.tell(tx, found, now=till.now)
+            async with harness.database.transaction() as tx:
+                await alarm_watch.tell(tx, found, now=harness.now)
 
         await asyncio.gather(record(), record())
         await send_all(dispatcher)
         part = await log.read(
-            till.database.reader, INSTALLATION, ALARMS, after=None, most=99
+            harness.database.reader, INSTALLATION, ALARMS, after=None, most=99
         )
         told = [(each.type, log.item(each).data) for each in part.events]
         assert all(data.keys() == {"status", "what"} for _, data in told)
         return [(kind, str(data["status"])) for kind, data in told]
 
     assert await look() == []
-    till.payments.away = True
+    harness.payments.away = True
     away = ("treasury.away", "raised")
     assert await look() == [away]
     assert await look(low) == [away, ("disk.low", "raised")]
-    till.payments.away = False
+    harness.payments.away = False
     over = ("treasury.away", "cleared")
     assert (await look(low))[2:] == [over]
     assert (await look())[3:] == [("disk.low", "cleared")]
-    till.payments.away = True
+    harness.payments.away = True
     assert (await look())[4:] == [away]
     sent = [json.loads(each.body) for each in sender.received]
     assert [(each["type"], each["data"]["status"]) for each in sent] == [
@@ -239,59 +241,61 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
         )
 
 
-async def test_one_process_of_all_logs_alarms(platform: Platform, till: Till) -> None:
+async def test_one_process_of_all_logs_alarms(
+    platform: Platform, harness: ShopHarness
+) -> None:
     watches = [AlarmWatch(platform) for _ in range(2)]
     for each in watches:
         each.found = frozenset({Alarm(Kind.DISK_LOW, "1 GiB is left")})
-    async with till.database.transaction() as tx:
-        await tx.tasks.put(alarm_watch.ALARMS, "all", due=till.now)
+    async with harness.database.transaction() as tx:
+        await tx.tasks.put(alarm_watch.ALARMS, "all", due=harness.now)
     hour = timedelta(hours=1)
     claims = []
     for _ in watches:
-        async with till.database.transaction() as tx:
+        async with harness.database.transaction() as tx:
             claims += await tx.tasks.claim(
-                alarm_watch.ALARMS, now=till.now, until=till.now + hour, most=1
+                alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, most=1
             )
     (claim,) = claims
-    following = asyncio.create_task(watches[0].follow(Work(till.database, claim)))
+    following = asyncio.create_task(watches[0].follow(Work(harness.database, claim)))
     end = log.end
     async with asyncio.timeout(10):
-        while (await end(till.database.reader, INSTALLATION)).number == 0:
+        while (await end(harness.database.reader, INSTALLATION)).number == 0:
             await asyncio.sleep(0.01)
     # Whoever has lost the task writes no more.
-    async with till.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         await tx.tasks.free_all()
         (newer,) = await tx.tasks.claim(
-            alarm_watch.ALARMS, now=till.now, until=till.now + hour, most=1
+            alarm_watch.ALARMS, now=harness.now, until=harness.now + hour, most=1
         )
     assert newer.fence > claim.fence
     watches[0].found = frozenset()
     with pytest.raises(Stale):
-        await watches[0].follow(Work(till.database, claim))
+        await watches[0].follow(Work(harness.database, claim))
     following.cancel()
-    assert await till.database.reader.alarms.list_() == ["disk.low"]
+    assert await harness.database.reader.alarms.list_() == ["disk.low"]
 
 
 async def test_a_channel_that_needs_the_operator_says_why(
-    till: Till, platform: Platform
+    harness: ShopHarness, platform: Platform
 ) -> None:
-    till.seller.online.add(PEER)
-    till.seller.mined_from, till.seller.bumpable = 1_000, False
-    order = await paid(till, await till.create(channel()))
-    till.seller.height += 12
-    await seller_watch.look(till.shop)
-    (found,) = await needing_attention(platform, now=till.now)
+    harness.seller.online.add(PEER)
+    harness.seller.mined_from, harness.seller.bumpable = 1_000, False
+    order = await paid(harness, await harness.create(channel()))
+    harness.seller.height += 12
+    await seller_watch.look(harness.shop)
+    (found,) = await needing_attention(platform, now=harness.now)
     assert found.order.id == order.id
     assert "seller_macaroon may not bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
-    till.seller.take_coin(order.channel_point)
-    till.seller.height += 5
-    await seller_watch.look(till.shop)
-    (found,) = await needing_attention(platform, now=till.now)
+    harness.seller.take_coin(order.channel_point)
+    harness.seller.height += 5
+    await seller_watch.look(harness.shop)
+    (found,) = await needing_attention(platform, now=harness.now)
     assert "can never come" in found.why
     assert "became credit" in found.why
     # One over LSPS1 has no account that the credit could be its buyer's in.
-    async with till.database.transaction() as tx:
+    async with harness.database.transaction() as tx:
         await tx.lsps1_orders.add(
             Lsps1Order(
                 order_id=order.id,
@@ -302,5 +306,5 @@ async def test_a_channel_that_needs_the_operator_says_why(
                 token="",
             )
         )
-    (found,) = await needing_attention(platform, now=till.now)
+    (found,) = await needing_attention(platform, now=harness.now)
     assert "is owed to a buyer without an account" in found.why

@@ -23,14 +23,14 @@ from leyden.domain.units import Sats
 from leyden.services.channels import invoices, outputs
 from leyden.services.channels.shop import CLOSING, EXPIRY, ShopSettings
 from leyden.values import replace
-from tests.services.desk import (
+from tests.services.stored_order import (
     CREDIT,
     HARBOUR,
     HELD,
     LATER,
     ORDER,
     QUOTE,
-    Desk,
+    StoredOrder,
     of_the_order,
 )
 
@@ -54,15 +54,17 @@ BOOKED = replace(KNOWN, state=OutputState.BOOKED, bookings=1, to_order=PRICE)
 received = partial(of_the_order, source="received")
 
 
-async def see(desk: Desk, *confirmations: int, sats: int = OUTPUT.sats) -> None:
+async def see(
+    stored_order: StoredOrder, *confirmations: int, sats: int = OUTPUT.sats
+) -> None:
     for depth in confirmations:
         output = replace(OUTPUT, confirmations=depth, sats=Sats(sats))
-        async with desk.deciding() as (work, order):
+        async with stored_order.deciding() as (work, order):
             outputs.seen(work, order, output, RULES)
 
 
-async def kept(desk: Desk) -> list[KnownOutput]:
-    return await desk.database.reader.outputs.of_order(ORDER.id)
+async def kept(stored_order: StoredOrder) -> list[KnownOutput]:
+    return await stored_order.database.reader.outputs.of_order(ORDER.id)
 
 
 def reversed_(key: str, source: str, sats: int) -> Entry:
@@ -75,32 +77,34 @@ def reversed_(key: str, source: str, sats: int) -> Entry:
     )
 
 
-async def test_an_output_is_seen_then_booked_then_buried(desk: Desk) -> None:
-    await desk.have(ORDER, {})
-    await see(desk, -1)
-    await see(desk, 1, sats=0)
-    assert await kept(desk) == []
-    await see(desk, 0)
-    assert await kept(desk) == [KNOWN]
-    async with desk.deciding() as (work, order):
+async def test_an_output_is_seen_then_booked_then_buried(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {})
+    await see(stored_order, -1)
+    await see(stored_order, 1, sats=0)
+    assert await kept(stored_order) == []
+    await see(stored_order, 0)
+    assert await kept(stored_order) == [KNOWN]
+    async with stored_order.deciding() as (work, order):
         assert outputs.detected(work, order) == OUTPUT.sats
-    await see(desk, 1, 1)
-    assert await kept(desk) == [BOOKED]
-    assert await desk.written() == [
+    await see(stored_order, 1, 1)
+    assert await kept(stored_order) == [BOOKED]
+    assert await stored_order.written() == [
         received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=PRICE),
         received(
             key=f"{KEY}:credit", what=Reason.SURPLUS, target=CREDIT, sats=Sats(100)
         ),
     ]
-    async with desk.deciding() as (work, order):
+    async with stored_order.deciding() as (work, order):
         assert outputs.detected(work, order) == 0
-    await see(desk, RULES.buried - 1)
-    assert await kept(desk) == [BOOKED]
-    await see(desk, RULES.buried)
-    assert await kept(desk) == [replace(BOOKED, state=OutputState.BURIED)]
-    await see(desk, 1)
-    assert await kept(desk) == [replace(BOOKED, state=OutputState.BURIED)]
-    assert len(await desk.written()) == 2
+    await see(stored_order, RULES.buried - 1)
+    assert await kept(stored_order) == [BOOKED]
+    await see(stored_order, RULES.buried)
+    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.BURIED)]
+    await see(stored_order, 1)
+    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.BURIED)]
+    assert len(await stored_order.written()) == 2
 
 
 @pytest.mark.parametrize(
@@ -123,18 +127,20 @@ def test_the_larger_of_order_and_output_says_how_deep_it_has_to_lie(
         )
 
 
-async def test_a_single_satoshi_counts(desk: Desk) -> None:
-    await desk.have(ORDER, {})
-    await see(desk, 1, sats=1)
-    assert [each.to_order for each in await kept(desk)] == [1]
+async def test_a_single_satoshi_counts(stored_order: StoredOrder) -> None:
+    await stored_order.have(ORDER, {})
+    await see(stored_order, 1, sats=1)
+    assert [each.to_order for each in await kept(stored_order)] == [1]
 
 
-async def test_another_story_of_an_output_changes_nothing(desk: Desk) -> None:
-    await desk.have(ORDER, {})
-    await see(desk, 0)
-    await see(desk, 1, sats=OUTPUT.sats + 1)
-    assert await kept(desk) == [KNOWN]
-    assert await desk.written() == []
+async def test_another_story_of_an_output_changes_nothing(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {})
+    await see(stored_order, 0)
+    await see(stored_order, 1, sats=OUTPUT.sats + 1)
+    assert await kept(stored_order) == [KNOWN]
+    assert await stored_order.written() == []
 
 
 @pytest.mark.parametrize(
@@ -149,71 +155,84 @@ async def test_another_story_of_an_output_changes_nothing(desk: Desk) -> None:
     ],
 )
 async def test_an_order_is_given_what_it_lacks(
-    desk: Desk, status: Status, held: int, to_order: int, credited: int, what: Reason
+    stored_order: StoredOrder,
+    status: Status,
+    held: int,
+    to_order: int,
+    credited: int,
+    what: Reason,
 ) -> None:
-    await desk.have(ORDER.with_changes(status=status), {HELD: held} if held else {})
-    await see(desk, 1)
-    assert await kept(desk) == [replace(BOOKED, to_order=Sats(to_order))]
+    await stored_order.have(
+        ORDER.with_changes(status=status), {HELD: held} if held else {}
+    )
+    await see(stored_order, 1)
+    assert await kept(stored_order) == [replace(BOOKED, to_order=Sats(to_order))]
     hold = received(key=KEY, what=Reason.PAYMENT, target=HELD, sats=Sats(to_order))
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         *([hold] if to_order else []),
         received(key=f"{KEY}:credit", what=what, target=CREDIT, sats=Sats(credited)),
     ]
 
 
 async def test_what_the_chain_takes_back_is_booked_again_under_another_key(
-    desk: Desk,
+    stored_order: StoredOrder,
 ) -> None:
-    await desk.have(ORDER, {})
-    await see(desk, 1, 0)
-    assert await kept(desk) == [replace(BOOKED, state=OutputState.SEEN)]
-    assert (await desk.written())[2:] == [
+    await stored_order.have(ORDER, {})
+    await see(stored_order, 1, 0)
+    assert await kept(stored_order) == [replace(BOOKED, state=OutputState.SEEN)]
+    assert (await stored_order.written())[2:] == [
         reversed_("", HELD, PRICE),
         reversed_(":rest:credit", CREDIT, 100),
     ]
-    await see(desk, 1)
-    assert await kept(desk) == [replace(BOOKED, bookings=2)]
-    assert (await desk.written())[4].key == KEY.replace("#1", "#2")
-    await see(desk, -1)
-    assert await kept(desk) == [replace(BOOKED, bookings=2, state=OutputState.GONE)]
-    assert await desk.all_due() == {}
+    await see(stored_order, 1)
+    assert await kept(stored_order) == [replace(BOOKED, bookings=2)]
+    assert (await stored_order.written())[4].key == KEY.replace("#1", "#2")
+    await see(stored_order, -1)
+    assert await kept(stored_order) == [
+        replace(BOOKED, bookings=2, state=OutputState.GONE)
+    ]
+    assert await stored_order.all_due() == {}
 
 
-async def later(desk: Desk, status: Status) -> None:
+async def later(stored_order: StoredOrder, status: Status) -> None:
     """Book the output, and let the order go on."""
-    await desk.have(ORDER, {})
-    await see(desk, 1)
-    async with desk.deciding() as (work, order):
+    await stored_order.have(ORDER, {})
+    await see(stored_order, 1)
+    async with stored_order.deciding() as (work, order):
         work.change(order.with_changes(status=status))
 
 
-async def test_an_order_whose_payment_is_taken_back_waits_again(desk: Desk) -> None:
-    await later(desk, Status.CREATING)
-    await see(desk, 0)
-    assert (await desk.order()).status is Status.WAITING_PAYMENT
-    assert await desk.all_due() == {EXPIRY: LATER}
-    assert (await desk.written())[2:] == [
+async def test_an_order_whose_payment_is_taken_back_waits_again(
+    stored_order: StoredOrder,
+) -> None:
+    await later(stored_order, Status.CREATING)
+    await see(stored_order, 0)
+    assert (await stored_order.order()).status is Status.WAITING_PAYMENT
+    assert await stored_order.all_due() == {EXPIRY: LATER}
+    assert (await stored_order.written())[2:] == [
         reversed_("", HELD, PRICE),
         reversed_(":rest:credit", CREDIT, 100),
     ]
 
 
-async def test_who_has_the_ticket_owes_it_and_gives_the_rest_back(desk: Desk) -> None:
-    await later(desk, Status.CREATED)
-    await see(desk, 0)
-    assert (await desk.order()).status is Status.CREATED
-    assert (await desk.written())[2:] == [
+async def test_who_has_the_ticket_owes_it_and_gives_the_rest_back(
+    stored_order: StoredOrder,
+) -> None:
+    await later(stored_order, Status.CREATED)
+    await see(stored_order, 0)
+    assert (await stored_order.order()).status is Status.CREATED
+    assert (await stored_order.written())[2:] == [
         reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
         reversed_(":rest:credit", CREDIT, 100),
     ]
 
 
 async def test_what_became_credit_is_taken_from_there_and_then_owed(
-    desk: Desk,
+    stored_order: StoredOrder,
 ) -> None:
-    await desk.have(ORDER.with_changes(status=Status.EXPIRED), {})
-    await see(desk, 1)
-    async with desk.deciding() as (work, _):
+    await stored_order.have(ORDER.with_changes(status=Status.EXPIRED), {})
+    await see(stored_order, 1)
+    async with stored_order.deciding() as (work, _):
         work.post(
             [
                 Entry(
@@ -225,8 +244,8 @@ async def test_what_became_credit_is_taken_from_there_and_then_owed(
                 )
             ]
         )
-    await see(desk, 0)
-    assert (await desk.written())[1:] == [
+    await see(stored_order, 0)
+    assert (await stored_order.written())[1:] == [
         reversed_(":rest:credit", CREDIT, 100),
         reversed_(":rest:receivable", ledger.receivable(HARBOUR), PRICE),
     ]
@@ -234,11 +253,11 @@ async def test_what_became_credit_is_taken_from_there_and_then_owed(
 
 @pytest.mark.parametrize("more", [PRICE - 1, PRICE])
 async def test_what_all_is_held_for_waits_for_no_part_of_it(
-    desk: Desk, more: int
+    stored_order: StoredOrder, more: int
 ) -> None:
-    await desk.have(ORDER, {HELD: 1})
-    await see(desk, 1)
-    async with desk.deciding() as (work, order):
+    await stored_order.have(ORDER, {HELD: 1})
+    await see(stored_order, 1)
+    async with stored_order.deciding() as (work, order):
         work.change(order.with_changes(status=Status.CREATING))
         work.post(
             [
@@ -251,15 +270,15 @@ async def test_what_all_is_held_for_waits_for_no_part_of_it(
                 )
             ]
         )
-    await see(desk, 0)
-    assert (await desk.order()).status is Status.CREATING
+    await see(stored_order, 0)
+    assert (await stored_order.order()).status is Status.CREATING
 
 
-async def tell(desk: Desk, state: InvoiceState, sats: int = 0) -> Order:
+async def tell(stored_order: StoredOrder, state: InvoiceState, sats: int = 0) -> Order:
     invoice = Invoice(payment_hash=ORDER.payment_hash, state=state, sats=Sats(sats))
-    async with desk.deciding() as (work, order):
+    async with stored_order.deciding() as (work, order):
         invoices.seen(work, order, invoice)
-    return await desk.order()
+    return await stored_order.order()
 
 
 HELD_ORDER = ORDER.with_changes(
@@ -276,15 +295,15 @@ HELD_ORDER = ORDER.with_changes(
     ],
 )
 async def test_a_settled_invoice_is_booked_once(
-    desk: Desk, status: Status, target: str, what: Reason, key: str
+    stored_order: StoredOrder, status: Status, target: str, what: Reason, key: str
 ) -> None:
     given = ORDER.with_changes(status=status)
-    await desk.have(given, {})
+    await stored_order.have(given, {})
     for sats in (500, 700):
-        assert await tell(desk, InvoiceState.SETTLED, sats) == given.with_changes(
-            invoice=InvoiceState.SETTLED, htlc_sats=Sats(500)
-        )
-    assert await desk.written() == [
+        assert await tell(
+            stored_order, InvoiceState.SETTLED, sats
+        ) == given.with_changes(invoice=InvoiceState.SETTLED, htlc_sats=Sats(500))
+    assert await stored_order.written() == [
         received(
             key=f"lightning:{ORDER.payment_hash}{key}",
             what=what,
@@ -296,14 +315,14 @@ async def test_a_settled_invoice_is_booked_once(
 
 @pytest.mark.parametrize("sats", [PRICE, PRICE + 1])
 async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
-    desk: Desk, sats: int, logged: pytest.LogCaptureFixture
+    stored_order: StoredOrder, sats: int, logged: pytest.LogCaptureFixture
 ) -> None:
     given = HELD_ORDER.with_changes(status=Status.CREATED)
-    await desk.have(given, {})
-    told = await tell(desk, InvoiceState.SETTLED, sats)
+    await stored_order.have(given, {})
+    told = await tell(stored_order, InvoiceState.SETTLED, sats)
     assert told == given.with_changes(invoice=InvoiceState.SETTLED)
     assert ("another sum than it held" in logged.text) == (sats != PRICE)
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         received(
             key=f"lightning:{ORDER.payment_hash}",
             what=Reason.PAYMENT,
@@ -314,44 +333,48 @@ async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
 
 
 async def test_an_invoice_that_nobody_paid_is_cancelled_and_that_is_all(
-    desk: Desk, logged: pytest.LogCaptureFixture
+    stored_order: StoredOrder, logged: pytest.LogCaptureFixture
 ) -> None:
-    await desk.have(ORDER, {})
-    assert await tell(desk, InvoiceState.OPEN) == ORDER
+    await stored_order.have(ORDER, {})
+    assert await tell(stored_order, InvoiceState.OPEN) == ORDER
     assert "does not know" not in logged.text
-    assert await tell(desk, InvoiceState.MISSING) == ORDER
+    assert await tell(stored_order, InvoiceState.MISSING) == ORDER
     assert "the treasury does not know an invoice of ours" in logged.text
-    told = await tell(desk, InvoiceState.CANCELLED)
+    told = await tell(stored_order, InvoiceState.CANCELLED)
     assert told == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
-    assert await desk.written() == []
+    assert await stored_order.written() == []
 
 
-async def test_a_settled_invoice_is_not_cancelled(desk: Desk) -> None:
+async def test_a_settled_invoice_is_not_cancelled(stored_order: StoredOrder) -> None:
     given = ORDER.with_changes(invoice=InvoiceState.SETTLED, htlc_sats=PRICE)
-    await desk.have(given, {})
-    assert await tell(desk, InvoiceState.CANCELLED) == given
-    assert await desk.written() == []
+    await stored_order.have(given, {})
+    assert await tell(stored_order, InvoiceState.CANCELLED) == given
+    assert await stored_order.written() == []
 
 
-async def test_a_held_payment_that_is_handed_back_ends_its_order(desk: Desk) -> None:
-    await desk.have(HELD_ORDER.with_changes(status=Status.CREATING), {HELD: PRICE})
-    assert await tell(desk, InvoiceState.CANCELLED) == HELD_ORDER.with_changes(
+async def test_a_held_payment_that_is_handed_back_ends_its_order(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(
+        HELD_ORDER.with_changes(status=Status.CREATING), {HELD: PRICE}
+    )
+    assert await tell(stored_order, InvoiceState.CANCELLED) == HELD_ORDER.with_changes(
         status=Status.FAILED, invoice=InvoiceState.CANCELLED, paid_at=None
     )
-    assert await desk.all_due() == {CLOSING: LATER}
-    (entry,) = await desk.written()
+    assert await stored_order.all_due() == {CLOSING: LATER}
+    (entry,) = await stored_order.written()
     assert entry.key == f"broke:{ORDER.id}:promised"
 
 
 async def test_a_held_payment_that_is_handed_back_later_is_held_no_more(
-    desk: Desk,
+    stored_order: StoredOrder,
 ) -> None:
     given = HELD_ORDER.with_changes(status=Status.CREATED)
-    await desk.have(given, {HELD: PRICE})
-    assert await tell(desk, InvoiceState.CANCELLED) == given.with_changes(
+    await stored_order.have(given, {HELD: PRICE})
+    assert await tell(stored_order, InvoiceState.CANCELLED) == given.with_changes(
         invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0)
     )
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         of_the_order(
             key=f"lightning:{ORDER.payment_hash}:handed_back",
             what=Reason.HANDED_BACK,

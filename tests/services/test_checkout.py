@@ -13,23 +13,31 @@ from leyden.domain.units import Sats
 from leyden.services.channels import checkout
 from leyden.services.channels.shop import CLOSING, TICKET, ShopSettings
 from leyden.values import replace
-from tests.services.desk import HARBOUR, HELD, LATER, ORDER, QUOTE, Desk, of_the_order
-from tests.services.till import Till, request_of
+from tests.services.shop_harness import ShopHarness, request_of
+from tests.services.stored_order import (
+    HARBOUR,
+    HELD,
+    LATER,
+    ORDER,
+    QUOTE,
+    StoredOrder,
+    of_the_order,
+)
 
 PRICE = QUOTE.total_fee
 PROMISE = f"lightning:{ORDER.payment_hash}:promise"
 PAID = ORDER.with_changes(status=Status.CREATING, paid_at=LATER, offered=True)
 
 
-async def hear(desk: Desk, told: Invoice | Output) -> Order:
-    async with desk.deciding() as (work, order):
+async def hear(stored_order: StoredOrder, told: Invoice | Output) -> Order:
+    async with stored_order.deciding() as (work, order):
         checkout.decide(work, order.id, told, ShopSettings())
-    return await desk.order()
+    return await stored_order.order()
 
 
-async def accept(desk: Desk, sats: int) -> Order:
+async def accept(stored_order: StoredOrder, sats: int) -> Order:
     return await hear(
-        desk,
+        stored_order,
         Invoice(
             payment_hash=ORDER.payment_hash,
             state=InvoiceState.ACCEPTED,
@@ -43,20 +51,20 @@ async def accept(desk: Desk, sats: int) -> Order:
     [(1, {}), (PRICE - 1, {}), (PRICE, {TICKET: LATER}), (PRICE + 1, {TICKET: LATER})],
 )
 async def test_a_held_payment_of_the_price_makes_the_ticket_due(
-    desk: Desk,
+    stored_order: StoredOrder,
     sats: int,
     due: dict[str, object],
     logged: pytest.LogCaptureFixture,
 ) -> None:
-    await desk.have(ORDER, {})
+    await stored_order.have(ORDER, {})
     given = PAID if due else ORDER
     for _ in range(2):
-        assert await accept(desk, sats) == given.with_changes(
+        assert await accept(stored_order, sats) == given.with_changes(
             invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(sats)
         )
     assert ("took less than the invoice" in logged.text) == (sats < PRICE)
-    assert await desk.all_due() == due
-    assert await desk.written() == [
+    assert await stored_order.all_due() == due
+    assert await stored_order.written() == [
         of_the_order(
             key=PROMISE,
             what=Reason.HTLC_HELD,
@@ -67,11 +75,13 @@ async def test_a_held_payment_of_the_price_makes_the_ticket_due(
     ]
 
 
-async def test_a_payment_that_was_settled_is_not_held_again(desk: Desk) -> None:
+async def test_a_payment_that_was_settled_is_not_held_again(
+    stored_order: StoredOrder,
+) -> None:
     given = ORDER.with_changes(invoice=InvoiceState.SETTLED)
-    await desk.have(given, {})
-    assert await accept(desk, PRICE) == given
-    assert await desk.all_due() == {}
+    await stored_order.have(given, {})
+    assert await accept(stored_order, PRICE) == given
+    assert await stored_order.all_due() == {}
 
 
 @pytest.mark.parametrize(
@@ -85,50 +95,54 @@ async def test_a_payment_that_was_settled_is_not_held_again(desk: Desk) -> None:
     ],
 )
 async def test_what_nobody_waits_for_is_handed_back(
-    desk: Desk, given: Order, sats: int
+    stored_order: StoredOrder, given: Order, sats: int
 ) -> None:
-    await desk.have(given, {})
-    assert await accept(desk, sats) == given
-    assert await desk.all_due() == {CLOSING: LATER}
-    assert await desk.written() == []
+    await stored_order.have(given, {})
+    assert await accept(stored_order, sats) == given
+    assert await stored_order.all_due() == {CLOSING: LATER}
+    assert await stored_order.written() == []
 
 
-async def test_an_order_that_is_paid_on_chain_closes_its_invoice(desk: Desk) -> None:
-    await desk.have(ORDER, {HELD: PRICE - 1})
+async def test_an_order_that_is_paid_on_chain_closes_its_invoice(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {HELD: PRICE - 1})
     coins = Output(
         outpoint=Outpoint("ab" * 32, 0),
         address=ORDER.onchain_address,
         sats=Sats(1),
         confirmations=0,
     )
-    assert await hear(desk, coins) == ORDER
-    assert await desk.all_due() == {}
+    assert await hear(stored_order, coins) == ORDER
+    assert await stored_order.all_due() == {}
     deep = replace(coins, confirmations=3)
-    assert await hear(desk, deep) == PAID
-    assert await desk.all_due() == {CLOSING: LATER, TICKET: LATER}
-    assert await desk.database.reader.moves.of_order(ORDER.id) == [
+    assert await hear(stored_order, deep) == PAID
+    assert await stored_order.all_due() == {CLOSING: LATER, TICKET: LATER}
+    assert await stored_order.database.reader.moves.of_order(ORDER.id) == [
         (Status.WAITING_PAYMENT, Status.CREATING)
     ]
 
 
-async def test_what_is_settled_without_having_been_held_pays_too(desk: Desk) -> None:
-    await desk.have(ORDER, {})
+async def test_what_is_settled_without_having_been_held_pays_too(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {})
     settled = Invoice(
         payment_hash=ORDER.payment_hash, state=InvoiceState.SETTLED, sats=PRICE
     )
-    assert await hear(desk, settled) == PAID.with_changes(
+    assert await hear(stored_order, settled) == PAID.with_changes(
         invoice=InvoiceState.SETTLED, htlc_sats=PRICE
     )
-    assert await desk.all_due() == {TICKET: LATER}
+    assert await stored_order.all_due() == {TICKET: LATER}
 
 
 async def test_what_a_ticket_does_not_cost_becomes_credit_once_it_is_there(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
-    order = await till.create()
-    till.payments.pay(request_of(order), PRICE + 500)
-    await till.settle_down()
-    written = await till.database.reader.ledger.of_order(order.id)
+    order = await harness.create()
+    harness.payments.pay(request_of(order), PRICE + 500)
+    await harness.settle_down()
+    written = await harness.database.reader.ledger.of_order(order.id)
     promise, payment, surplus = [each.entry for each in written]
     of_it = partial(Entry, organization_id=HARBOUR, order_id=order.id)
     held = ledger.held(order.id)
@@ -157,22 +171,22 @@ async def test_what_a_ticket_does_not_cost_becomes_credit_once_it_is_there(
 
 
 async def test_the_auction_is_waited_for_since_the_payment(
-    till: Till, logged: pytest.LogCaptureFixture
+    harness: ShopHarness, logged: pytest.LogCaptureFixture
 ) -> None:
-    order = await till.create()
-    till.now += timedelta(minutes=10)
-    till.payments.pay(request_of(order))
-    till.market.away = True
-    await till.hear()
-    last = till.now + till.rules.ticket_patience
+    order = await harness.create()
+    harness.now += timedelta(minutes=10)
+    harness.payments.pay(request_of(order))
+    harness.market.away = True
+    await harness.hear()
+    last = harness.now + harness.rules.ticket_patience
     for now, status in (
         (last - timedelta(microseconds=1), Status.CREATING),
         (last, Status.FAILED),
     ):
-        till.now = now
-        async with till.database.transaction() as tx:
+        harness.now = now
+        async with harness.database.transaction() as tx:
             await tx.tasks.put(TICKET, order.id, due=now)
-        await till.work(TICKET)
-        assert await till.status(order) is status
+        await harness.work(TICKET)
+        assert await harness.status(order) is status
     assert "the auction did not answer in time" in logged.text
-    till.market.away = False
+    harness.market.away = False

@@ -14,14 +14,14 @@ from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import Malformed, NotFound, RightsChanged, TooMany
 from leyden.services.channels import credit
 from tests.conftest import NOW
-from tests.services.till import HARBOUR, Till
+from tests.services.shop_harness import HARBOUR, ShopHarness
 
 ALICE = "operator:alice"
 NOBODY = "user:who was removed"
 WRONG = "0a1b2c3d-0000-4000-8000-000000000000FC"
 
 
-async def issue(till: Till, **asked: Any) -> list[Coupon]:
+async def issue(harness: ShopHarness, **asked: Any) -> list[Coupon]:
     usual: dict[str, Any] = {
         "sats": 21_000,
         "count": 1,
@@ -30,34 +30,40 @@ async def issue(till: Till, **asked: Any) -> list[Coupon]:
         "note": "",
         "actor": ALICE,
     }
-    return await credit.issue_coupons(till.database, **usual | asked, now=till.now)
+    return await credit.issue_coupons(
+        harness.database, **usual | asked, now=harness.now
+    )
 
 
-async def redeem(till: Till, coupon_id: str, **more: Any) -> tuple[Sats, Sats]:
-    usual: dict[str, Any] = {"actor": ALICE, "now": till.now}
-    return await credit.redeem(till.database, HARBOUR, coupon_id, **usual | more)
+async def redeem(
+    harness: ShopHarness, coupon_id: str, **more: Any
+) -> tuple[Sats, Sats]:
+    usual: dict[str, Any] = {"actor": ALICE, "now": harness.now}
+    return await credit.redeem(harness.database, HARBOUR, coupon_id, **usual | more)
 
 
 async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
-    expires = till.now + timedelta(seconds=1)
+    expires = harness.now + timedelta(seconds=1)
     asked: dict[str, Any] = {
         "organization_id": HARBOUR,
         "expires": expires,
         "note": "for the storm",
     }
-    issued = await issue(till, count=2, **asked)
+    issued = await issue(harness, count=2, **asked)
     assert len({each.id for each in issued}) == 2
     for each in issued:
-        assert each == Coupon(id=each.id, sats=Sats(21_000), created=till.now, **asked)
-    found = await credit.coupons(till.database, HARBOUR)
+        assert each == Coupon(
+            id=each.id, sats=Sats(21_000), created=harness.now, **asked
+        )
+    found = await credit.coupons(harness.database, HARBOUR)
     assert sorted(found, key=lambda each: each.id) == sorted(
         issued, key=lambda each: each.id
     )
-    till.now += timedelta(seconds=1)
-    await issue(till)
-    anyones, harbours = await till.database.reader.audit.latest(most=2)
+    harness.now += timedelta(seconds=1)
+    await issue(harness)
+    anyones, harbours = await harness.database.reader.audit.latest(most=2)
     assert (harbours.at, harbours.actor) == (NOW, ALICE)
     assert harbours.action == anyones.action == "coupons issued"
     assert (harbours.subject, harbours.organization_id) == (HARBOUR, HARBOUR)
@@ -75,9 +81,9 @@ async def test_they_are_as_they_were_asked_for_and_it_is_known_who_asked(
     ],
 )
 async def test_the_most_and_the_least_are_issued(
-    till: Till, asked: dict[str, Any]
+    harness: ShopHarness, asked: dict[str, Any]
 ) -> None:
-    assert len(await issue(till, **asked)) == asked.get("count", 1)
+    assert len(await issue(harness, **asked)) == asked.get("count", 1)
 
 
 @pytest.mark.parametrize(
@@ -92,27 +98,29 @@ async def test_the_most_and_the_least_are_issued(
     ],
 )
 async def test_what_cannot_be_is_not_issued(
-    till: Till, asked: dict[str, Any], why: str
+    harness: ShopHarness, asked: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(Malformed, match=why):
-        await issue(till, **asked)
+        await issue(harness, **asked)
 
 
-async def test_neither_for_nobody_nor_by_nobody(till: Till) -> None:
+async def test_neither_for_nobody_nor_by_nobody(harness: ShopHarness) -> None:
     with pytest.raises(NotFound):
-        await issue(till, organization_id="nobody")
+        await issue(harness, organization_id="nobody")
     with pytest.raises(NotFound):
-        await issue(till, actor=NOBODY)
+        await issue(harness, actor=NOBODY)
 
 
-async def test_what_is_redeemed_is_booked_under_the_coupon(till: Till) -> None:
-    (coupon,) = await issue(till)
+async def test_what_is_redeemed_is_booked_under_the_coupon(
+    harness: ShopHarness,
+) -> None:
+    (coupon,) = await issue(harness)
     with pytest.raises(RightsChanged):
-        await redeem(till, coupon.id, actor=NOBODY)
-    assert await redeem(till, coupon.id) == (21_000, 21_000)
-    written = await till.database.reader.ledger.find(f"coupon:{coupon.id}")
+        await redeem(harness, coupon.id, actor=NOBODY)
+    assert await redeem(harness, coupon.id) == (21_000, 21_000)
+    written = await harness.database.reader.ledger.find(f"coupon:{coupon.id}")
     assert written is not None
-    assert written.at == till.now
+    assert written.at == harness.now
     assert written.entry == Entry(
         key=f"coupon:{coupon.id}",
         what=Reason.COUPON,
@@ -127,43 +135,43 @@ async def test_what_is_redeemed_is_booked_under_the_coupon(till: Till) -> None:
     ("role", "may"), [(Role.BILLING, True), (Role.DEVELOPER, False)]
 )
 async def test_a_person_redeems_who_may_spend(
-    till: Till,
+    harness: ShopHarness,
     role: Role,
     may: bool,  # noqa: FBT001
 ) -> None:
-    (coupon,) = await issue(till)
-    ada = Person(id="ada", email="ada@example.org", created=till.now)
-    async with till.database.transaction() as tx:
+    (coupon,) = await issue(harness)
+    ada = Person(id="ada", email="ada@example.org", created=harness.now)
+    async with harness.database.transaction() as tx:
         await tx.accounts.add_person(ada, password=None)
         await tx.accounts.join(
             Membership(
-                organization_id=HARBOUR, user_id=ada.id, role=role, created=till.now
+                organization_id=HARBOUR, user_id=ada.id, role=role, created=harness.now
             )
         )
     with nullcontext() if may else pytest.raises(RightsChanged):
-        await redeem(till, coupon.id, actor="user:ada")
-    assert await till.credit() == (21_000 if may else 0)
+        await redeem(harness, coupon.id, actor="user:ada")
+    assert await harness.credit() == (21_000 if may else 0)
 
 
 async def test_who_guesses_waits_until_an_hour_after_the_first_guess(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
-    (coupon,) = await issue(till)
+    (coupon,) = await issue(harness)
     for _ in range(credit.GUESSES_PER_HOUR):
         with pytest.raises(NotFound):
-            await redeem(till, WRONG)
+            await redeem(harness, WRONG)
     for later, wait in ((600, 3_000), (2_400, 600), (599.5, 1)):
-        till.now += timedelta(seconds=later)
+        harness.now += timedelta(seconds=later)
         with pytest.raises(TooMany, match="too many wrong coupons") as refused:
-            await redeem(till, coupon.id)
+            await redeem(harness, coupon.id)
         assert refused.value.retry_after_s == wait
-    till.now += timedelta(seconds=1)
-    assert await redeem(till, coupon.id) == (21_000, 21_000)
+    harness.now += timedelta(seconds=1)
+    assert await redeem(harness, coupon.id) == (21_000, 21_000)
 
 
-async def test_one_guess_less_is_allowed(till: Till) -> None:
-    (coupon,) = await issue(till)
+async def test_one_guess_less_is_allowed(harness: ShopHarness) -> None:
+    (coupon,) = await issue(harness)
     for _ in range(2):
         with pytest.raises(NotFound):
-            await redeem(till, WRONG, guesses=3)
-    assert await redeem(till, coupon.id, guesses=3) == (21_000, 21_000)
+            await redeem(harness, WRONG, guesses=3)
+    assert await redeem(harness, coupon.id, guesses=3) == (21_000, 21_000)

@@ -18,7 +18,7 @@ from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FEE_VBYTES, FakeSeller
 from leyden.services.channels import seller_watch
 from leyden.services.channels.dialing import Dialing
-from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.told import types_told
 
 PEER = "02" + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -37,26 +37,26 @@ def channel(
 
 
 @pytest.fixture
-async def shop(till: Till) -> AsyncIterator[Till]:
-    till.seller.fill([3_000_000, 3_000_000])
-    till.seller.online.add(PEER)
-    yield till
-    await till.prove()
-    for each in await till.database.reader.orders.all_():
-        assert len(till.seller.opened_for(each.id)) <= 1
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.seller.fill([3_000_000, 3_000_000])
+    harness.seller.online.add(PEER)
+    yield harness
+    await harness.prove()
+    for each in await harness.database.reader.orders.all_():
+        assert len(harness.seller.opened_for(each.id)) <= 1
 
 
-async def paid(till: Till, order: Order) -> Order:
-    till.payments.pay(request_of(order))
-    await till.settle_down()
-    return await till.get(order)
+async def paid(harness: ShopHarness, order: Order) -> Order:
+    harness.payments.pay(request_of(order))
+    await harness.settle_down()
+    return await harness.get(order)
 
 
-def invoice_of(till: Till, order: Order) -> InvoiceState:
-    return till.payments.invoices[order.payment_hash].state
+def invoice_of(harness: ShopHarness, order: Order) -> InvoiceState:
+    return harness.payments.invoices[order.payment_hash].state
 
 
-async def test_a_paid_channel_is_opened_and_then_settled(shop: Till) -> None:
+async def test_a_paid_channel_is_opened_and_then_settled(shop: ShopHarness) -> None:
     order = await shop.create(channel())
     assert (order.total_fee, order.status) == (PRICE, Status.WAITING_PAYMENT)
     order = await paid(shop, order)
@@ -76,7 +76,7 @@ async def test_a_paid_channel_is_opened_and_then_settled(shop: Till) -> None:
 
 
 async def test_the_seller_is_sent_nowhere_that_a_name_has_turned_to(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     """The name is judged at each dialling, and lnd is given numbers alone."""
     answers = [["10.0.0.7"], ["169.254.169.254", "8.8.8.8"], ["8.8.8.8"]]
@@ -98,14 +98,14 @@ async def test_the_seller_is_sent_nowhere_that_a_name_has_turned_to(
     assert set(shop.seller.dialled) == {(PEER, "8.8.8.8:9735")}
 
 
-async def test_credit_pays_for_it_at_once(shop: Till) -> None:
+async def test_credit_pays_for_it_at_once(shop: ShopHarness) -> None:
     await shop.give_credit(PRICE)
     order = await shop.create(channel())
     await shop.settle_down()
     assert await shop.status(order) is Status.FILLED
 
 
-async def test_coins_of_the_chain_pay_for_it(shop: Till) -> None:
+async def test_coins_of_the_chain_pay_for_it(shop: ShopHarness) -> None:
     order = await shop.create(channel())
     shop.payments.send(order.onchain_address, PRICE)
     shop.payments.mine(1)
@@ -114,7 +114,7 @@ async def test_coins_of_the_chain_pay_for_it(shop: Till) -> None:
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
-async def test_a_node_that_is_away_has_its_turn(shop: Till) -> None:
+async def test_a_node_that_is_away_has_its_turn(shop: ShopHarness) -> None:
     shop.seller.online.clear()
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.CREATED
@@ -124,7 +124,7 @@ async def test_a_node_that_is_away_has_its_turn(shop: Till) -> None:
     assert await shop.status(order) is Status.FILLED
 
 
-async def test_a_node_that_never_comes_costs_nothing(shop: Till) -> None:
+async def test_a_node_that_never_comes_costs_nothing(shop: ShopHarness) -> None:
     shop.seller.online.clear()
     order = await paid(shop, await shop.create(channel()))
     await shop.pass_time(minutes=16)
@@ -135,7 +135,7 @@ async def test_a_node_that_never_comes_costs_nothing(shop: Till) -> None:
     assert await shop.credit() == 0
 
 
-async def test_credit_waits_a_day_and_comes_back(shop: Till) -> None:
+async def test_credit_waits_a_day_and_comes_back(shop: ShopHarness) -> None:
     shop.seller.online.clear()
     await shop.give_credit(PRICE)
     order = await shop.create(channel())
@@ -146,14 +146,14 @@ async def test_credit_waits_a_day_and_comes_back(shop: Till) -> None:
     assert await shop.credit() == PRICE
 
 
-async def test_a_peer_that_refuses_gets_its_payment_back(shop: Till) -> None:
+async def test_a_peer_that_refuses_gets_its_payment_back(shop: ShopHarness) -> None:
     shop.seller.refuses = "chan size exceeds maximum"
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FAILED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
-async def test_an_answer_that_was_lost_opens_nothing_twice(shop: Till) -> None:
+async def test_an_answer_that_was_lost_opens_nothing_twice(shop: ShopHarness) -> None:
     shop.seller.answers_lost = 1
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.SUBMITTED
@@ -163,7 +163,7 @@ async def test_an_answer_that_was_lost_opens_nothing_twice(shop: Till) -> None:
 
 
 @pytest.mark.parametrize("ends", [Status.FILLED, Status.FAILED])
-async def test_a_frozen_peer_is_waited_for(shop: Till, ends: Status) -> None:
+async def test_a_frozen_peer_is_waited_for(shop: ShopHarness, ends: Status) -> None:
     """Its coins are locked: nothing is opened anew, and nothing is given back."""
     shop.seller.freezes = True
     order = await paid(shop, await shop.create(channel()))
@@ -179,7 +179,7 @@ async def test_a_frozen_peer_is_waited_for(shop: Till, ends: Status) -> None:
 
 
 async def test_what_is_not_published_is_neither_settled_nor_cancelled(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     shop.seller.publishes = False
     order = await paid(shop, await shop.create(channel()))
@@ -196,7 +196,7 @@ async def test_what_is_not_published_is_neither_settled_nor_cancelled(
     assert invoice_of(shop, order) is InvoiceState.SETTLED
 
 
-async def test_a_payment_goes_back_before_its_lock_ends(shop: Till) -> None:
+async def test_a_payment_goes_back_before_its_lock_ends(shop: ShopHarness) -> None:
     shop.seller.publishes = False
     shop.payments.lock = shop.seller.height + 80
     order = await paid(shop, await shop.create(channel()))
@@ -209,7 +209,7 @@ async def test_a_payment_goes_back_before_its_lock_ends(shop: Till) -> None:
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
-async def test_too_short_a_lock_opens_nothing(shop: Till) -> None:
+async def test_too_short_a_lock_opens_nothing(shop: ShopHarness) -> None:
     shop.payments.lock = shop.seller.height + 39
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FAILED
@@ -217,7 +217,7 @@ async def test_too_short_a_lock_opens_nothing(shop: Till) -> None:
 
 
 async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     """The worst there is: it is told, and the books are right."""
     await shop.give_credit(1_000)
@@ -232,7 +232,7 @@ async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
-async def test_two_orders_never_promise_the_same_coin(shop: Till) -> None:
+async def test_two_orders_never_promise_the_same_coin(shop: ShopHarness) -> None:
     first = await shop.create(channel(capacity=2_000_000))
     second = await shop.create(channel(OTHER, capacity=2_000_000), LIGHTHOUSE)
     with pytest.raises(SoldOut):
@@ -244,7 +244,7 @@ async def test_two_orders_never_promise_the_same_coin(shop: Till) -> None:
     await shop.create(channel("03" + PEER[2:], capacity=2_000_000))
 
 
-async def test_a_node_has_one_open_order(shop: Till) -> None:
+async def test_a_node_has_one_open_order(shop: ShopHarness) -> None:
     order = await shop.create(channel())
     with pytest.raises(Conflict, match="another order for this node is open"):
         await shop.create(channel())
@@ -253,7 +253,7 @@ async def test_a_node_has_one_open_order(shop: Till) -> None:
     assert (await paid(shop, theirs)).status is Status.FILLED
 
 
-async def test_the_seller_sells_no_more_than_it_may(shop: Till) -> None:
+async def test_the_seller_sells_no_more_than_it_may(shop: ShopHarness) -> None:
     from leyden.values import replace  # noqa: PLC0415
 
     shop.rules = replace(shop.rules, seller_most_per_hour=Sats(1_500_000))
@@ -269,21 +269,23 @@ async def test_the_seller_sells_no_more_than_it_may(shop: Till) -> None:
         await shop.create(channel(OTHER))
 
 
-async def test_another_lnd_in_the_sellers_place_sells_nothing(shop: Till) -> None:
+async def test_another_lnd_in_the_sellers_place_sells_nothing(
+    shop: ShopHarness,
+) -> None:
     await shop.create(channel())
     shop.seller.pubkey = OTHER
     with pytest.raises(SellerAway):
         await shop.create(channel("03" + PEER[2:]))
 
 
-async def test_the_treasury_is_no_seller(shop: Till) -> None:
+async def test_the_treasury_is_no_seller(shop: ShopHarness) -> None:
     await shop.start_sweeping()
     shop.seller.pubkey = shop.payments.pubkey
     with pytest.raises(SellerAway):
         await shop.create(channel())
 
 
-async def test_a_waiting_order_can_be_cancelled(shop: Till) -> None:
+async def test_a_waiting_order_can_be_cancelled(shop: ShopHarness) -> None:
     shop.seller.online.clear()
     order = await paid(shop, await shop.create(channel()))
     cancelled = await shop.cancel(order)
@@ -293,7 +295,9 @@ async def test_a_waiting_order_can_be_cancelled(shop: Till) -> None:
     assert await shop.credit(HARBOUR) == 0
 
 
-async def test_a_seller_that_is_away_is_waited_for_not_for_ever(shop: Till) -> None:
+async def test_a_seller_that_is_away_is_waited_for_not_for_ever(
+    shop: ShopHarness,
+) -> None:
     order = await shop.create(channel())
     shop.seller.away = True
     order = await paid(shop, order)
@@ -302,7 +306,7 @@ async def test_a_seller_that_is_away_is_waited_for_not_for_ever(shop: Till) -> N
     assert await shop.status(order) is Status.FAILED
 
 
-async def test_fees_above_the_price_are_waited_for(shop: Till) -> None:
+async def test_fees_above_the_price_are_waited_for(shop: ShopHarness) -> None:
     shop.seller.fee_sat_per_vb = 51
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.CREATING
@@ -311,14 +315,14 @@ async def test_fees_above_the_price_are_waited_for(shop: Till) -> None:
     assert await shop.status(order) is Status.FILLED
 
 
-async def happened(till: Till) -> list[str]:
+async def happened(harness: ShopHarness) -> list[str]:
     """Look at the leases; give the types of events there are of channels."""
-    await seller_watch.look(till.shop)
-    found = await types_told(till.database, HARBOUR)
+    await seller_watch.look(harness.shop)
+    found = await types_told(harness.database, HARBOUR)
     return [each for each in found if each.startswith("channel.")]
 
 
-async def test_the_end_of_a_lease_is_told_before_and_then(shop: Till) -> None:
+async def test_the_end_of_a_lease_is_told_before_and_then(shop: ShopHarness) -> None:
     order = await paid(shop, await shop.create(channel()))
     (opened,) = shop.seller.opened_for(order.id)
     assert await happened(shop) == []
@@ -333,7 +337,7 @@ async def test_the_end_of_a_lease_is_told_before_and_then(shop: Till) -> None:
     assert len(await happened(shop)) == 2, "after its end it may be closed"
 
 
-async def test_a_channel_that_is_closed_early_is_told_once(shop: Till) -> None:
+async def test_a_channel_that_is_closed_early_is_told_once(shop: ShopHarness) -> None:
     order = await paid(shop, await shop.create(channel()))
     (opened,) = shop.seller.opened_for(order.id)
     promised = shop.database.reader.orders.promised_to
@@ -356,7 +360,9 @@ class AskedBefore(FakeSeller):
         return await super().open(wanted)
 
 
-async def test_a_refusal_because_of_an_earlier_question_is_none(shop: Till) -> None:
+async def test_a_refusal_because_of_an_earlier_question_is_none(
+    shop: ShopHarness,
+) -> None:
     """Its coin is spent by the opening that was asked for before: that one counts."""
     shop.seller, before = AskedBefore(), shop.seller
     shop.seller.coins, shop.seller.online = before.coins, before.online
@@ -381,7 +387,7 @@ class WithoutTransactions(FakeSeller):
         raise SellerAway
 
 
-async def test_leases_are_watched_where_fundings_cannot_be(shop: Till) -> None:
+async def test_leases_are_watched_where_fundings_cannot_be(shop: ShopHarness) -> None:
     seller, before = WithoutTransactions(), shop.seller
     seller.coins, seller.online, shop.seller = before.coins, before.online, seller
     order = await paid(shop, await shop.create(channel()))
@@ -394,7 +400,9 @@ async def test_leases_are_watched_where_fundings_cannot_be(shop: Till) -> None:
     assert seller.looks == 1, "one look is for both"
 
 
-async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> None:
+async def test_nothing_is_opened_for_a_payment_that_went_back(
+    shop: ShopHarness,
+) -> None:
     """Its peer froze for so long, and would take a channel now."""
     shop.seller.freezes = True
     order = await paid(shop, await shop.create(channel()))
@@ -406,7 +414,7 @@ async def test_nothing_is_opened_for_a_payment_that_went_back(shop: Till) -> Non
     assert shop.seller.opened_for(order.id) == []
 
 
-async def test_orders_for_one_node_wait_for_each_other(shop: Till) -> None:
+async def test_orders_for_one_node_wait_for_each_other(shop: ShopHarness) -> None:
     first = await shop.create(channel())
     second = await shop.create(channel(), LIGHTHOUSE)
     shop.seller.freezes = True

@@ -13,6 +13,7 @@ from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
 from leyden.services.channels import orders, seller_watch
 from tests.services.direct_model import LOCK, DirectModel, Sellers
 from tests.services.model import Model
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, request_of
 from tests.services.test_model import (
     MOST_ORDERS,
     TEAMS,
@@ -20,7 +21,6 @@ from tests.services.test_model import (
     shopping_on,
     walk,
 )
-from tests.services.till import HARBOUR, LIGHTHOUSE, request_of
 from tests.services.told import types_told
 
 COINS = 4  # in each of which one channel fits
@@ -39,10 +39,10 @@ class DirectShopping(Shopping):
 
     def __init__(self) -> None:
         super().__init__()
-        self.till.payments.lock = LOCK
-        self.till.seller.height = 0
-        self.till.seller.fill([COIN] * COINS)
-        self.till.seller.online = set(_KEYS)
+        self.harness.payments.lock = LOCK
+        self.harness.seller.height = 0
+        self.harness.seller.fill([COIN] * COINS)
+        self.harness.seller.online = set(_KEYS)
 
     def new_model(self, **given: Any) -> Model:
         return DirectModel(**given, seller=Sellers(coins=COINS, online=set(_KEYS)))
@@ -55,7 +55,7 @@ class DirectShopping(Shopping):
         peer = PEERS[who][first]
         channel = Channel(capacity=CAPACITY, destination=Destination(pubkey=peer))
         offer = self.run(
-            orders.quote(self.till.shop, who, channel, now=self.till.now)
+            orders.quote(self.harness.shop, who, channel, now=self.harness.now)
         ).quote
         most_fee = offer.highest_fee_sat_per_vb * 240
         name = f"order {len(self.orders)}"
@@ -68,7 +68,7 @@ class DirectShopping(Shopping):
             total=offer.total_fee,
         )
         try:
-            order = self.run(self.till.create(channel, who))
+            order = self.run(self.harness.create(channel, who))
         except REFUSALS:
             assert not expected
             return
@@ -76,7 +76,7 @@ class DirectShopping(Shopping):
         self.orders[name] = order
         self.settled()
         if pays and name in self.with_open_invoice():
-            self.till.payments.pay(request_of(order))
+            self.harness.payments.pay(request_of(order))
             self.model.pay(name, order.to_be_paid)
             self.settled()
 
@@ -90,7 +90,7 @@ class DirectShopping(Shopping):
     )
     def seller_changes(self, *, online: set[str], fee: int, **is_so: bool) -> None:
         """Peers come and go; fees rise; an opening is refused, or stays somewhere."""
-        seller, model = self.till.seller, self.model.seller
+        seller, model = self.harness.seller, self.model.seller
         seller.online, model.online = set(online), set(online)
         seller.fee_sat_per_vb = model.fee_sat_per_vb = fee
         seller.refuses = "channel rejected" if is_so["refuses"] else ""
@@ -101,14 +101,14 @@ class DirectShopping(Shopping):
 
     @rule(refuses=st.booleans())
     def peers_answer(self, refuses: bool) -> None:  # noqa: FBT001
-        self.till.seller.thaw(refuses=refuses)
+        self.harness.seller.thaw(refuses=refuses)
         self.model.thaw(refuses=refuses)
         self.settled()
 
     @rule()
     def seller_publishes(self) -> None:
         """What was signed is published, as lnd does whenever it starts."""
-        self.till.seller.publish()
+        self.harness.seller.publish()
         self.model.publish()
         self.settled()
 
@@ -120,7 +120,7 @@ class DirectShopping(Shopping):
     def _let_go(self) -> None:
         for name, sale in self.model.direct().items():
             if self.model.lock_is_over(sale):
-                self.till.payments.time_out(request_of(self.orders[name]))
+                self.harness.payments.time_out(request_of(self.orders[name]))
                 self.model.let_go(name)
                 self.settled()
 
@@ -128,12 +128,12 @@ class DirectShopping(Shopping):
     @rule(data=st.data(), by_seller=st.booleans())
     def a_channel_is_closed(self, data: st.DataObject, by_seller: bool) -> None:  # noqa: FBT001
         name = data.draw(st.sampled_from(self.open_channels()))
-        order = self.run(self.till.get(self.orders[name]))
-        self.till.seller.close_channel(order.channel_point, by_seller=by_seller)
-        self.till.seller.height -= 1  # the block that has it comes now
+        order = self.run(self.harness.get(self.orders[name]))
+        self.harness.seller.close_channel(order.channel_point, by_seller=by_seller)
+        self.harness.seller.height -= 1  # the block that has it comes now
         self.mine(1)
         for _ in range(2):
-            self.run(seller_watch.look(self.till.shop))
+            self.run(seller_watch.look(self.harness.shop))
         self.model.close_channel(name)
         told = self.run(types_told(self.database, order.organization_id))
         expected = self.model.closed_early[order.organization_id]
@@ -145,8 +145,8 @@ class DirectShopping(Shopping):
     def a_funding_is_followed(self, data: st.DataObject, what: str) -> None:
         """Bumped, or reorganised, it moves no money; only one that is lost does."""
         name = data.draw(st.sampled_from(self.open_channels()))
-        point = self.run(self.till.get(self.orders[name])).channel_point
-        seller = self.till.seller
+        point = self.run(self.harness.get(self.orders[name])).channel_point
+        seller = self.harness.seller
         seller.mined_from = 1_000 if what == "waits" else 0
         if what == "is undone":
             seller.reorganise(point)
@@ -157,7 +157,7 @@ class DirectShopping(Shopping):
         for blocks in (1, 12, 6):
             self.mine(blocks)
             for _ in range(2):
-                self.run(seller_watch.look(self.till.shop))
+                self.run(seller_watch.look(self.harness.shop))
             if what == "is lost" and blocks == 12:  # its rival is deep enough
                 self.model.lose(name)
             self._let_go()
@@ -180,11 +180,11 @@ class DirectShopping(Shopping):
         return name in self.model.direct()
 
     def chain_grows(self, blocks: int) -> None:
-        self.till.seller.height += blocks
+        self.harness.seller.height += blocks
 
     async def _agree(self) -> None:
         await super()._agree()
-        seller = self.till.seller
+        seller = self.harness.seller
         reserved = await self.database.reader.reserved_coins.all_()
         assert len(reserved) == self.model.reserved()
         for name, sale in self.model.direct().items():

@@ -11,7 +11,14 @@ from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.services.channels.filling import fill
 from leyden.values import replace
-from tests.services.desk import CREDIT, HARBOUR, HELD, ORDER, Desk, of_the_order
+from tests.services.stored_order import (
+    CREDIT,
+    HARBOUR,
+    HELD,
+    ORDER,
+    StoredOrder,
+    of_the_order,
+)
 
 QUOTE = replace(
     ORDER.quote,
@@ -52,29 +59,33 @@ def spent(to_auction: int, earned: int) -> list[Entry]:
     ]
 
 
-async def filled(desk: Desk, order: Order, cost: int, **owes: int) -> list[Entry]:
+async def filled(
+    stored_order: StoredOrder, order: Order, cost: int, **owes: int
+) -> list[Entry]:
     """Fill an order of an organization that owes something; give what is booked."""
     kept = {"owed": ledger.owed(HARBOUR), "receivable": ledger.receivable(HARBOUR)}
     debts = {kept[name]: -sats for name, sats in owes.items()}
-    await desk.have(order, {HELD: PRICE, **debts})
-    async with desk.deciding() as (work, found):
+    await stored_order.have(order, {HELD: PRICE, **debts})
+    async with stored_order.deciding() as (work, found):
         fill(work, found, a_lease(cost))
-    leases = await desk.database.reader.leases.of_orders([ORDER.id])
+    leases = await stored_order.database.reader.leases.of_orders([ORDER.id])
     assert leases == {ORDER.id: a_lease(cost)}
-    assert (await desk.order()).status is Status.FILLED
-    return await desk.written()
+    assert (await stored_order.order()).status is Status.FILLED
+    return await stored_order.written()
 
 
-async def test_what_the_auction_left_is_credit(desk: Desk) -> None:
-    assert await filled(desk, SUBMITTED, 10_000) == [
+async def test_what_the_auction_left_is_credit(stored_order: StoredOrder) -> None:
+    assert await filled(stored_order, SUBMITTED, 10_000) == [
         back(key=f"unused:{ORDER.id}:credit", target=CREDIT, sats=Sats(4_163)),
         *spent(10_000, 2_000),
     ]
 
 
-async def test_it_lowers_the_charge_then_what_the_chain_took_back(desk: Desk) -> None:
+async def test_it_lowers_the_charge_then_what_the_chain_took_back(
+    stored_order: StoredOrder,
+) -> None:
     charged = replace(SUBMITTED, charged=Sats(100))
-    assert await filled(desk, charged, 10_000, owed=300, receivable=40) == [
+    assert await filled(stored_order, charged, 10_000, owed=300, receivable=40) == [
         back(
             key=f"unused:{ORDER.id}:owed",
             target=ledger.owed(HARBOUR),
@@ -90,18 +101,22 @@ async def test_it_lowers_the_charge_then_what_the_chain_took_back(desk: Desk) ->
     ]
 
 
-async def test_where_it_is_kept_it_is_earned(desk: Desk) -> None:
+async def test_where_it_is_kept_it_is_earned(stored_order: StoredOrder) -> None:
     keeping = replace(SUBMITTED, quote=replace(QUOTE, keeps_unused_fee=True))
-    assert await filled(desk, keeping, 10_000) == spent(10_000, 6_163)
+    assert await filled(stored_order, keeping, 10_000) == spent(10_000, 6_163)
 
 
 @pytest.mark.parametrize("cost", [14_163, 14_164, PRICE])
-async def test_where_nothing_is_left_nothing_comes_back(desk: Desk, cost: int) -> None:
-    assert await filled(desk, SUBMITTED, cost) == spent(cost, PRICE - cost)
+async def test_where_nothing_is_left_nothing_comes_back(
+    stored_order: StoredOrder, cost: int
+) -> None:
+    assert await filled(stored_order, SUBMITTED, cost) == spent(cost, PRICE - cost)
 
 
-async def test_what_it_took_beyond_the_price_is_our_loss(desk: Desk) -> None:
-    assert await filled(desk, SUBMITTED, PRICE + 1) == [
+async def test_what_it_took_beyond_the_price_is_our_loss(
+    stored_order: StoredOrder,
+) -> None:
+    assert await filled(stored_order, SUBMITTED, PRICE + 1) == [
         *spent(PRICE, 0),
         of_the_order(
             key=f"matched:{ORDER.id}:loss",

@@ -21,45 +21,47 @@ from leyden.services.channels import funding_watch, leased_channels, seller_watc
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.services.shop_harness import HARBOUR, ShopHarness
 from tests.services.test_direct_channels import PEER, PRICE, channel, paid
-from tests.services.till import HARBOUR, Till
 from tests.services.told import types_told
 
 RULES = FundingRules(bump_after=12, bump_again=6, highest_sat_per_vb=40)
 
 
 @pytest.fixture
-async def shop(till: Till) -> AsyncIterator[Till]:
-    till.rules = replace(till.rules, fundings=RULES)
-    till.seller.fill([3_000_000, 3_000_000])
-    till.seller.online.add(PEER)
-    yield till
-    await till.prove()
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.rules = replace(harness.rules, fundings=RULES)
+    harness.seller.fill([3_000_000, 3_000_000])
+    harness.seller.online.add(PEER)
+    yield harness
+    await harness.prove()
 
 
-async def filled(shop: Till) -> Order:
+async def filled(shop: ShopHarness) -> Order:
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FILLED
     return order
 
 
-async def blocks(shop: Till, number: int) -> None:
+async def blocks(shop: ShopHarness, number: int) -> None:
     """Find so many blocks, and look after each."""
     for _ in range(number):
         shop.seller.height += 1
         await seller_watch.look(shop.shop)
 
 
-async def watched(shop: Till) -> Funding:
+async def watched(shop: ShopHarness) -> Funding:
     (found,) = await shop.database.reader.fundings.watched()
     return found
 
 
-async def bumps(shop: Till, order: Order) -> list[KnownBump]:
+async def bumps(shop: ShopHarness, order: Order) -> list[KnownBump]:
     return await shop.database.reader.fundings.bumps_of(order.id)
 
 
-async def test_a_confirmed_funding_is_watched_until_it_is_buried(shop: Till) -> None:
+async def test_a_confirmed_funding_is_watched_until_it_is_buried(
+    shop: ShopHarness,
+) -> None:
     order = await filled(shop)
     assert (await watched(shop)).state is FundingState.UNCONFIRMED
     await blocks(shop, 1)
@@ -69,7 +71,9 @@ async def test_a_confirmed_funding_is_watched_until_it_is_buried(shop: Till) -> 
     assert await bumps(shop, order) == []
 
 
-async def test_one_whose_block_cannot_be_proven_is_watched_on(shop: Till) -> None:
+async def test_one_whose_block_cannot_be_proven_is_watched_on(
+    shop: ShopHarness,
+) -> None:
     await filled(shop)
     shop.seller.proves = False
     await blocks(shop, 101)
@@ -79,7 +83,7 @@ async def test_one_whose_block_cannot_be_proven_is_watched_on(shop: Till) -> Non
     assert await shop.database.reader.fundings.watched() == []
 
 
-async def test_all_that_no_block_has_are_found_however_many(shop: Till) -> None:
+async def test_all_that_no_block_has_are_found_however_many(shop: ShopHarness) -> None:
     first = await filled(shop)
     await blocks(shop, 1)
     second = await filled(shop)
@@ -90,7 +94,9 @@ async def test_all_that_no_block_has_are_found_however_many(shop: Till) -> None:
     assert first.id != second.id
 
 
-async def test_one_that_no_block_takes_is_bumped_and_confirms(shop: Till) -> None:
+async def test_one_that_no_block_takes_is_bumped_and_confirms(
+    shop: ShopHarness,
+) -> None:
     shop.seller.mined_from = 30
     order = await filled(shop)
     shop.seller.fee_sat_per_vb = 30
@@ -107,7 +113,9 @@ async def test_one_that_no_block_takes_is_bumped_and_confirms(shop: Till) -> Non
     assert (await types_told(shop.database, HARBOUR)).count("channel.fee_bumped") == 1
 
 
-async def test_it_is_bumped_step_by_step_until_the_highest_rate(shop: Till) -> None:
+async def test_it_is_bumped_step_by_step_until_the_highest_rate(
+    shop: ShopHarness,
+) -> None:
     """An estimate that is too low does not stop it; the cap does, and is an alarm."""
     shop.seller.mined_from = 1_000
     order = await filled(shop)
@@ -120,7 +128,9 @@ async def test_it_is_bumped_step_by_step_until_the_highest_rate(shop: Till) -> N
     assert max(fee for _, fee in shop.seller.bumps) <= 40 * (FEE_VBYTES + CHILD_VBYTES)
 
 
-async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(shop: Till) -> None:
+async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(
+    shop: ShopHarness,
+) -> None:
     shop.seller.mined_from = 1_000
     order = await filled(shop)
     shop.seller.answers_lost = 99
@@ -138,7 +148,7 @@ async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(shop: Till) 
     assert len(shop.seller.bumps) == 2
 
 
-async def test_a_macaroon_that_may_not_bump_is_told(shop: Till) -> None:
+async def test_a_macaroon_that_may_not_bump_is_told(shop: ShopHarness) -> None:
     shop.seller.mined_from, shop.seller.bumpable = 1_000, False
     order = await filled(shop)
     await blocks(shop, 12)
@@ -148,7 +158,7 @@ async def test_a_macaroon_that_may_not_bump_is_told(shop: Till) -> None:
     assert "channel.fee_bumped" not in await types_told(shop.database, HARBOUR)
 
 
-async def test_one_without_change_cannot_be_bumped(shop: Till) -> None:
+async def test_one_without_change_cannot_be_bumped(shop: ShopHarness) -> None:
     shop.seller.mined_from = 1_000
     shop.rules = replace(shop.rules, fundings=FundingRules())
     shop.seller.coins.clear()
@@ -160,7 +170,9 @@ async def test_one_without_change_cannot_be_bumped(shop: Till) -> None:
     assert await bumps(shop, order) == []
 
 
-async def test_a_reorganisation_moves_no_money_and_is_watched_again(shop: Till) -> None:
+async def test_a_reorganisation_moves_no_money_and_is_watched_again(
+    shop: ShopHarness,
+) -> None:
     order = await filled(shop)
     await blocks(shop, 3)
     before = await shop.database.reader.ledger.of_order(order.id)
@@ -179,7 +191,7 @@ async def test_a_reorganisation_moves_no_money_and_is_watched_again(shop: Till) 
 
 
 async def test_what_another_transaction_has_for_good_is_given_back_once(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     order = await filled(shop)
     shop.seller.take_coin(order.channel_point)
@@ -201,7 +213,7 @@ async def test_what_another_transaction_has_for_good_is_given_back_once(
     assert await shop.credit() == PRICE
 
 
-async def test_two_that_see_it_lost_give_it_back_once(shop: Till) -> None:
+async def test_two_that_see_it_lost_give_it_back_once(shop: ShopHarness) -> None:
     order = await filled(shop)
     before = await watched(shop)
     shop.seller.take_coin(order.channel_point)
@@ -211,7 +223,9 @@ async def test_two_that_see_it_lost_give_it_back_once(shop: Till) -> None:
     assert await shop.credit() == PRICE
 
 
-async def test_what_cannot_be_proven_is_an_alarm_and_no_credit(shop: Till) -> None:
+async def test_what_cannot_be_proven_is_an_alarm_and_no_credit(
+    shop: ShopHarness,
+) -> None:
     """Without the permission, a block that has the coins may be in no chain."""
     order = await filled(shop)
     shop.seller.proves = False
@@ -224,7 +238,7 @@ async def test_what_cannot_be_proven_is_an_alarm_and_no_credit(shop: Till) -> No
     assert await shop.status(order) is Status.FAILED
 
 
-async def test_a_conflict_that_is_undone_takes_nothing(shop: Till) -> None:
+async def test_a_conflict_that_is_undone_takes_nothing(shop: ShopHarness) -> None:
     order = await filled(shop)
     shop.seller.take_coin(order.channel_point)
     await blocks(shop, 3)
@@ -234,14 +248,14 @@ async def test_a_conflict_that_is_undone_takes_nothing(shop: Till) -> None:
     assert await shop.credit() == PRICE - 2_000 - await shop.place(ledger.SELLER)
 
 
-async def test_one_that_the_wallet_lost_is_told(shop: Till) -> None:
+async def test_one_that_the_wallet_lost_is_told(shop: ShopHarness) -> None:
     order = await filled(shop)
     shop.seller.channels[order.channel_point].forgotten = True
     await blocks(shop, 1)
     assert (await watched(shop)).obstacle is Obstacle.VANISHED
 
 
-async def test_a_corporate_account_owes_nothing_for_it(shop: Till) -> None:
+async def test_a_corporate_account_owes_nothing_for_it(shop: ShopHarness) -> None:
     async with shop.database.transaction() as tx:
         await tx.corporate_accounts.set_limit(HARBOUR, Sats(100_000), since=NOW)
     order = await shop.create(channel())

@@ -14,7 +14,7 @@ from leyden.services.channels.payment_stream import listen
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.stores import Stores
-from tests.services.till import PRICE, Till, request_of
+from tests.services.shop_harness import PRICE, ShopHarness, request_of
 
 
 class Frail:
@@ -34,10 +34,10 @@ class Frail:
 
 
 @contextlib.asynccontextmanager
-async def listening(till: Till) -> AsyncIterator[None]:
-    task = asyncio.create_task(listen(till.shop, pause_s=0.01))
+async def listening(harness: ShopHarness) -> AsyncIterator[None]:
+    task = asyncio.create_task(listen(harness.shop, pause_s=0.01))
     try:
-        await until(lambda: bool(till.payments.listeners))
+        await until(lambda: bool(harness.payments.listeners))
         yield
     finally:
         task.cancel()
@@ -50,40 +50,40 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-async def until_paid(till: Till, *orders: Order) -> None:
+async def until_paid(harness: ShopHarness, *orders: Order) -> None:
     async with asyncio.timeout(20):
         for order in orders:
-            while await till.status(order) is Status.WAITING_PAYMENT:
-                await till.work()
+            while await harness.status(order) is Status.WAITING_PAYMENT:
+                await harness.work()
                 await asyncio.sleep(0.002)
 
 
-async def test_many_payments_at_once_are_all_heard(till: Till) -> None:
-    orders = [await till.create() for _ in range(20)]
-    async with listening(till):
+async def test_many_payments_at_once_are_all_heard(harness: ShopHarness) -> None:
+    orders = [await harness.create() for _ in range(20)]
+    async with listening(harness):
         for number, order in enumerate(orders):
             if number % 2:
-                till.payments.pay(request_of(order))
+                harness.payments.pay(request_of(order))
             else:
-                till.payments.send(order.onchain_address, PRICE)
-                till.payments.mine()
-                till.payments.reorganise(1)
-                till.payments.mine()
-        await until_paid(till, *orders)
-    till.deafen()
+                harness.payments.send(order.onchain_address, PRICE)
+                harness.payments.mine()
+                harness.payments.reorganise(1)
+                harness.payments.mine()
+        await until_paid(harness, *orders)
+    harness.deafen()
 
 
-async def test_a_treasury_that_comes_back_is_heard_again(till: Till) -> None:
-    first, second = await till.create(), await till.create()
-    async with listening(till):
-        till.payments.go_away()
-        await until(lambda: not till.payments.listeners)
-        till.payments.pay(request_of(first))  # nobody hears of it
-        till.payments.away = False
-        await until(lambda: bool(till.payments.listeners))
-        till.payments.pay(request_of(second))
-        await until_paid(till, first, second)
-    till.deafen()
+async def test_a_treasury_that_comes_back_is_heard_again(harness: ShopHarness) -> None:
+    first, second = await harness.create(), await harness.create()
+    async with listening(harness):
+        harness.payments.go_away()
+        await until(lambda: not harness.payments.listeners)
+        harness.payments.pay(request_of(first))  # nobody hears of it
+        harness.payments.away = False
+        await until(lambda: bool(harness.payments.listeners))
+        harness.payments.pay(request_of(second))
+        await until_paid(harness, first, second)
+    harness.deafen()
 
 
 class Babbling(FakePayments):
@@ -104,46 +104,46 @@ class Babbling(FakePayments):
 async def test_a_treasury_that_babbles_is_listened_to_again(
     sqlite_db: Database, sealer: Sealer
 ) -> None:
-    till = Till(database=sqlite_db, sealer=sealer, payments=Babbling())
-    await till.open()
-    order = await till.create()
-    async with listening(till):
-        till.payments.pay(request_of(order))
-        await until_paid(till, order)
-    till.deafen()
+    harness = ShopHarness(database=sqlite_db, sealer=sealer, payments=Babbling())
+    await harness.open()
+    order = await harness.create()
+    async with listening(harness):
+        harness.payments.pay(request_of(order))
+        await until_paid(harness, order)
+    harness.deafen()
 
 
 async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
     """F5."""
-    order = await till.create()
-    frail = Frail(till.database)
-    shaken = replace(till, database=cast("Database", frail))
-    shaken.payments = till.payments
+    order = await harness.create()
+    frail = Frail(harness.database)
+    shaken = replace(harness, database=cast("Database", frail))
+    shaken.payments = harness.payments
     async with listening(shaken):
         frail.away = True
-        till.payments.pay(request_of(order))
-        await until(lambda: not till.payments.listeners)
-        assert await till.status(order) is Status.WAITING_PAYMENT
+        harness.payments.pay(request_of(order))
+        await until(lambda: not harness.payments.listeners)
+        assert await harness.status(order) is Status.WAITING_PAYMENT
         frail.away = False
-        await until_paid(till, order)
-    till.deafen()
+        await until_paid(harness, order)
+    harness.deafen()
 
 
 async def test_the_first_coins_ever_for_an_order_that_has_ended_are_found(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
     """However many blocks came while the platform was down: no sweep looks there."""
-    order = await till.create()
-    await till.pass_time(hours=2)
-    assert await till.status(order) is Status.EXPIRED
-    till.payments.send(order.onchain_address, PRICE)
-    till.payments.mine(1_000)
-    till.deafen()
-    async with listening(till):
+    order = await harness.create()
+    await harness.pass_time(hours=2)
+    assert await harness.status(order) is Status.EXPIRED
+    harness.payments.send(order.onchain_address, PRICE)
+    harness.payments.mine(1_000)
+    harness.deafen()
+    async with listening(harness):
         async with asyncio.timeout(10):
-            while not await till.credit():
+            while not await harness.credit():
                 await asyncio.sleep(0.002)
-    till.deafen()
-    assert await till.credit() == PRICE
+    harness.deafen()
+    assert await harness.credit() == PRICE

@@ -18,21 +18,21 @@ from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
 from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.services.desk import (
+from tests.services.stored_order import (
     CREDIT,
     HARBOUR,
     HELD,
     LATER,
     ORDER,
-    Desk,
+    StoredOrder,
     an_order,
     of_the_order,
 )
 
 
-async def test_money_is_held_for_its_order(desk: Desk) -> None:
-    await desk.have(ORDER, {})
-    async with desk.deciding() as (work, order):
+async def test_money_is_held_for_its_order(stored_order: StoredOrder) -> None:
+    await stored_order.have(ORDER, {})
+    async with stored_order.deciding() as (work, order):
         put = partial(holding.hold, work, order, source="received", what=Reason.PAYMENT)
         put(0, key="nothing")
         put(1, key="one")
@@ -40,15 +40,15 @@ async def test_money_is_held_for_its_order(desk: Desk) -> None:
         put(20, key="twenty")
         assert (work.holds(order), work.balance("received")) == (21, -21)
     entry = partial(of_the_order, what=Reason.PAYMENT, source="received", target=HELD)
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         entry(key="one", sats=Sats(1)),
         entry(key="twenty", sats=Sats(20)),
     ]
 
 
-async def test_credit_repays_what_is_owed_first(desk: Desk) -> None:
-    await desk.have(ORDER, {ledger.receivable(HARBOUR): -30})
-    async with desk.deciding() as (work, order):
+async def test_credit_repays_what_is_owed_first(stored_order: StoredOrder) -> None:
+    await stored_order.have(ORDER, {ledger.receivable(HARBOUR): -30})
+    async with stored_order.deciding() as (work, order):
         give = partial(holding.credit, work, order, source="received", what=Reason.LATE)
         give(0, key="nothing")
         give(100, key="k")
@@ -56,22 +56,24 @@ async def test_credit_repays_what_is_owed_first(desk: Desk) -> None:
         assert work.balance(CREDIT) == 70
         give(1, key="one")
     entry = partial(of_the_order, what=Reason.LATE, source="received")
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         entry(key="k:receivable", target=ledger.receivable(HARBOUR), sats=Sats(30)),
         entry(key="k:credit", target=CREDIT, sats=Sats(70)),
         entry(key="one:credit", target=CREDIT, sats=Sats(1)),
     ]
 
 
-async def test_a_settled_payment_is_received_and_promised_no_more(desk: Desk) -> None:
+async def test_a_settled_payment_is_received_and_promised_no_more(
+    stored_order: StoredOrder,
+) -> None:
     given = ORDER.with_changes(invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(500))
-    await desk.have(given, {})
-    async with desk.deciding() as (work, order):
+    await stored_order.have(given, {})
+    async with stored_order.deciding() as (work, order):
         settled = holding.settle(work, order)
         assert settled == given.with_changes(invoice=InvoiceState.SETTLED)
         assert work.order(ORDER.id) == settled
-    assert await desk.order() == settled
-    assert await desk.written() == [
+    assert await stored_order.order() == settled
+    assert await stored_order.written() == [
         of_the_order(
             key=f"lightning:{ORDER.payment_hash}",
             what=Reason.PAYMENT,
@@ -80,10 +82,12 @@ async def test_a_settled_payment_is_received_and_promised_no_more(desk: Desk) ->
             sats=Sats(500),
         )
     ]
-    assert await desk.database.reader.moves.of_order(ORDER.id) == []
+    assert await stored_order.database.reader.moves.of_order(ORDER.id) == []
 
 
-async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
+async def test_an_order_that_ends_gives_back_all_of_it(
+    stored_order: StoredOrder,
+) -> None:
     """To its payer, to the bill, to what is owed, and to credit."""
     given = ORDER.with_changes(
         status=Status.CREATED,
@@ -95,12 +99,12 @@ async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
     )
     charged = replace(given, charged=Sats(20))
     owing = {ledger.owed(HARBOUR): -20, ledger.receivable(HARBOUR): -30}
-    await desk.have(charged, {HELD: 100, **owing})
-    async with desk.deciding() as (work, order):
+    await stored_order.have(charged, {HELD: 100, **owing})
+    async with stored_order.deciding() as (work, order):
         ended = holding.end(work, order, Event.CANCELLED)
         assert work.holds(order) == work.owes(HARBOUR) == work.outstanding(HARBOUR) == 0
     assert (
-        await desk.order()
+        await stored_order.order()
         == ended
         == charged.with_changes(
             status=Status.CANCELLED,
@@ -111,7 +115,7 @@ async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
     )
     key = f"cancelled:{ORDER.id}"
     entry = partial(of_the_order, source=HELD, what=Reason.RELEASED)
-    assert await desk.written() == [
+    assert await stored_order.written() == [
         of_the_order(
             key=f"{key}:promised",
             what=Reason.HANDED_BACK,
@@ -125,8 +129,8 @@ async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
         ),
         entry(key=f"{key}:credit", target=CREDIT, sats=Sats(40)),
     ]
-    assert await desk.all_due() == {CLOSING: LATER, WITHDRAWAL: LATER}
-    moves = await desk.database.reader.moves.of_order(ORDER.id)
+    assert await stored_order.all_due() == {CLOSING: LATER, WITHDRAWAL: LATER}
+    moves = await stored_order.database.reader.moves.of_order(ORDER.id)
     assert moves == [(Status.CREATED, Status.CANCELLED)]
 
 
@@ -140,7 +144,7 @@ async def test_an_order_that_ends_gives_back_all_of_it(desk: Desk) -> None:
     ],
 )
 async def test_what_there_is_to_close_is_closed(
-    desk: Desk,
+    stored_order: StoredOrder,
     invoice: InvoiceState | None,
     offered: bool,  # noqa: FBT001
     due: dict[str, datetime],
@@ -149,29 +153,29 @@ async def test_what_there_is_to_close_is_closed(
     given = ORDER.with_changes(
         status=Status.FAILED, invoice=invoice, paid_at=NOW, offered=offered
     )
-    await desk.have(given, {})
-    async with desk.deciding() as (work, order):
+    await stored_order.have(given, {})
+    async with stored_order.deciding() as (work, order):
         holding.end(work, order, Event.CANCELLED)
-    assert await desk.order() == given.with_changes(status=Status.CANCELLED)
-    assert await desk.written() == []
-    assert await desk.all_due() == due
+    assert await stored_order.order() == given.with_changes(status=Status.CANCELLED)
+    assert await stored_order.written() == []
+    assert await stored_order.all_due() == due
 
 
 @pytest.mark.parametrize(
     ("expires", "due"), [(LATER + timedelta(1), LATER + timedelta(1)), (NOW, LATER)]
 )
 async def test_an_order_is_waited_for_again_until_it_expires(
-    desk: Desk, expires: datetime, due: datetime
+    stored_order: StoredOrder, expires: datetime, due: datetime
 ) -> None:
     paid = ORDER.with_changes(status=Status.CREATING, paid_at=NOW)
     given = replace(paid, expires=expires)
-    await desk.have(given, {})
-    async with desk.deciding() as (work, order):
+    await stored_order.have(given, {})
+    async with stored_order.deciding() as (work, order):
         holding.reopen(work, order)
     again = given.with_changes(status=Status.WAITING_PAYMENT, paid_at=None)
-    assert await desk.order() == again
-    assert await desk.all_due() == {EXPIRY: due}
-    moves = await desk.database.reader.moves.of_order(ORDER.id)
+    assert await stored_order.order() == again
+    assert await stored_order.all_due() == {EXPIRY: due}
+    moves = await stored_order.database.reader.moves.of_order(ORDER.id)
     assert moves == [(Status.CREATING, Status.WAITING_PAYMENT)]
 
 
@@ -197,24 +201,28 @@ def test_an_entry_may_have_a_note() -> None:
     assert make(note="for the storm") == same(note="for the storm")
 
 
-async def test_an_order_may_change_and_move_more_than_once(desk: Desk) -> None:
+async def test_an_order_may_change_and_move_more_than_once(
+    stored_order: StoredOrder,
+) -> None:
     """It is compared with what it was when it was loaded."""
-    await desk.have(ORDER, {})
-    async with desk.deciding() as (work, order):
+    await stored_order.have(ORDER, {})
+    async with stored_order.deciding() as (work, order):
         offered = work.change(order.with_changes(offered=True))
         creating = work.move(offered.with_changes(status=Status.CREATING))
         failed = work.move(creating.with_changes(status=Status.FAILED))
         with pytest.raises(NotFound):
             work.order("5b0cFO")
-    assert await desk.order() == failed
-    assert await desk.database.reader.moves.of_order(ORDER.id) == [
+    assert await stored_order.order() == failed
+    assert await stored_order.database.reader.moves.of_order(ORDER.id) == [
         (Status.WAITING_PAYMENT, Status.CREATING),
         (Status.CREATING, Status.FAILED),
     ]
 
 
-async def test_outputs_are_kept_as_they_are_in_the_end(desk: Desk) -> None:
-    await desk.have(ORDER, {})
+async def test_outputs_are_kept_as_they_are_in_the_end(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {})
     known = KnownOutput(
         outpoint=Outpoint("ab" * 32, 0),
         order_id=ORDER.id,
@@ -228,22 +236,22 @@ async def test_outputs_are_kept_as_they_are_in_the_end(desk: Desk) -> None:
         for number, state in enumerate(states)
     ]
     for steps in (stored[:2], stored[1:]):
-        async with desk.deciding() as (work, order):
+        async with stored_order.deciding() as (work, order):
             for each in steps:
                 assert work.keep(each) == each
             assert work.output(known.outpoint) == steps[-1]
             assert work.output(Outpoint("cd" * 32, 0)) is None
             assert work.outputs_of(order) == [steps[-1]]
             assert work.outputs_of(an_order(2)) == []
-        kept = await desk.database.reader.outputs.of_order(ORDER.id)
+        kept = await stored_order.database.reader.outputs.of_order(ORDER.id)
         assert kept == [steps[-1]]
-    async with desk.database.transaction() as tx:
+    async with stored_order.database.transaction() as tx:
         work = await UnitOfWork.load(tx, [ORDER.id], now=LATER)
         assert work.output(known.outpoint) is None, "nobody asked for outputs"
 
 
-async def test_a_lease_is_kept_with_its_order(desk: Desk) -> None:
-    await desk.have(ORDER, {})
+async def test_a_lease_is_kept_with_its_order(stored_order: StoredOrder) -> None:
+    await stored_order.have(ORDER, {})
     lease = Lease(
         channel_point=f"{'ab' * 32}:0",
         premium=Sats(1),
@@ -254,9 +262,9 @@ async def test_a_lease_is_kept_with_its_order(desk: Desk) -> None:
         peer="03" + "ef" * 32,
         height=850_000,
     )
-    async with desk.deciding() as (work, _):
+    async with stored_order.deciding() as (work, _):
         work.keep_lease(ORDER.id, lease)
-    found = await desk.database.reader.leases.of_orders([ORDER.id])
+    found = await stored_order.database.reader.leases.of_orders([ORDER.id])
     assert found == {ORDER.id: lease}
 
 

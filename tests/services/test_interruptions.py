@@ -19,7 +19,7 @@ from leyden.domain.orders import Order, Status
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from tests.services.mortal import Fuse, MortalDatabase, mortal
-from tests.services.till import CHANNEL, HARBOUR, PRICE, Crashed, Till
+from tests.services.shop_harness import CHANNEL, HARBOUR, PRICE, Crashed, ShopHarness
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 Story = Callable[["Teller"], Awaitable[None]]
@@ -28,12 +28,12 @@ Story = Callable[["Teller"], Awaitable[None]]
 class Teller:
     """Tells a story step by step; told again, it skips what the world has done."""
 
-    def __init__(self, till: Till) -> None:
-        self.till = till
+    def __init__(self, harness: ShopHarness) -> None:
+        self.harness = harness
         self.happened: dict[str, Any] = {}
 
-    def revived(self, till: Till) -> "Teller":
-        again = Teller(till)
+    def revived(self, harness: ShopHarness) -> "Teller":
+        again = Teller(harness)
         again.happened = self.happened
         return again
 
@@ -43,19 +43,21 @@ class Teller:
             self.happened[name] = happens()
 
     async def create(self) -> Order:
-        order = await self.till.create(CHANNEL, HARBOUR, ORDER_ID)
-        await self.till.settle_down()
+        order = await self.harness.create(CHANNEL, HARBOUR, ORDER_ID)
+        await self.harness.settle_down()
         return order
 
     async def settle(self) -> None:
-        await self.till.settle_down()
+        await self.harness.settle_down()
 
 
 async def pay_by_lightning(teller: Teller) -> None:
     order = await teller.create()
     request = order.payment_request
     if request is not None:
-        teller.once("paid", lambda: teller.till.payments.pay(request, PRICE - 700 + 9))
+        teller.once(
+            "paid", lambda: teller.harness.payments.pay(request, PRICE - 700 + 9)
+        )
     await teller.settle()
 
 
@@ -63,9 +65,9 @@ async def pay_with_coins(teller: Teller) -> None:
     order = await teller.create()
 
     def pay() -> None:
-        teller.till.payments.send(order.onchain_address, 10_000)
-        teller.till.payments.send(order.onchain_address, 10_000)
-        teller.till.payments.mine()
+        teller.harness.payments.send(order.onchain_address, 10_000)
+        teller.harness.payments.send(order.onchain_address, 10_000)
+        teller.harness.payments.mine()
 
     teller.once("paid", pay)
     await teller.settle()
@@ -73,35 +75,37 @@ async def pay_with_coins(teller: Teller) -> None:
 
 async def pay_by_lightning_and_cancel(teller: Teller) -> None:
     await pay_by_lightning(teller)
-    await teller.till.cancel(await teller.till.database.reader.orders.get(ORDER_ID))
+    await teller.harness.cancel(
+        await teller.harness.database.reader.orders.get(ORDER_ID)
+    )
     await teller.settle()
 
 
 async def pay_for_nothing(teller: Teller) -> None:
-    teller.till.market.refuses = "the account is empty"
+    teller.harness.market.refuses = "the account is empty"
     await pay_by_lightning(teller)
 
 
 async def expire(teller: Teller) -> None:
     order = await teller.create()
     teller.once(
-        "paid", lambda: teller.till.payments.send(order.onchain_address, 10_000)
+        "paid", lambda: teller.harness.payments.send(order.onchain_address, 10_000)
     )
-    teller.once("mined", teller.till.payments.mine)
+    teller.once("mined", teller.harness.payments.mine)
     await teller.settle()
-    teller.till.now += timedelta(hours=2)
+    teller.harness.now += timedelta(hours=2)
     await teller.settle()
 
 
 async def be_filled(teller: Teller) -> None:
     await pay_by_lightning(teller)
-    ticket = await teller.till.ticket(
-        await teller.till.database.reader.orders.get(ORDER_ID)
+    ticket = await teller.harness.ticket(
+        await teller.harness.database.reader.orders.get(ORDER_ID)
     )
-    teller.once("registered", lambda: teller.till.market.register(ticket))
-    await teller.till.follow_tickets()
-    teller.once("matched", lambda: teller.till.market.match(ticket, unused=318))
-    await teller.till.follow_tickets()
+    teller.once("registered", lambda: teller.harness.market.register(ticket))
+    await teller.harness.follow_tickets()
+    teller.once("matched", lambda: teller.harness.market.match(ticket, unused=318))
+    await teller.harness.follow_tickets()
 
 
 STORIES: dict[Story, tuple[Status, int, int]] = {
@@ -115,13 +119,13 @@ STORIES: dict[Story, tuple[Status, int, int]] = {
 }
 
 
-async def _interrupted(till: Till, story: Story, fuse: Fuse) -> bool:
+async def _interrupted(harness: ShopHarness, story: Story, fuse: Fuse) -> bool:
     """Run the story until it dies or ends, then start again; True if it died."""
-    await till.give_credit(700)
-    payments, market = till.payments, till.market
+    await harness.give_credit(700)
+    payments, market = harness.payments, harness.market
     doomed = replace(
-        till,
-        database=MortalDatabase(till.database, fuse),
+        harness,
+        database=MortalDatabase(harness.database, fuse),
         payments=mortal(payments, fuse, "request", "settle", "cancel"),
         market=mortal(market, fuse, "offer", "withdraw"),
     )
@@ -131,12 +135,12 @@ async def _interrupted(till: Till, story: Story, fuse: Fuse) -> bool:
         await story(teller)
     except Crashed:
         died = True
-    till.now = doomed.now + timedelta(minutes=1)  # its leases have run out
-    till.deafen()
-    await till.start_sweeping()
-    await story(teller.revived(till))
+    harness.now = doomed.now + timedelta(minutes=1)  # its leases have run out
+    harness.deafen()
+    await harness.start_sweeping()
+    await story(teller.revived(harness))
     for _ in range(3):
-        await till.pass_time(minutes=1)
+        await harness.pass_time(minutes=1)
     return died
 
 
@@ -153,22 +157,22 @@ async def test_it_may_die_at_any_step(
         path = tmp_path / f"{steps}.db"
         shutil.copy(sqlite_template, path)
         database = await open_database(f"sqlite:///{path}")
-        till = Till(database=database, sealer=sealer)
-        await till.open()
-        died = await _interrupted(till, story, Fuse(steps=steps, after=after))
+        harness = ShopHarness(database=database, sealer=sealer)
+        await harness.open()
+        died = await _interrupted(harness, story, Fuse(steps=steps, after=after))
         status, credit, received = STORIES[story]
         order = await database.reader.orders.get(ORDER_ID)
         assert (
             order.status,
-            await till.credit(),
-            -await till.place(ledger.RECEIVED),
-            till.payments.received(),
+            await harness.credit(),
+            -await harness.place(ledger.RECEIVED),
+            harness.payments.received(),
         ) == (status, credit, received, received), f"died at step {steps}"
         made = [
-            state for state in till.market.tickets().values() if state != "cancelled"
+            state for state in harness.market.tickets().values() if state != "cancelled"
         ]
         assert len(made) == (1 if order.status in {"created", "filled"} else 0)
-        await till.prove()
+        await harness.prove()
         await database.close()
         if not died:
             assert steps > 5

@@ -31,7 +31,7 @@ from tests.services.yard import CLAIM_FOR, HARBOUR, Yard
 API = "api.harbour.example"
 
 
-class Desk:
+class StoredOrder:
     """The yard, and an authority that its nodes' certificates are had from."""
 
     def __init__(self, yard: Yard, folder: Path) -> None:
@@ -98,8 +98,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(yard: Yard, tmp_path: Path) -> Desk:
-    return Desk(yard, tmp_path / "issuer")
+def stored_order(yard: Yard, tmp_path: Path) -> StoredOrder:
+    return StoredOrder(yard, tmp_path / "issuer")
 
 
 async def restarted(yard: Yard, node: Node) -> None:
@@ -108,83 +108,85 @@ async def restarted(yard: Yard, node: Node) -> None:
 
 
 async def test_a_node_begins_with_ours_and_has_theirs_after_a_restart(
-    desk: Desk, yard: Yard
+    stored_order: StoredOrder, yard: Yard
 ) -> None:
     node = await yard.running()
-    await desk.all_obtained()
-    assert desk.ours(desk.served(node))
+    await stored_order.all_obtained()
+    assert stored_order.ours(stored_order.served(node))
     await restarted(yard, node)
-    served = desk.served(node)
-    assert desk.theirs(served)
-    assert list(desk.issuer.orders.values()) == [node.api_endpoint]
+    served = stored_order.served(node)
+    assert stored_order.theirs(served)
+    assert list(stored_order.issuer.orders.values()) == [node.api_endpoint]
     # Another start finds nothing newer.
     await restarted(yard, node)
-    assert desk.served(node) == served
+    assert stored_order.served(node) == served
 
 
 async def test_the_next_is_ordered_after_two_thirds_and_served_at_the_next_start(
-    desk: Desk, yard: Yard
+    stored_order: StoredOrder, yard: Yard
 ) -> None:
     node = await yard.running()
-    await desk.all_obtained()
+    await stored_order.all_obtained()
     await restarted(yard, node)
-    first = desk.served(node)
-    assert await desk.obtain() == 0
-    left = await desk.due()
+    first = stored_order.served(node)
+    assert await stored_order.obtain() == 0
+    left = await stored_order.due()
     assert left is not None
     assert timedelta(days=59) < left < timedelta(days=61)
     yard.now += left
-    await desk.all_obtained()
-    assert desk.served(node) == first
+    await stored_order.all_obtained()
+    assert stored_order.served(node) == first
     await restarted(yard, node)
-    second = desk.served(node)
-    assert desk.theirs(second)
+    second = stored_order.served(node)
+    assert stored_order.theirs(second)
     assert second.key_pem != first.key_pem
     assert validity(second.chain_pem).until > validity(first.chain_pem).until
 
 
-async def test_one_that_has_ended_gives_way_to_ours(desk: Desk, yard: Yard) -> None:
+async def test_one_that_has_ended_gives_way_to_ours(
+    stored_order: StoredOrder, yard: Yard
+) -> None:
     node = await yard.running()
-    await desk.all_obtained()
+    await stored_order.all_obtained()
     await restarted(yard, node)
     yard.now += timedelta(days=91)
     await restarted(yard, node)
-    assert desk.ours(desk.served(node))
+    assert stored_order.ours(stored_order.served(node))
 
 
-async def test_a_start_waits_for_nobody(desk: Desk, yard: Yard) -> None:
-    desk.issuer.away = True
-    await desk.look()
+async def test_a_start_waits_for_nobody(stored_order: StoredOrder, yard: Yard) -> None:
+    stored_order.issuer.away = True
+    await stored_order.look()
     node = await yard.running()
-    await desk.look()
+    await stored_order.look()
     with pytest.raises(AuthorityAway):
-        await desk.obtain()
+        await stored_order.obtain()
     await restarted(yard, node)
-    assert desk.ours(desk.served(node))
+    assert stored_order.ours(stored_order.served(node))
 
 
 async def test_whoever_died_goes_on_with_the_order_it_had(
-    desk: Desk, yard: Yard
+    stored_order: StoredOrder, yard: Yard
 ) -> None:
     await yard.running()
-    await desk.look()
-    await desk.obtain()
-    desk.issuer.away = True
+    await stored_order.look()
+    await stored_order.obtain()
+    stored_order.issuer.away = True
     yard.now += WAIT
     with pytest.raises(AuthorityAway):
-        await desk.obtain()
-    desk.issuer.away = False
+        await stored_order.obtain()
+    stored_order.issuer.away = False
     yard.now += CLAIM_FOR
-    await desk.all_obtained()
-    assert len(desk.issuer.orders) == 1
+    await stored_order.all_obtained()
+    assert len(stored_order.issuer.orders) == 1
 
 
 async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
-    desk: Desk, yard: Yard, db: Database
+    stored_order: StoredOrder, yard: Yard, db: Database
 ) -> None:
     node = await yard.running()
-    await desk.look()
-    await desk.obtain()
+    await stored_order.look()
+    await stored_order.obtain()
     yard.now += WAIT
     row = await db.reader.issued.find(node.api_endpoint)
     assert row is not None
@@ -194,29 +196,29 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
         )
     work = Work(db, claims[0])
     yard.now += CLAIM_FOR
-    other = await desk.obtain()  # somebody took over
+    other = await stored_order.obtain()  # somebody took over
     assert other == 1
     with pytest.raises(Stale):
-        await issuance.obtain(desk.issuance, work)
+        await issuance.obtain(stored_order.issuance, work)
     kept = await db.reader.issued.find(node.api_endpoint)
     assert kept is not None
     assert kept.key == row.order_key
-    assert len(desk.issuer.orders) == 1
+    assert len(stored_order.issuer.orders) == 1
 
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
-    desk: Desk, yard: Yard, *, answered: bool
+    stored_order: StoredOrder, yard: Yard, *, answered: bool
 ) -> None:
     node = await yard.running()
-    desk.issuer.answered = answered
+    stored_order.issuer.answered = answered
     if answered:
-        desk.issuer.refused.add(node.api_endpoint)
-    await desk.look()
+        stored_order.issuer.refused.add(node.api_endpoint)
+    await stored_order.look()
     pauses: list[timedelta] = []
     while len(pauses) < 9:
-        await desk.obtain()
-        left = await desk.due()
+        await stored_order.obtain()
+        left = await stored_order.due()
         assert left is not None
         if left > WAIT:
             pauses.append(left)
@@ -224,9 +226,9 @@ async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
     minutes = [pause / timedelta(minutes=1) for pause in pauses]
     assert minutes == [10, 20, 40, 80, 160, 320, 640, 1280, 1440]
     # It begins anew with the first that goes well.
-    desk.issuer.answered = True
-    desk.issuer.refused.clear()
-    await desk.all_obtained()
+    stored_order.issuer.answered = True
+    stored_order.issuer.refused.clear()
+    await stored_order.all_obtained()
     row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert row.refusals == 0
@@ -234,42 +236,46 @@ async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
 
 @pytest.mark.parametrize("away", [True, False])
 async def test_who_says_when_to_come_back_is_believed(
-    desk: Desk, yard: Yard, *, away: bool
+    stored_order: StoredOrder, yard: Yard, *, away: bool
 ) -> None:
     node = await yard.running()
-    desk.issuer.away = away
-    desk.issuer.refused.add(node.api_endpoint)
-    desk.issuer.retry_after_s = 7_200
-    await desk.look()
-    await desk.obtain()
-    assert await desk.due() == timedelta(hours=2)
+    stored_order.issuer.away = away
+    stored_order.issuer.refused.add(node.api_endpoint)
+    stored_order.issuer.retry_after_s = 7_200
+    await stored_order.look()
+    await stored_order.obtain()
+    assert await stored_order.due() == timedelta(hours=2)
 
 
-async def test_a_chain_for_another_key_is_not_kept(desk: Desk, yard: Yard) -> None:
+async def test_a_chain_for_another_key_is_not_kept(
+    stored_order: StoredOrder, yard: Yard
+) -> None:
     node = await yard.running()
-    await desk.look()
-    await desk.obtain()
+    await stored_order.look()
+    await stored_order.obtain()
     yard.now += WAIT
-    (url,) = desk.issuer.orders
-    desk.issuer.hand_out(url, yard.fleet.authority.issue(node.api_endpoint, now=NOW))
-    await desk.obtain()
+    (url,) = stored_order.issuer.orders
+    stored_order.issuer.hand_out(
+        url, yard.fleet.authority.issue(node.api_endpoint, now=NOW)
+    )
+    await stored_order.obtain()
     row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
 
 
 async def test_a_chain_is_read_beside_the_event_loop(
-    desk: Desk, yard: Yard, tmp_path: Path
+    stored_order: StoredOrder, yard: Yard, tmp_path: Path
 ) -> None:
     node = await yard.running()
-    await desk.look()
-    await desk.obtain()
+    await stored_order.look()
+    await stored_order.obtain()
     yard.now += WAIT
     release = tmp_path / "release"
     wait = partial(work.until_exists, str(release))
     busy = [UPLOADS.run(owner, wait) for owner in ("alice", "bob")]
     taken = asyncio.gather(*busy)
-    obtaining = asyncio.create_task(desk.obtain())
+    obtaining = asyncio.create_task(stored_order.obtain())
     try:
         done, _ = await asyncio.wait({obtaining}, timeout=0.2)
         assert not done, "it waits for a helper, while this loop goes on"
@@ -282,96 +288,102 @@ async def test_a_chain_is_read_beside_the_event_loop(
 
 
 async def test_a_certificate_that_was_handed_in_is_left_alone(
-    desk: Desk, yard: Yard, tmp_path: Path
+    stored_order: StoredOrder, yard: Yard, tmp_path: Path
 ) -> None:
     node = await yard.running()
-    await desk.all_obtained()
+    await stored_order.all_obtained()
     handed_in = open_or_create(tmp_path / "theirs", now=yard.now).issue(
         node.api_endpoint, now=yard.now
     )
     await renew(yard, node, handed_in)
     await yard.work()
-    assert desk.served(node) == handed_in
-    await desk.look()
-    assert await desk.obtain() == 0
+    assert stored_order.served(node) == handed_in
+    await stored_order.look()
+    assert await stored_order.obtain() == 0
     yard.now += timedelta(days=80)
-    await desk.obtain()
+    await stored_order.obtain()
     await restarted(yard, node)
-    assert desk.served(node) == handed_in
+    assert stored_order.served(node) == handed_in
     # Until its owner asks for ours again.
     await renew(yard, node)
     await yard.work()
-    assert desk.ours(desk.served(node))
-    await desk.all_obtained()
+    assert stored_order.ours(stored_order.served(node))
+    await stored_order.all_obtained()
     await restarted(yard, node)
-    assert desk.theirs(desk.served(node))
+    assert stored_order.theirs(stored_order.served(node))
 
 
-async def test_who_asks_for_a_new_one_is_given_theirs(desk: Desk, yard: Yard) -> None:
+async def test_who_asks_for_a_new_one_is_given_theirs(
+    stored_order: StoredOrder, yard: Yard
+) -> None:
     node = await yard.running()
-    await desk.all_obtained()
+    await stored_order.all_obtained()
     await renew(yard, node)
     chain = await views.certificate(yard.fleet, HARBOUR, node.id)
     await yard.work()
-    assert desk.theirs(desk.served(node))
-    assert chain.startswith(desk.served(node).chain_pem)
+    assert stored_order.theirs(stored_order.served(node))
+    assert chain.startswith(stored_order.served(node).chain_pem)
 
 
 async def test_what_is_given_to_trust_outlasts_the_change(
-    desk: Desk, yard: Yard
+    stored_order: StoredOrder, yard: Yard
 ) -> None:
     node = await yard.running()
-    ours, theirs = yard.fleet.authority.root_pem, desk.issuer.authority.root_pem
+    ours, theirs = yard.fleet.authority.root_pem, stored_order.issuer.authority.root_pem
     first = await views.certificate(yard.fleet, HARBOUR, node.id)
-    assert first == desk.served(node).chain_pem + ours
-    await desk.all_obtained()
+    assert first == stored_order.served(node).chain_pem + ours
+    await stored_order.all_obtained()
     second = await views.certificate(yard.fleet, HARBOUR, node.id)
-    assert second == desk.served(node).chain_pem + ours + theirs
+    assert second == stored_order.served(node).chain_pem + ours + theirs
     await restarted(yard, node)
     third = await views.certificate(yard.fleet, HARBOUR, node.id)
-    assert third == desk.served(node).chain_pem + theirs + ours
+    assert third == stored_order.served(node).chain_pem + theirs + ours
 
 
-async def test_nothing_is_asked_for_a_node_that_is_gone(desk: Desk, yard: Yard) -> None:
+async def test_nothing_is_asked_for_a_node_that_is_gone(
+    stored_order: StoredOrder, yard: Yard
+) -> None:
     node = await yard.running()
-    await desk.all_obtained()
+    await stored_order.all_obtained()
     await yard.ask(await yard.node(node.id), Action.DELETE)
     await yard.work()
-    await desk.look()
+    await stored_order.look()
     yard.now += timedelta(days=8)
     await yard.work()
     assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
     yard.now += timedelta(days=60)
-    assert await desk.obtain() == 1
-    assert await desk.due() is None
-    assert len(desk.issuer.orders) == 1
+    assert await stored_order.obtain() == 1
+    assert await stored_order.due() is None
+    assert len(stored_order.issuer.orders) == 1
 
 
 async def test_a_node_deleted_while_its_order_is_open_is_let_go(
-    desk: Desk, yard: Yard
+    stored_order: StoredOrder, yard: Yard
 ) -> None:
     node = await yard.running()
-    await desk.look()
-    await desk.obtain()
+    await stored_order.look()
+    await stored_order.obtain()
     await yard.ask(await yard.node(node.id), Action.DELETE)
     yard.now += WAIT
-    assert await desk.obtain() == 1
+    assert await stored_order.obtain() == 1
     assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
 
 
-async def test_the_api_has_a_name_of_its_own(desk: Desk, yard: Yard) -> None:
-    desk.issuance = replace(desk.issuance, own_name=API, fleet=None)
-    await desk.all_obtained()
+async def test_the_api_has_a_name_of_its_own(
+    stored_order: StoredOrder, yard: Yard
+) -> None:
+    stored_order.issuance = replace(stored_order.issuance, own_name=API, fleet=None)
+    await stored_order.all_obtained()
     reader, sealer = yard.fleet.database.reader, yard.fleet.sealer
     tls = await issuance.newest(sealer, reader, API, now=yard.now)
     assert tls is not None
-    assert desk.theirs(tls)
+    assert stored_order.theirs(tls)
     ended = yard.now + timedelta(days=91)
     assert await issuance.newest(sealer, reader, API, now=ended) is None
     # Another name by now: the old one is let go.
-    desk.issuance = replace(desk.issuance, own_name="")
+    stored_order.issuance = replace(stored_order.issuance, own_name="")
     yard.now += timedelta(days=60)
-    await desk.obtain()
+    await stored_order.obtain()
     assert await reader.issued.find(API) is None
 
 
@@ -387,11 +399,11 @@ async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> No
 
 
 async def test_nothing_is_written_beside_another_order(
-    desk: Desk, yard: Yard, db: Database
+    stored_order: StoredOrder, yard: Yard, db: Database
 ) -> None:
     """As by somebody who slept while another took over, and gave up, and began anew."""
     node = await yard.running()
-    await desk.look()
+    await stored_order.look()
     name, one, other = node.api_endpoint, "https://a.test/1", "https://a.test/2"
     async with db.transaction() as tx:
         await tx.issued.set_order(name, other, key=b"sealed")
@@ -409,13 +421,15 @@ async def test_nothing_is_written_beside_another_order(
     assert (row.order_url, row.order_key, row.chain) == (other, b"sealed", None)
 
 
-async def test_keys_are_kept_sealed(desk: Desk, yard: Yard, db: Database) -> None:
+async def test_keys_are_kept_sealed(
+    stored_order: StoredOrder, yard: Yard, db: Database
+) -> None:
     node = await yard.running()
-    await desk.look()
-    await desk.obtain()
+    await stored_order.look()
+    await stored_order.obtain()
     begun = await db.reader.issued.find(node.api_endpoint)
     yard.now += WAIT
-    await desk.obtain()
+    await stored_order.obtain()
     done = await db.reader.issued.find(node.api_endpoint)
     assert begun is not None
     assert begun.order_key is not None

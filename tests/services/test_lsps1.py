@@ -23,7 +23,7 @@ from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
 from leyden.services.channels.shop import Lsps1Settings
 from leyden.values import replace
-from tests.services.till import HARBOUR, Till, at_once, request_of
+from tests.services.shop_harness import HARBOUR, ShopHarness, at_once, request_of
 
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
@@ -51,46 +51,52 @@ def over_http(peer: str = PEER, address: str = "203.0.113.5") -> Orderer:
 
 
 @pytest.fixture
-async def shop(till: Till) -> AsyncIterator[Till]:
-    till.seller.fill([3_000_000] * 40)
-    till.seller.online |= {PEER, OTHER}
-    till.rules = replace(
-        till.rules,
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.seller.fill([3_000_000] * 40)
+    harness.seller.online |= {PEER, OTHER}
+    harness.rules = replace(
+        harness.rules,
         lsps1=RULES,
         seller_most_per_hour=Sats(10**9),
         seller_most_per_peer=Sats(10**9),
     )
-    yield till
-    await till.settle_down()
-    await till.prove()
-    for each in await till.database.reader.orders.all_():
-        assert len(till.seller.opened_for(each.id)) <= 1
+    yield harness
+    await harness.settle_down()
+    await harness.prove()
+    for each in await harness.database.reader.orders.all_():
+        assert len(harness.seller.opened_for(each.id)) <= 1
 
 
-async def ordered(till: Till, who: Orderer | None = None, **fields: Any) -> Order:
-    sold = Lsps1(till.shop)
+async def ordered(
+    harness: ShopHarness, who: Orderer | None = None, **fields: Any
+) -> Order:
+    sold = Lsps1(harness.shop)
     order, _ = await sold.create({**WANTED, **fields}, who or over_bolt8())
     return order
 
 
-async def asked(till: Till, method: str, *, id_: str = ZEUS_ID, **params: Any) -> Any:
+async def asked(
+    harness: ShopHarness, method: str, *, id_: str = ZEUS_ID, **params: Any
+) -> Any:
     """Ask as a peer does, in bytes."""
     request = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-    answer = await Rpc(Lsps1(till.shop)).answer(PEER, json.dumps(request).encode())
+    answer = await Rpc(Lsps1(harness.shop)).answer(PEER, json.dumps(request).encode())
     assert answer is not None
     told = json.loads(answer)
     assert (told["jsonrpc"], told["id"]) == ("2.0", id_)
     return told
 
 
-async def states(till: Till, order_id: str, id_: str = ZEUS_ID) -> tuple[str, str]:
-    told = await asked(till, "lsps1.get_order", id_=id_, order_id=order_id)
+async def states(
+    harness: ShopHarness, order_id: str, id_: str = ZEUS_ID
+) -> tuple[str, str]:
+    told = await asked(harness, "lsps1.get_order", id_=id_, order_id=order_id)
     found = told["result"]
     return found["order_state"], found["payment"]["bolt11"]["state"]
 
 
 async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     """The buyer has no account: the operator pays it back."""
     order = await ordered(shop)
@@ -103,7 +109,7 @@ async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
     assert await shop.credit() == PRICE
 
 
-async def test_an_order_is_paid_opened_and_settled(shop: Till) -> None:
+async def test_an_order_is_paid_opened_and_settled(shop: ShopHarness) -> None:
     told = await asked(shop, "lsps1.create_order", **WANTED)
     made = told["result"]
     bolt11 = made["payment"]["bolt11"]
@@ -133,7 +139,7 @@ async def test_an_order_is_paid_opened_and_settled(shop: Till) -> None:
 
 
 async def test_credit_of_the_operators_organization_pays_for_nobody(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     await shop.give_credit(1_000_000)
     order = await ordered(shop)
@@ -142,7 +148,7 @@ async def test_credit_of_the_operators_organization_pays_for_nobody(
     assert await shop.credit() == 1_000_000
 
 
-async def test_zero_confirmations_open_such_a_channel(shop: Till) -> None:
+async def test_zero_confirmations_open_such_a_channel(shop: ShopHarness) -> None:
     order = await ordered(shop, required_channel_confirmations=0)
     shop.payments.pay(request_of(order))
     await shop.settle_down()
@@ -150,7 +156,7 @@ async def test_zero_confirmations_open_such_a_channel(shop: Till) -> None:
     assert opened.wanted.zero_conf
 
 
-async def test_a_seller_without_zero_conf_offers_none(shop: Till) -> None:
+async def test_a_seller_without_zero_conf_offers_none(shop: ShopHarness) -> None:
     shop.seller.own_features = frozenset({LSPS})
     told = await asked(shop, "lsps1.get_info")
     assert told["result"]["min_required_channel_confirmations"] == 1
@@ -159,7 +165,7 @@ async def test_a_seller_without_zero_conf_offers_none(shop: Till) -> None:
 
 
 async def test_an_order_that_is_not_paid_expires_and_reserves_nothing(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     order = await ordered(shop)
     await shop.pass_time(minutes=21)
@@ -167,7 +173,7 @@ async def test_an_order_that_is_not_paid_expires_and_reserves_nothing(
     assert await shop.database.reader.reserved_coins.all_() == set()
 
 
-async def test_a_node_that_refuses_is_refunded(shop: Till) -> None:
+async def test_a_node_that_refuses_is_refunded(shop: ShopHarness) -> None:
     shop.seller.refuses = "chan size exceeds maximum"
     order = await ordered(shop)
     shop.payments.pay(request_of(order))
@@ -180,7 +186,7 @@ async def test_a_node_that_refuses_is_refunded(shop: Till) -> None:
 # Who sees an order.
 
 
-async def test_over_bolt8_only_the_same_peer_finds_an_order(shop: Till) -> None:
+async def test_over_bolt8_only_the_same_peer_finds_an_order(shop: ShopHarness) -> None:
     order = await ordered(shop)
     sold = Lsps1(shop.shop)
     assert (await sold.get(order.id, over_bolt8()))[0].id == order.id
@@ -189,7 +195,7 @@ async def test_over_bolt8_only_the_same_peer_finds_an_order(shop: Till) -> None:
             await sold.get(order.id, who)
 
 
-async def test_over_http_the_id_is_the_secret(shop: Till) -> None:
+async def test_over_http_the_id_is_the_secret(shop: ShopHarness) -> None:
     order = await ordered(shop, over_http())
     sold = Lsps1(shop.shop)
     assert (await sold.get(order.id, over_http(OTHER, "192.0.2.1")))[0].id == order.id
@@ -197,7 +203,7 @@ async def test_over_http_the_id_is_the_secret(shop: Till) -> None:
         await sold.get(order.id, over_bolt8())
 
 
-async def test_orders_of_customers_are_not_found(shop: Till) -> None:
+async def test_orders_of_customers_are_not_found(shop: ShopHarness) -> None:
     order = await shop.create()
     for who in (over_http(), over_bolt8()):
         with pytest.raises(Fault, match="Not found"):
@@ -207,7 +213,7 @@ async def test_orders_of_customers_are_not_found(shop: Till) -> None:
 # Limits.
 
 
-async def test_a_thousand_orders_for_one_peer_are_five(shop: Till) -> None:
+async def test_a_thousand_orders_for_one_peer_are_five(shop: ShopHarness) -> None:
     sold = Lsps1(shop.shop)
     made = await at_once(*(sold.create(WANTED, over_bolt8()) for _ in range(1_000)))
     refused = [each for each in made if isinstance(each, TooMany)]
@@ -217,7 +223,7 @@ async def test_a_thousand_orders_for_one_peer_are_five(shop: Till) -> None:
     await ordered(shop, over_http())
 
 
-async def test_two_processes_together_keep_the_limit(shop: Till) -> None:
+async def test_two_processes_together_keep_the_limit(shop: ShopHarness) -> None:
     one, two = Lsps1(shop.shop), Lsps1(shop.shop)
     await at_once(*(each.create(WANTED, over_bolt8()) for each in (one, two) * 9))
     unpaid = shop.database.reader.lsps1_orders.unpaid_of_peer
@@ -247,7 +253,10 @@ class Together(FakePayments):
     ],
 )
 async def test_of_two_processes_at_the_limit_one_gets_the_place(
-    shop: Till, limit: dict[str, Any], peers: tuple[str, str], refused: type[Exception]
+    shop: ShopHarness,
+    limit: dict[str, Any],
+    peers: tuple[str, str],
+    refused: type[Exception],
 ) -> None:
     """Both have looked, and made an invoice, before either stores its order."""
     shop.rules = replace(shop.rules, lsps1=replace(RULES, **limit))
@@ -263,7 +272,7 @@ async def test_of_two_processes_at_the_limit_one_gets_the_place(
     assert await shop.database.reader.lsps1_orders.unpaid() == 1
 
 
-async def test_an_address_has_a_limit_of_its_own(shop: Till) -> None:
+async def test_an_address_has_a_limit_of_its_own(shop: ShopHarness) -> None:
     shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_address=3))
     for _ in range(2):
         await ordered(shop, over_http())
@@ -273,7 +282,7 @@ async def test_an_address_has_a_limit_of_its_own(shop: Till) -> None:
     await ordered(shop, over_http(OTHER, "203.0.113.9"))
 
 
-async def test_coins_of_unpaid_orders_are_capped(shop: Till) -> None:
+async def test_coins_of_unpaid_orders_are_capped(shop: ShopHarness) -> None:
     rules = replace(RULES, most_reserved=Sats(6_000_000))
     shop.rules = replace(shop.rules, lsps1=rules)
     first = await ordered(shop)
@@ -285,7 +294,7 @@ async def test_coins_of_unpaid_orders_are_capped(shop: Till) -> None:
     await ordered(shop, over_http())
 
 
-async def test_strangers_leave_half_of_a_nodes_capacity(shop: Till) -> None:
+async def test_strangers_leave_half_of_a_nodes_capacity(shop: ShopHarness) -> None:
     shop.rules = replace(shop.rules, seller_most_per_peer=Sats(4_000_000))
     for _ in range(2):
         await ordered(shop, over_http())
@@ -295,7 +304,7 @@ async def test_strangers_leave_half_of_a_nodes_capacity(shop: Till) -> None:
 
 
 async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
-    shop: Till,
+    shop: ShopHarness,
 ) -> None:
     shop.seller.freezes = True
     order = await ordered(shop)
@@ -309,7 +318,9 @@ async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
     await ordered(shop)
 
 
-async def test_unpaid_orders_are_no_quota_of_the_organizations(shop: Till) -> None:
+async def test_unpaid_orders_are_no_quota_of_the_organizations(
+    shop: ShopHarness,
+) -> None:
     for peer in (PEER, OTHER):
         for _ in range(4):
             await ordered(shop, over_bolt8(peer))
@@ -337,13 +348,13 @@ async def test_unpaid_orders_are_no_quota_of_the_organizations(shop: Till) -> No
         PEER + "\n",
     ],
 )
-async def test_what_is_no_key_gets_no_channel(shop: Till, key: str) -> None:
+async def test_what_is_no_key_gets_no_channel(shop: ShopHarness, key: str) -> None:
     with pytest.raises(Fault, match="Invalid params"):
         await ordered(shop, over_http(key))
     assert (shop.payments.requests, shop.seller.dialled) == ({}, [])
 
 
-async def test_the_platforms_own_nodes_get_no_channel(shop: Till) -> None:
+async def test_the_platforms_own_nodes_get_no_channel(shop: ShopHarness) -> None:
     await ordered(shop)
     shop.rules = replace(shop.rules, treasury=OTHER)
     for key in (OTHER, shop.seller.pubkey):
@@ -362,7 +373,7 @@ async def test_the_platforms_own_nodes_get_no_channel(shop: Till) -> None:
         b'{"jsonrpc":"2.0","method":"lsps1.get_info","id":"' + b"x" * 60_000,
     ],
 )
-async def test_what_asks_for_no_answer_gets_none(shop: Till, raw: bytes) -> None:
+async def test_what_asks_for_no_answer_gets_none(shop: ShopHarness, raw: bytes) -> None:
     assert await Rpc(Lsps1(shop.shop)).answer(PEER, raw) is None
 
 
@@ -385,14 +396,14 @@ async def test_what_asks_for_no_answer_gets_none(shop: Till, raw: bytes) -> None
         (b'{"id":"' + b"1" * 129 + b'","method":"lsps1.get_info"}', -32600),
     ],
 )
-async def test_garbage_is_refused(shop: Till, raw: bytes, code: int) -> None:
+async def test_garbage_is_refused(shop: ShopHarness, raw: bytes, code: int) -> None:
     answer = await Rpc(Lsps1(shop.shop)).answer(PEER, raw)
     assert answer is not None
     told = json.loads(answer)
     assert (told["id"], told["error"]["code"]) == (None, code)
 
 
-async def test_methods_that_nobody_knows_are_refused(shop: Till) -> None:
+async def test_methods_that_nobody_knows_are_refused(shop: ShopHarness) -> None:
     for method in ("lsps2.get_info", "lsps1.create_order ", "__init__"):
         assert (await asked(shop, method))["error"]["code"] == -32601
     told = await asked(shop, "lsps1.get_info", version=1)
@@ -403,7 +414,7 @@ async def test_methods_that_nobody_knows_are_refused(shop: Till) -> None:
     assert json.loads(answer or b"")["error"]["code"] == -32602
 
 
-async def test_a_seller_that_is_away_is_an_error_of_ours(shop: Till) -> None:
+async def test_a_seller_that_is_away_is_an_error_of_ours(shop: ShopHarness) -> None:
     shop.seller.away = True
     told = await asked(shop, "lsps1.create_order", **WANTED)
     assert told["error"]["code"] == -32603
@@ -416,7 +427,7 @@ async def test_a_seller_that_is_away_is_an_error_of_ours(shop: Till) -> None:
 # What LDK (0.7.0) needs: it ignores an LSP after an answer that it cannot parse.
 
 
-async def test_ldk_is_not_told_that_its_payment_is_held(shop: Till) -> None:
+async def test_ldk_is_not_told_that_its_payment_is_held(shop: ShopHarness) -> None:
     order = await ordered(shop)
     shop.payments.pay(request_of(order))
     await shop.hear()
@@ -424,7 +435,7 @@ async def test_ldk_is_not_told_that_its_payment_is_held(shop: Till) -> None:
     assert await states(shop, order.id, ZEUS_ID) == ("CREATED", "HOLD")
 
 
-async def test_ldk_gets_errors_without_data(shop: Till) -> None:
+async def test_ldk_gets_errors_without_data(shop: ShopHarness) -> None:
     wrong = {**WANTED, "channel_expiry_blocks": 99_999}
     told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **wrong)
     assert set(told["error"]) == {"code", "message"}
@@ -434,7 +445,9 @@ async def test_ldk_gets_errors_without_data(shop: Till) -> None:
 
 
 @pytest.mark.parametrize("token", [None, ""])
-async def test_a_token_comes_back_as_it_came(shop: Till, token: str | None) -> None:
+async def test_a_token_comes_back_as_it_came(
+    shop: ShopHarness, token: str | None
+) -> None:
     sent = {**WANTED, "token": token}
     told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **sent)
     assert told["result"]["token"] == token
@@ -444,7 +457,7 @@ async def test_a_token_comes_back_as_it_came(shop: Till, token: str | None) -> N
     assert found["result"]["token"] == token
 
 
-async def test_no_token_is_null(shop: Till) -> None:
+async def test_no_token_is_null(shop: ShopHarness) -> None:
     sent = {name: each for name, each in WANTED.items() if name != "token"}
     told = await asked(shop, "lsps1.create_order", **sent)
     assert told["result"]["token"] is None

@@ -16,8 +16,8 @@ from leyden.services.channels.promises import HOUR
 from leyden.services.channels.shop import LSPS1, Shop
 from leyden.tasks import Work, Worker
 from leyden.values import replace
+from tests.services.shop_harness import ShopHarness
 from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
-from tests.services.till import Till
 
 
 def request(method: str, id_: str = "1", **params: Any) -> bytes:
@@ -26,22 +26,22 @@ def request(method: str, id_: str = "1", **params: Any) -> bytes:
 
 
 @pytest.fixture
-async def messages(till: Till) -> FakeMessages:
-    till.seller.fill([3_000_000] * 20)
-    till.rules = replace(till.rules, lsps1=RULES)
-    async with till.database.transaction() as tx:
-        await tx.tasks.put(LSPS1, "all", due=till.now)
+async def messages(harness: ShopHarness) -> FakeMessages:
+    harness.seller.fill([3_000_000] * 20)
+    harness.rules = replace(harness.rules, lsps1=RULES)
+    async with harness.database.transaction() as tx:
+        await tx.tasks.put(LSPS1, "all", due=harness.now)
     return FakeMessages()
 
 
 @pytest.fixture
-async def reading(till: Till, messages: FakeMessages) -> AsyncIterator[Shop]:
+async def reading(harness: ShopHarness, messages: FakeMessages) -> AsyncIterator[Shop]:
     """Two processes, of which one reads."""
-    shop = replace(till.shop, messages=messages)
+    shop = replace(harness.shop, messages=messages)
     running = []
     for _ in range(2):
         queues = [each for each in shop_queues(shop) if each.kind == LSPS1]
-        worker = Worker(till.database, queues, clock=shop.clock)
+        worker = Worker(harness.database, queues, clock=shop.clock)
         running.append(asyncio.create_task(worker.run()))
     await listening(messages)
     yield shop
@@ -64,7 +64,7 @@ async def answer(messages: FakeMessages) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.usefixtures("reading")
 async def test_one_of_two_processes_reads_and_answers_once(
-    till: Till, messages: FakeMessages
+    harness: ShopHarness, messages: FakeMessages
 ) -> None:
     assert messages.listeners == 1
     messages.arrive(PEER, request("lsps1.create_order", **WANTED))
@@ -73,7 +73,7 @@ async def test_one_of_two_processes_reads_and_answers_once(
     messages.arrive(OTHER, request("lsps0.list_protocols"))
     assert (await answer(messages))[0] == OTHER
     assert messages.sent.empty()
-    assert await till.database.reader.lsps1_orders.unpaid() == 1
+    assert await harness.database.reader.lsps1_orders.unpaid() == 1
 
 
 @pytest.mark.usefixtures("reading")
@@ -130,15 +130,15 @@ async def test_a_peer_that_left_harms_nobody(messages: FakeMessages) -> None:
 
 
 async def test_a_reader_that_has_lost_its_claim_stores_no_order(
-    till: Till, messages: FakeMessages
+    harness: ShopHarness, messages: FakeMessages
 ) -> None:
-    until = till.now + timedelta(seconds=30)
-    async with till.database.transaction() as tx:
-        (lost,) = await tx.tasks.claim(LSPS1, now=till.now, until=until, most=1)
-    async with till.database.transaction() as tx:
+    until = harness.now + timedelta(seconds=30)
+    async with harness.database.transaction() as tx:
+        (lost,) = await tx.tasks.claim(LSPS1, now=harness.now, until=until, most=1)
+    async with harness.database.transaction() as tx:
         await tx.tasks.claim(LSPS1, now=until, until=until + HOUR, most=1)
-    shop = replace(till.shop, messages=messages)
-    reading = asyncio.create_task(listen(shop, Work(till.database, lost)))
+    shop = replace(harness.shop, messages=messages)
+    reading = asyncio.create_task(listen(shop, Work(harness.database, lost)))
     try:
         await listening(messages)
         messages.arrive(PEER, request("lsps1.create_order", **WANTED))
@@ -146,14 +146,16 @@ async def test_a_reader_that_has_lost_its_claim_stores_no_order(
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
-    assert await till.database.reader.lsps1_orders.unpaid() == 0
+    assert await harness.database.reader.lsps1_orders.unpaid() == 0
 
 
-async def test_what_is_missing_is_told(till: Till, messages: FakeMessages) -> None:
-    shop = replace(till.shop, messages=messages)
+async def test_what_is_missing_is_told(
+    harness: ShopHarness, messages: FakeMessages
+) -> None:
+    shop = replace(harness.shop, messages=messages)
     found = await state.look(shop, RULES)
     assert (found.missing, found.unpaid, found.reserved) == ((), 0, 0)
-    till.seller.own_features = frozenset()
+    harness.seller.own_features = frozenset()
     found = await state.look(shop, replace(RULES, organization="nobody"))
     organization, announced = found.missing
     assert "there is no organization 'nobody'" in organization

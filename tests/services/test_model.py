@@ -33,7 +33,7 @@ from tests.conftest import NOW
 from tests.emptied import emptied
 from tests.reaper import in_memory
 from tests.services.model import Model
-from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 
 Result = TypeVar("Result")
 MOST_OWED = 50_000
@@ -63,8 +63,8 @@ class Shopping(RuleBasedStateMachine):
         self._stack = contextlib.ExitStack()
         url = self._stack.enter_context(type(self).new_database())
         self.database: Database = self.run(open_database(url))
-        self.till = Till(database=self.database, sealer=type(self).sealer)
-        self.run(self.till.open())
+        self.harness = ShopHarness(database=self.database, sealer=type(self).sealer)
+        self.run(self.harness.open())
         self.run(
             credit.open_account(
                 self.database,
@@ -101,10 +101,12 @@ class Shopping(RuleBasedStateMachine):
             capacity=Sats(capacity), self_chan_balance=Sats(min(share, capacity))
         )
         name = f"order {len(self.orders)}"
-        offer = self.run(orders.quote(self.till.shop, who, channel, now=self.till.now))
+        offer = self.run(
+            orders.quote(self.harness.shop, who, channel, now=self.harness.now)
+        )
         expected = self.model.create(name, who, offer.quote.total_fee)
         try:
-            order = self.run(self.till.create(channel, who))
+            order = self.run(self.harness.create(channel, who))
         except OverLimit:
             assert not expected
             return
@@ -114,7 +116,7 @@ class Shopping(RuleBasedStateMachine):
 
     @rule(who=TEAMS, sats=st.sampled_from([1, 700, 5_000, 16_163]))
     def redeem(self, who: str, sats: int) -> None:
-        self.run(self.till.give_credit(sats, who))
+        self.run(self.harness.give_credit(sats, who))
         self.model.redeem(who, sats)
         self.agree()
 
@@ -133,7 +135,7 @@ class Shopping(RuleBasedStateMachine):
                     reason="the bill was paid",
                     actor="operator:alice",
                     key=f"bill {self.bills}",
-                    now=self.till.now,
+                    now=self.harness.now,
                 )
             )
         except Conflict:
@@ -148,7 +150,7 @@ class Shopping(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(self.with_open_invoice()))
         request = request_of(self.orders[name])
         sats = request.sats * percent // 100
-        self.till.payments.pay(request, sats)
+        self.harness.payments.pay(request, sats)
         self._hear_or_miss(data)
         self.model.pay(name, sats)
         self.settled()
@@ -160,7 +162,7 @@ class Shopping(RuleBasedStateMachine):
         order = self.orders[name]
         sats = max(1, order.to_be_paid * percent // 100)
         coin = f"coin {len(self.coins)}"
-        self.coins[coin] = self.till.payments.send(order.onchain_address, sats)
+        self.coins[coin] = self.harness.payments.send(order.onchain_address, sats)
         self.model.send(coin, name, sats)
         self.settled()
         if mined:
@@ -171,9 +173,9 @@ class Shopping(RuleBasedStateMachine):
     def replace(self, data: st.DataObject, sats: int) -> None:
         coin = data.draw(st.sampled_from(self.unconfirmed()))
         new = f"coin {len(self.coins)}"
-        self.coins[new] = self.till.payments.replace(self.coins[coin], sats=sats)
+        self.coins[new] = self.harness.payments.replace(self.coins[coin], sats=sats)
         self.model.replace(coin, new, sats)
-        self.run(self.till.start_sweeping())
+        self.run(self.harness.start_sweeping())
         self.settled()
 
     @rule(blocks=st.integers(1, 3))
@@ -181,7 +183,7 @@ class Shopping(RuleBasedStateMachine):
         self.mine(blocks)
 
     def mine(self, blocks: int) -> None:
-        self.till.payments.mine(blocks)
+        self.harness.payments.mine(blocks)
         self.chain_grows(blocks)
         self.model.mine(blocks)
         self.settled()
@@ -198,10 +200,10 @@ class Shopping(RuleBasedStateMachine):
         ]
         drop = data.draw(st.sampled_from(undone)) if undone and dropping else None
         dropped = [self.coins[drop]] if drop else []
-        self.till.payments.reorganise(depth, drop=dropped)
+        self.harness.payments.reorganise(depth, drop=dropped)
         self.chain_grows(-depth)
-        self.run(self.till.hear())
-        self.run(self.till.start_sweeping())
+        self.run(self.harness.hear())
+        self.run(self.harness.start_sweeping())
         self.model.reorganise(depth, drop)
         self.settled()
 
@@ -216,7 +218,7 @@ class Shopping(RuleBasedStateMachine):
         )
     )
     def tick(self, passed: timedelta) -> None:
-        self.till.now += passed
+        self.harness.now += passed
         self.model.tick(passed)
         self.settled()
 
@@ -230,7 +232,7 @@ class Shopping(RuleBasedStateMachine):
         expected = self.model.cancel(name)
         order = self.orders[name]
         try:
-            cancelled = self.run(self.till.cancel(order, order.organization_id))
+            cancelled = self.run(self.harness.cancel(order, order.organization_id))
         except NotAllowed:
             assert not expected
         else:
@@ -242,8 +244,10 @@ class Shopping(RuleBasedStateMachine):
     @rule(data=st.data())
     def register(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(self.standing("created")))
-        assert self.till.market.register(self.run(self.till.ticket(self.orders[name])))
-        self.run(self.till.follow_tickets())
+        assert self.harness.market.register(
+            self.run(self.harness.ticket(self.orders[name]))
+        )
+        self.run(self.harness.follow_tickets())
         self.model.register(name)
         self.settled()
 
@@ -255,33 +259,33 @@ class Shopping(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(self.standing("submitted")))
         order = self.orders[name]
         left = order.quote.pool_fee * percent // 100
-        ticket = self.run(self.till.ticket(order))
-        assert self.till.market.match(ticket, unused=left)
-        self.run(self.till.follow_tickets())
+        ticket = self.run(self.harness.ticket(order))
+        assert self.harness.market.match(ticket, unused=left)
+        self.run(self.harness.follow_tickets())
         self.model.match(name, left)
         self.settled()
 
     @rule(keeps=st.booleans())
     def prices_change(self, keeps: bool) -> None:  # noqa: FBT001
         """The operator keeps what the auction leaves of new orders, or does not."""
-        terms = replace(self.till.rules.terms, keeps_unused_fee=keeps)
-        self.till.rules = replace(self.till.rules, terms=terms)
+        terms = replace(self.harness.rules.terms, keeps_unused_fee=keeps)
+        self.harness.rules = replace(self.harness.rules, terms=terms)
         self.model.keeps_unused = keeps
 
     @rule(away=st.booleans(), refuses=st.booleans())
     def market_changes(self, away: bool, refuses: bool) -> None:  # noqa: FBT001
-        self.till.market.away = self.model.market_away = away
-        self.till.market.refuses = "closed" if refuses else ""
+        self.harness.market.away = self.model.market_away = away
+        self.harness.market.refuses = "closed" if refuses else ""
         self.model.market_refuses = refuses
 
     @rule()
     def hear_it_all_again(self) -> None:
-        self.run(self.till.hear_again())
+        self.run(self.harness.hear_again())
         self.settled()
 
     @rule()
     def restart(self) -> None:
-        self.run(self.till.start_sweeping())
+        self.run(self.harness.start_sweeping())
         self.settled()
 
     # Looking.
@@ -291,8 +295,8 @@ class Shopping(RuleBasedStateMachine):
 
     def _hear_or_miss(self, data: st.DataObject) -> None:
         if data.draw(st.booleans(), label="missed"):
-            self.till.deafen()
-            self.run(self.till.start_sweeping())
+            self.harness.deafen()
+            self.run(self.harness.start_sweeping())
 
     def with_open_invoice(self) -> list[str]:
         return [
@@ -319,7 +323,7 @@ class Shopping(RuleBasedStateMachine):
         ]
 
     def settled(self) -> None:
-        self.run(self.till.settle_down())
+        self.run(self.harness.settle_down())
         self.agree()
 
     def agree(self) -> None:
@@ -328,7 +332,7 @@ class Shopping(RuleBasedStateMachine):
 
     async def _agree(self) -> None:
         for name, sale in self.model.sales.items():
-            order = await self.till.get(self.orders[name])
+            order = await self.harness.get(self.orders[name])
             held = await self.database.reader.ledger.balance(ledger.held(order.id))
             assert (
                 order.status,
@@ -353,7 +357,7 @@ class Shopping(RuleBasedStateMachine):
         assert -sums.get(ledger.RECEIVED, 0) == self.model.received
         spent = (ledger.EARNED, ledger.AUCTION, ledger.SELLER)
         assert sum(sums.get(each, 0) for each in spent) == self.model.spent
-        await self.till.prove()
+        await self.harness.prove()
 
 
 def walk(machine: type[Shopping], *, examples: int, steps: int) -> None:

@@ -13,7 +13,7 @@ from leyden.domain.units import Sats
 from leyden.services.channels.checkout import record_payment
 from leyden.services.channels.payment_updates import unbooked
 from leyden.values import replace
-from tests.services.till import Till
+from tests.services.shop_harness import ShopHarness
 
 
 def invoice(payment_hash: str, state: InvoiceState) -> Invoice:
@@ -29,14 +29,14 @@ def output(address: str, depth: int, vout: int = 0) -> Output:
     )
 
 
-async def test_nothing_told_is_no_news(till: Till) -> None:
-    assert await unbooked(till.shop, []) == []
+async def test_nothing_told_is_no_news(harness: ShopHarness) -> None:
+    assert await unbooked(harness.shop, []) == []
 
 
 async def test_an_invoice_is_news_in_another_state_than_it_was_booked_in(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
-    order = await till.create()
+    order = await harness.create()
     opened, accepted, settled = (
         invoice(order.payment_hash, state)
         for state in (InvoiceState.OPEN, InvoiceState.ACCEPTED, InvoiceState.SETTLED)
@@ -50,20 +50,20 @@ async def test_an_invoice_is_news_in_another_state_than_it_was_booked_in(
         ([accepted, opened], [accepted, opened]),  # no news after what came before it
         ([accepted, settled, accepted], [accepted, settled, accepted]),
     ):
-        found = await unbooked(till.shop, told)
+        found = await unbooked(harness.shop, told)
         assert found == [(order.id, each) for each in news]
 
 
 @pytest.mark.parametrize("deep", [1, 6, -1])
 async def test_an_output_is_news_if_something_follows_from_it(
-    till: Till, deep: int
+    harness: ShopHarness, deep: int
 ) -> None:
-    order = await till.create()
+    order = await harness.create()
     at = order.onchain_address
     seen, another = output(at, 0), output(at, 0, vout=1)
     strange = output("bcrt1qsomebodyelses", 6)
-    assert await unbooked(till.shop, [strange, seen]) == [(order.id, seen)]
-    await record_payment(till.shop, seen, now=till.now)
+    assert await unbooked(harness.shop, [strange, seen]) == [(order.id, seen)]
+    await record_payment(harness.shop, seen, now=harness.now)
     deeper = replace(seen, confirmations=deep)
     cases: tuple[tuple[list[PaymentUpdate], list[PaymentUpdate]], ...] = (
         ([seen], []),
@@ -74,19 +74,21 @@ async def test_an_output_is_news_if_something_follows_from_it(
         ([deeper, another, another], [deeper, another, another]),
     )
     for told, news in cases:
-        found = await unbooked(till.shop, told)
+        found = await unbooked(harness.shop, told)
         assert found == [(order.id, each) for each in news]
 
 
-async def test_news_come_in_the_order_in_which_they_were_told(till: Till) -> None:
-    order, other = await till.create(), await till.create()
+async def test_news_come_in_the_order_in_which_they_were_told(
+    harness: ShopHarness,
+) -> None:
+    order, other = await harness.create(), await harness.create()
     told: list[PaymentUpdate] = [
         output(other.onchain_address, 1),
         invoice(order.payment_hash, InvoiceState.ACCEPTED),
         invoice(other.payment_hash, InvoiceState.ACCEPTED),
         output(order.onchain_address, 1, vout=1),
     ]
-    assert await unbooked(till.shop, told) == [
+    assert await unbooked(harness.shop, told) == [
         (other.id, told[0]),
         (order.id, told[1]),
         (other.id, told[2]),

@@ -31,7 +31,7 @@ from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.hesitant import Hesitant
 from tests.services.plenty import PLENTY
-from tests.services.till import HARBOUR, LIGHTHOUSE, Till, request_of
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.yard import OTHER_SHORE, Yard
 
 AT_ONCE = 50
@@ -172,109 +172,119 @@ async def test_a_restored_node_counts_again(yard: Yard) -> None:
 
 
 @pytest.fixture
-def till(till: Till) -> Till:
-    till.rules = replace(till.rules, quotas=few(3, Quota.UNPAID_ORDERS))
-    return till
+def harness(harness: ShopHarness) -> ShopHarness:
+    harness.rules = replace(harness.rules, quotas=few(3, Quota.UNPAID_ORDERS))
+    return harness
 
 
-async def test_fifty_at_once_get_as_many_invoices_as_orders(till: Till) -> None:
-    refused = await at_once(lambda _: till.create())
+async def test_fifty_at_once_get_as_many_invoices_as_orders(
+    harness: ShopHarness,
+) -> None:
+    refused = await at_once(lambda _: harness.create())
     assert len(refused) == AT_ONCE - 3
     assert {type(each) for each in refused} == {OverQuota}
     assert "3 unpaid orders, and 3 are in use; pay or cancel one" in str(refused[0])
-    assert len(till.payments.requests) == 3  # no invoice, no address for the rest
-    await till.create(who=LIGHTHOUSE)
+    assert len(harness.payments.requests) == 3  # no invoice, no address for the rest
+    await harness.create(who=LIGHTHOUSE)
 
 
-async def test_one_that_is_paid_makes_room(till: Till) -> None:
-    orders = [await till.create() for _ in range(3)]
+async def test_one_that_is_paid_makes_room(harness: ShopHarness) -> None:
+    orders = [await harness.create() for _ in range(3)]
     with pytest.raises(OverQuota):
-        await till.create()
-    till.payments.pay(request_of(orders[0]))
-    await till.settle_down()
-    await till.create()
+        await harness.create()
+    harness.payments.pay(request_of(orders[0]))
+    await harness.settle_down()
+    await harness.create()
 
 
-async def test_one_that_expires_makes_room(till: Till) -> None:
+async def test_one_that_expires_makes_room(harness: ShopHarness) -> None:
     for _ in range(3):
-        await till.create()
-    await till.pass_time(minutes=61)
-    await till.create()
+        await harness.create()
+    await harness.pass_time(minutes=61)
+    await harness.create()
 
 
-async def test_what_credit_or_an_account_covers_is_not_unpaid(till: Till) -> None:
+async def test_what_credit_or_an_account_covers_is_not_unpaid(
+    harness: ShopHarness,
+) -> None:
     for _ in range(3):
-        await till.create()
-    await till.give_credit(100_000)
-    await till.create()
-    assert len(till.payments.requests) == 3
+        await harness.create()
+    await harness.give_credit(100_000)
+    await harness.create()
+    assert len(harness.payments.requests) == 3
 
 
-async def test_the_second_time_is_no_second_order(till: Till) -> None:
+async def test_the_second_time_is_no_second_order(harness: ShopHarness) -> None:
     for _ in range(2):
-        await till.create()
+        await harness.create()
     order_id = f"{uuid.uuid4()}FO"
-    made = await till.create(order_id=order_id)
-    assert await till.create(order_id=order_id) == made
+    made = await harness.create(order_id=order_id)
+    assert await harness.create(order_id=order_id) == made
 
 
-async def test_an_order_that_could_not_be_made_leaves_its_place(till: Till) -> None:
-    till.payments.away = True
+async def test_an_order_that_could_not_be_made_leaves_its_place(
+    harness: ShopHarness,
+) -> None:
+    harness.payments.away = True
     for _ in range(5):
         with pytest.raises(TreasuryAway):
-            await till.create()
-    till.payments.away = False
+            await harness.create()
+    harness.payments.away = False
     for _ in range(3):
-        await till.create()
+        await harness.create()
 
 
 async def test_a_place_that_a_dead_program_left_is_free_after_a_while(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
     for number in range(3):
         await quotas.keep_place(
-            till.database,
-            till.rules.quotas,
+            harness.database,
+            harness.rules.quotas,
             HARBOUR,
             f"{number}",
-            lives=till.rules.order_lives,
-            now=till.now,
+            lives=harness.rules.order_lives,
+            now=harness.now,
         )
     with pytest.raises(OverQuota):
-        await till.create()
-    await till.pass_time(minutes=3)
-    await till.create()
+        await harness.create()
+    await harness.pass_time(minutes=3)
+    await harness.create()
 
 
-async def test_who_loses_the_place_meanwhile_is_counted_again(till: Till) -> None:
+async def test_who_loses_the_place_meanwhile_is_counted_again(
+    harness: ShopHarness,
+) -> None:
     order_id = f"{uuid.uuid4()}FO"
-    hesitant = Hesitant(till.database)
+    hesitant = Hesitant(harness.database)
 
     async def others() -> None:
         """Let the place run out, and others take them all."""
-        await quotas.leave_place(till.database, order_id)
+        await quotas.leave_place(harness.database, order_id)
         for _ in range(3):
-            await till.create()
+            await harness.create()
 
     async def the_place_is_kept() -> None:
         hesitant.happens = others
 
     hesitant.happens = the_place_is_kept
-    late = dataclasses.replace(till, database=hesitant)  # noqa: TID251
+    late = dataclasses.replace(harness, database=hesitant)  # noqa: TID251
     with pytest.raises(OverQuota):
         await late.create(order_id=order_id)
-    assert await till.database.reader.orders.find(order_id) is None
+    assert await harness.database.reader.orders.find(order_id) is None
 
 
-async def test_who_orders_and_cancels_all_the_time_has_to_wait(till: Till) -> None:
+async def test_who_orders_and_cancels_all_the_time_has_to_wait(
+    harness: ShopHarness,
+) -> None:
     for _ in range(12):
-        await till.cancel(await till.create())
+        await harness.cancel(await harness.create())
     with pytest.raises(TooMany, match="12 orders were recently") as why:
-        await till.create()
+        await harness.create()
     assert why.value.retry_after_s == 3_600
-    assert len(till.payments.requests) == 12
-    await till.pass_time(minutes=61)
-    await till.create()
+    assert len(harness.payments.requests) == 12
+    await harness.pass_time(minutes=61)
+    await harness.create()
 
 
 async def test_fifty_macaroons_at_once(yard: Yard) -> None:
@@ -468,23 +478,27 @@ async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> Non
     assert await ask(3, timedelta(days=1)) == 200
 
 
-async def test_the_operator_makes_one_for_one_organization(till: Till) -> None:
-    till.rules = replace(till.rules, quotas=few(1, Quota.UNPAID_ORDERS))
+async def test_the_operator_makes_one_for_one_organization(
+    harness: ShopHarness,
+) -> None:
+    harness.rules = replace(harness.rules, quotas=few(1, Quota.UNPAID_ORDERS))
     await quotas.change(
-        till.database,
+        harness.database,
         HARBOUR,
         {Quota.UNPAID_ORDERS: 2},
         actor="operator:alice",
-        now=till.now,
+        now=harness.now,
     )
     for _ in range(2):
-        await till.create()
+        await harness.create()
     with pytest.raises(OverQuota, match="may have 2 unpaid orders"):
-        await till.create()
-    await till.create(who=LIGHTHOUSE)
+        await harness.create()
+    await harness.create(who=LIGHTHOUSE)
     with pytest.raises(OverQuota, match="may have 1 unpaid orders"):
-        await till.create(who=LIGHTHOUSE)
-    found = await quotas.usage(till.database, till.rules.quotas, HARBOUR, now=till.now)
+        await harness.create(who=LIGHTHOUSE)
+    found = await quotas.usage(
+        harness.database, harness.rules.quotas, HARBOUR, now=harness.now
+    )
     unpaid = found[Quota.UNPAID_ORDERS]
     assert (unpaid.used, unpaid.limit, unpaid.default) == (2, 2, 1)
 

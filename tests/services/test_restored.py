@@ -8,30 +8,33 @@ from leyden.domain.orders import Status
 from leyden.payments.fake import FakePayments
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from tests.services.till import HARBOUR, PRICE, Till, request_of
+from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 
 
 async def test_what_was_paid_since_the_backup_is_found_again(
     sqlite_url: str, tmp_path: Path, sealer: Sealer
 ) -> None:
     database = await open_database(sqlite_url)
-    till = Till(database=database, sealer=sealer)
-    await till.open()
-    lightning, chain = await till.create(), await till.create()
+    harness = ShopHarness(database=database, sealer=sealer)
+    await harness.open()
+    lightning, chain = await harness.create(), await harness.create()
     backup = tmp_path / "yesterday.db"
     with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as now:
         now.execute("VACUUM INTO ?", (str(backup),))
     now.close()
-    till.payments.pay(request_of(lightning))
-    till.payments.send(chain.onchain_address, PRICE)
-    till.payments.mine()
-    await till.settle_down()
-    tickets = [await till.ticket(each) for each in (lightning, chain)]
+    harness.payments.pay(request_of(lightning))
+    harness.payments.send(chain.onchain_address, PRICE)
+    harness.payments.mine()
+    await harness.settle_down()
+    tickets = [await harness.ticket(each) for each in (lightning, chain)]
     await database.close()
 
     yesterday = await open_database(f"sqlite:///{backup}")
-    restored = Till(
-        database=yesterday, sealer=sealer, payments=till.payments, market=till.market
+    restored = ShopHarness(
+        database=yesterday,
+        sealer=sealer,
+        payments=harness.payments,
+        market=harness.market,
     )
     assert await restored.status(lightning) is Status.WAITING_PAYMENT
     await restored.start_sweeping()
@@ -45,55 +48,57 @@ async def test_what_was_paid_since_the_backup_is_found_again(
 
 
 async def test_another_treasury_books_nothing_and_ends_nothing_that_is_paid(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
     """It knows none of our invoices: the log tells that, and nobody guesses from it."""
-    paid, waiting = await till.create(), await till.create()
-    till.payments.pay(request_of(paid))
-    await till.settle_down()
-    ours, till.payments = till.payments, FakePayments()
-    await till.start_sweeping()
-    assert await till.status(paid) is Status.CREATED
-    assert await till.status(waiting) is Status.WAITING_PAYMENT
-    till.payments = ours
+    paid, waiting = await harness.create(), await harness.create()
+    harness.payments.pay(request_of(paid))
+    await harness.settle_down()
+    ours, harness.payments = harness.payments, FakePayments()
+    await harness.start_sweeping()
+    assert await harness.status(paid) is Status.CREATED
+    assert await harness.status(waiting) is Status.WAITING_PAYMENT
+    harness.payments = ours
     ours.pay(request_of(waiting))
-    await till.start_sweeping()
-    assert await till.status(waiting) is Status.CREATED
-    assert await till.place(ledger.RECEIVED) == -2 * PRICE
+    await harness.start_sweeping()
+    assert await harness.status(waiting) is Status.CREATED
+    assert await harness.place(ledger.RECEIVED) == -2 * PRICE
 
 
-async def test_another_treasury_takes_no_output_back(till: Till) -> None:
+async def test_another_treasury_takes_no_output_back(harness: ShopHarness) -> None:
     """What it does not know of is not gone: it knows nothing of the whole order."""
-    paid, short = await till.create(), await till.create()
-    till.payments.send(paid.onchain_address, PRICE)
-    till.payments.send(short.onchain_address, 5_000)
-    till.payments.mine()
-    await till.settle_down()
-    assert await till.status(paid) is Status.CREATED
-    ours, till.payments = till.payments, FakePayments()
-    await till.start_sweeping()
-    await till.pass_time(minutes=90)  # each order that lapses is looked at once more
-    assert await till.place(ledger.RECEIVED) == -PRICE - 5_000
-    assert await till.place(ledger.receivable(HARBOUR)) == 0
-    till.payments = ours
-    await till.start_sweeping()
-    assert await till.place(ledger.RECEIVED) == -PRICE - 5_000
-    assert await till.credit() == 5_000
+    paid, short = await harness.create(), await harness.create()
+    harness.payments.send(paid.onchain_address, PRICE)
+    harness.payments.send(short.onchain_address, 5_000)
+    harness.payments.mine()
+    await harness.settle_down()
+    assert await harness.status(paid) is Status.CREATED
+    ours, harness.payments = harness.payments, FakePayments()
+    await harness.start_sweeping()
+    await harness.pass_time(minutes=90)  # each order that lapses is looked at once more
+    assert await harness.place(ledger.RECEIVED) == -PRICE - 5_000
+    assert await harness.place(ledger.receivable(HARBOUR)) == 0
+    harness.payments = ours
+    await harness.start_sweeping()
+    assert await harness.place(ledger.RECEIVED) == -PRICE - 5_000
+    assert await harness.credit() == 5_000
 
 
-async def test_another_treasury_is_no_answer_to_what_is_held(till: Till) -> None:
+async def test_another_treasury_is_no_answer_to_what_is_held(
+    harness: ShopHarness,
+) -> None:
     """Neither taken nor handed back is known there: it is asked again, and again."""
-    order = await till.create()
-    till.payments.pay(request_of(order))
-    await till.hear()
-    ours, till.payments = till.payments, FakePayments()
-    await till.work()
-    assert await till.status(order) is Status.CREATING
-    till.market.refuses = "sold out"  # of the other way out nothing is known either
-    await till.pass_time(minutes=5)
-    assert await till.status(order) is Status.CREATING
-    till.market.refuses = ""
-    till.payments = ours
-    await till.pass_time(minutes=5)
-    assert await till.status(order) is Status.CREATED
-    assert await till.place(ledger.RECEIVED) == -PRICE
+    order = await harness.create()
+    harness.payments.pay(request_of(order))
+    await harness.hear()
+    ours, harness.payments = harness.payments, FakePayments()
+    await harness.work()
+    assert await harness.status(order) is Status.CREATING
+    harness.market.refuses = "sold out"  # of the other way out nothing is known either
+    await harness.pass_time(minutes=5)
+    assert await harness.status(order) is Status.CREATING
+    harness.market.refuses = ""
+    harness.payments = ours
+    await harness.pass_time(minutes=5)
+    assert await harness.status(order) is Status.CREATED
+    assert await harness.place(ledger.RECEIVED) == -PRICE

@@ -18,7 +18,13 @@ from leyden.payments.fake import PaymentFailed
 from leyden.services.channels import corrections, credit
 from leyden.services.channels.corrections import Correction
 from tests.services.model import Model
-from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    PRICE,
+    ShopHarness,
+    request_of,
+)
 
 TEAMS = (HARBOUR, LIGHTHOUSE)
 ROUNDS = 10
@@ -72,17 +78,17 @@ class Books:
 class Street:
     """The shop, and people who all come at once."""
 
-    till: Till
+    harness: ShopHarness
     dice: random.Random
     orders: dict[str, Order] = field(default_factory=dict)
     deeds: int = 0
 
     async def do(self, deed: Deed) -> Answer:
         what, who, name, sats = deed
-        till = self.till
+        harness = self.harness
         match what:
             case "create":
-                self.orders[name] = await till.create(who=who)
+                self.orders[name] = await harness.create(who=who)
                 return self.orders[name].credit_used
             case "redeem":
                 return await self.redeem(who, name)
@@ -90,23 +96,23 @@ class Street:
                 return await self.debit(who, name, sats)
             case "cancel":
                 try:
-                    return (await till.cancel(self.orders[name], who)).credit_refund
+                    return (await harness.cancel(self.orders[name], who)).credit_refund
                 except NotAllowed:
                     return "not allowed"
         with contextlib.suppress(PaymentFailed):  # paid before, or closed
-            till.payments.pay(request_of(self.orders[name]))
-        await till.hear()
+            harness.payments.pay(request_of(self.orders[name]))
+        await harness.hear()
         return "done"
 
     async def redeem(self, who: str, coupon: str) -> Answer:
         while True:
             try:
                 left, _ = await credit.redeem(
-                    self.till.database,
+                    self.harness.database,
                     who,
                     coupon,
                     actor="test",
-                    now=self.till.now,
+                    now=self.harness.now,
                     guesses=1_000,
                 )
             except Stale:
@@ -118,14 +124,14 @@ class Street:
     async def debit(self, who: str, key: str, sats: int) -> Answer:
         try:
             await corrections.correct(
-                self.till.database,
+                self.harness.database,
                 who,
                 Correction.DEBIT,
                 sats=sats,
                 reason="the harbour's dues",
                 actor="operator:alice",
                 key=key,
-                now=self.till.now,
+                now=self.harness.now,
             )
         except Conflict:
             return "conflict"
@@ -138,7 +144,7 @@ class Street:
         waiting = [
             (name, order)
             for name, order in self.orders.items()
-            if await self.till.status(order) == "waiting_payment"
+            if await self.harness.status(order) == "waiting_payment"
         ][:2]
         what = self.dice.choice(["create", "redeem", "debit", "cancel", "pay"])
         if what in {"cancel", "pay"} and waiting:
@@ -151,9 +157,9 @@ class Street:
         return "create", who, name, 0
 
     async def stands(self) -> tuple[object, ...]:
-        credits_ = [await self.till.credit(who) for who in TEAMS]
+        credits_ = [await self.harness.credit(who) for who in TEAMS]
         statuses = {
-            name: str(await self.till.status(order))
+            name: str(await self.harness.status(order))
             for name, order in self.orders.items()
         }
         return credits_, statuses
@@ -176,22 +182,22 @@ def some_order(
 
 
 async def test_what_happens_at_once_could_have_happened_in_some_order(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
     print(f"seed {_SEED}")  # noqa: T201  shown when the test fails
-    street = Street(till, random.Random(_SEED))  # noqa: S311  no secret
+    street = Street(harness, random.Random(_SEED))  # noqa: S311  no secret
     # Nothing runs by itself here: whatever is paid for waits for its ticket.
-    books = Books(Model(now=till.now, most_owed={}, market_away=True))
+    books = Books(Model(now=harness.now, most_owed={}, market_away=True))
     for _ in range(ROUNDS):
         (coupon,) = await credit.issue_coupons(
-            till.database,
+            harness.database,
             sats=9_000,
             count=1,
             organization_id=None,
             expires=None,
             note="",
             actor="operator:alice",
-            now=till.now,
+            now=harness.now,
         )
         deeds = [await street.draw(coupon.id) for _ in range(AT_ONCE)]
         told = await asyncio.gather(*map(street.do, deeds))

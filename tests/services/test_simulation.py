@@ -35,12 +35,12 @@ from tests.conftest import NOW
 from tests.reaper import in_memory
 from tests.services.direct_model import GIVEN_UP, LOCK_LEFT
 from tests.services.mortal import Fuse, MortalDatabase, mortal
-from tests.services.till import (
+from tests.services.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
     Crashed,
-    Till,
+    ShopHarness,
     request_of,
 )
 from tests.services.told import told
@@ -54,8 +54,8 @@ _PEERS = [f"02{number:064x}" for number in range(4)]
 class Life:
     """One shop and everyone around it, from a seed."""
 
-    def __init__(self, till: Till, seed: int) -> None:
-        self.till = till
+    def __init__(self, harness: ShopHarness, seed: int) -> None:
+        self.harness = harness
         self.dice = random.Random(seed)  # noqa: S311  no secret
         self.orders: list[Order] = []
         self.happenings: dict[Callable[[], Awaitable[None]], int] = {
@@ -93,19 +93,19 @@ class Life:
             else:
                 await self.happen(happens)
             if step % _PROVEN_EVERY == 0:
-                found = await verify(self.till.database)
+                found = await verify(self.harness.database)
                 assert [str(each) for each in found] == []
 
     async def happen(self, happens: Callable[[], Awaitable[None]]) -> None:
         with suppress(Refused, Away, PaymentFailed):
             await happens()
-        await self.till.settle_down()
+        await self.harness.settle_down()
 
     async def die_while(self, happens: Callable[[], Awaitable[None]]) -> None:
         """Let the program die at one of its next durable steps, and start it anew."""
-        alive = self.till
+        alive = self.harness
         fuse = Fuse(steps=self.dice.randint(1, 8), after=self.dice.random() < 0.5)
-        self.till = replace(
+        self.harness = replace(
             alive,
             database=MortalDatabase(alive.database, fuse),
             payments=mortal(alive.payments, fuse, "request", "settle", "cancel"),
@@ -114,8 +114,8 @@ class Life:
         )
         with suppress(Crashed):
             await self.happen(happens)
-        alive.now = self.till.now + timedelta(minutes=1)  # its leases have run out
-        self.till = alive
+        alive.now = self.harness.now + timedelta(minutes=1)  # its leases have run out
+        self.harness = alive
         alive.deafen()
         await alive.start_sweeping()
 
@@ -126,65 +126,65 @@ class Life:
         share = self.dice.choice([0, 0, 0, 5_000])
         channel = Channel(capacity=Sats(capacity), self_chan_balance=Sats(share))
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
-        self.orders.append(await self.till.create(channel, who, self.new_id()))
+        self.orders.append(await self.harness.create(channel, who, self.new_id()))
 
     async def create_direct(self) -> None:
         peer = self.dice.choice(_PEERS)
         capacity = Sats(100_000 * self.dice.randint(1, 30))
         channel = Channel(capacity=capacity, destination=Destination(pubkey=peer))
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
-        self.orders.append(await self.till.create(channel, who, self.new_id()))
+        self.orders.append(await self.harness.create(channel, who, self.new_id()))
 
     def new_id(self) -> str:
         return f"5b0c3d1e-7a44-4c39-9a0e-{self.dice.randrange(10**12):012d}FO"
 
     async def redeem(self) -> None:
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
-        await self.till.give_credit(self.dice.choice([1, 700, PRICE, 50_000]), who)
+        await self.harness.give_credit(self.dice.choice([1, 700, PRICE, 50_000]), who)
 
     async def pay(self) -> None:
         if order := self.any_payable():
             percent = self.dice.choice([100, 100, 100, 101, 200])
             request = request_of(order)
-            self.till.payments.pay(request, request.sats * percent // 100)
+            self.harness.payments.pay(request, request.sats * percent // 100)
 
     async def send(self) -> None:
         if order := self.any_payable():
             percent = self.dice.choice([100, 100, 30, 70, 130])
             sats = max(1, order.to_be_paid * percent // 100)
-            self.till.payments.send(order.onchain_address, sats)
+            self.harness.payments.send(order.onchain_address, sats)
 
     async def cancel(self) -> None:
         if self.orders:
             order = self.dice.choice(self.orders)
-            await self.till.cancel(order, order.organization_id)
+            await self.harness.cancel(order, order.organization_id)
 
     async def register(self) -> None:
         if ticket := await self.any_ticket(Status.CREATED):
-            self.till.market.register(ticket)
-            await self.till.follow_tickets()
+            self.harness.market.register(ticket)
+            await self.harness.follow_tickets()
 
     async def match(self) -> None:
         if ticket := await self.any_ticket(Status.SUBMITTED):
             left = self.dice.choice([0, 1, 700])
-            self.till.market.match(ticket, unused=left)
-            await self.till.follow_tickets()
+            self.harness.market.match(ticket, unused=left)
+            await self.harness.follow_tickets()
 
     def any_payable(self) -> Order | None:
         payable = [each for each in self.orders if each.payment_hash]
         return self.dice.choice(payable[-6:]) if payable else None
 
     async def any_ticket(self, status: Status) -> str:
-        standing = await self.till.database.reader.orders.in_status(status)
-        return await self.till.ticket(self.dice.choice(standing)) if standing else ""
+        standing = await self.harness.database.reader.orders.in_status(status)
+        return await self.harness.ticket(self.dice.choice(standing)) if standing else ""
 
     # What the chain and the clock do.
 
     async def mine(self) -> None:
-        self.till.payments.mine(self.dice.randint(1, 4))
+        self.harness.payments.mine(self.dice.randint(1, 4))
 
     async def reorganise(self) -> None:
-        payments = self.till.payments
+        payments = self.harness.payments
         mined = [each for each in payments.outputs() if each.confirmations]
         depth = self.dice.randint(1, 4)
         if all(each.confirmations < 100 for each in mined):
@@ -197,31 +197,31 @@ class Life:
             payments.mine(self.dice.randint(1, 2))
 
     async def replace(self) -> None:
-        waiting = [e for e in self.till.payments.outputs() if not e.confirmations]
+        waiting = [e for e in self.harness.payments.outputs() if not e.confirmations]
         if waiting:
             sats = self.dice.choice([1, 20_000])
-            self.till.payments.replace(self.dice.choice(waiting).outpoint, sats=sats)
+            self.harness.payments.replace(self.dice.choice(waiting).outpoint, sats=sats)
 
     async def let_time_pass(self) -> None:
-        await self.till.pass_time(minutes=self.dice.choice([1, 5, 20, 61, 1_500]))
+        await self.harness.pass_time(minutes=self.dice.choice([1, 5, 20, 61, 1_500]))
 
     async def price_otherwise(self) -> None:
         """The operator keeps what the auction leaves of new orders, or does not."""
         keeps = self.dice.random() < 0.5
-        rules = self.till.rules
+        rules = self.harness.rules
         terms = values.replace(rules.terms, keeps_unused_fee=keeps)
-        self.till.rules = values.replace(rules, terms=terms)
+        self.harness.rules = values.replace(rules, terms=terms)
 
     # What goes wrong.
 
     async def come_and_go(self) -> None:
-        self.till.payments.away = self.dice.random() < 0.3
-        self.till.market.away = self.dice.random() < 0.3
-        self.till.market.refuses = self.dice.choice(["", "", "", "closed"])
+        self.harness.payments.away = self.dice.random() < 0.3
+        self.harness.market.away = self.dice.random() < 0.3
+        self.harness.market.refuses = self.dice.choice(["", "", "", "closed"])
 
     async def peers_come_and_go(self) -> None:
         """Peers leave, refuse, freeze; what was signed is published, or not yet."""
-        seller, dice = self.till.seller, self.dice
+        seller, dice = self.harness.seller, self.dice
         seller.online = {each for each in _PEERS if dice.random() < 0.6}
         seller.refuses = dice.choice(["", "", "channel rejected"])
         seller.publishes = dice.random() < 0.7
@@ -238,7 +238,7 @@ class Life:
 
     async def locks_end(self) -> None:
         """Blocks are found; lnd lets go of payments whose lock is nearly over."""
-        payments, seller = self.till.payments, self.till.seller
+        payments, seller = self.harness.payments, self.harness.seller
         seller.height += self.dice.choice([1, 6, 30])
         for request in list(payments.requests.values()):
             left = payments.invoices[request.payment_hash].expires - seller.height
@@ -248,7 +248,7 @@ class Life:
         payments.lock = seller.height - payments.height + left
 
     async def close_a_channel(self) -> None:
-        seller = self.till.seller
+        seller = self.harness.seller
         ended = {each.point for each in seller.ended}
         opened = [
             point
@@ -258,29 +258,29 @@ class Life:
         if opened:
             by_seller = self.dice.random() < 0.5
             seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
-        await seller_watch.look(self.till.shop)
+        await seller_watch.look(self.harness.shop)
 
     async def follow_fundings(self) -> None:
         """Blocks are found, with or without what waits; some are undone."""
-        seller, dice = self.till.seller, self.dice
+        seller, dice = self.harness.seller, self.dice
         seller.mined_from = dice.choice([0, 20, 1_000])
         seller.bumpable = dice.random() < 0.8
         for _ in range(dice.randint(1, 3)):
             seller.height += dice.choice([1, 6, 12])
-            await seller_watch.look(self.till.shop)
+            await seller_watch.look(self.harness.shop)
         if (opened := self._published()) and dice.random() < 0.3:
             seller.reorganise(dice.choice(opened))
 
     async def lose_a_channel(self) -> None:
-        seller = self.till.seller
+        seller = self.harness.seller
         if opened := self._published():
             seller.take_coin(self.dice.choice(opened))
             seller.proves = self.dice.random() < 0.8
-        await seller_watch.look(self.till.shop)
+        await seller_watch.look(self.harness.shop)
 
     def _published(self) -> list[str]:
         """Return channels that the chain may still change."""
-        seller = self.till.seller
+        seller = self.harness.seller
         ended = {each.point for each in seller.ended}
         return [
             point
@@ -292,21 +292,21 @@ class Life:
         ]
 
     async def lose_answers(self) -> None:
-        self.till.seller.answers_lost = self.dice.randint(0, 2)
-        self.till.payments.answers_lost = self.dice.randint(0, 2)
-        self.till.market.answers_lost = self.dice.randint(0, 2)
+        self.harness.seller.answers_lost = self.dice.randint(0, 2)
+        self.harness.payments.answers_lost = self.dice.randint(0, 2)
+        self.harness.market.answers_lost = self.dice.randint(0, 2)
 
     async def miss_the_news(self) -> None:
-        self.till.deafen()
+        self.harness.deafen()
 
     async def tell_it_again(self) -> None:
-        await self.till.hear_again()
+        await self.harness.hear_again()
 
     # How it ends.
 
     async def heal(self) -> None:
-        payments, market = self.till.payments, self.till.market
-        seller = self.till.seller
+        payments, market = self.harness.payments, self.harness.market
+        seller = self.harness.seller
         payments.away = market.away = seller.away = False
         seller.answers_lost = 0
         seller.refuses, seller.publishes, seller.fee_sat_per_vb = "", True, 10
@@ -315,21 +315,21 @@ class Life:
         payments.answers_lost = market.answers_lost = 0
         market.refuses = ""
         payments.mine(6)
-        await self.till.start_sweeping()
+        await self.harness.start_sweeping()
         for days in (0, 1, 4, 1):
-            await self.till.pass_time(days=days, minutes=6)
-        await seller_watch.look(self.till.shop)
+            await self.harness.pass_time(days=days, minutes=6)
+        await seller_watch.look(self.harness.shop)
         seller.mined_from, seller.bumpable, seller.proves = 0, True, True
         for _ in range(2):
             seller.height += 6
-            await seller_watch.look(self.till.shop)
+            await seller_watch.look(self.harness.shop)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""
-        await self.till.prove()
-        payments, database = self.till.payments, self.till.database
-        assert -await self.till.place(ledger.RECEIVED) == payments.received()
-        assert await self.till.place(ledger.HELD_HTLCS) == 0
+        await self.harness.prove()
+        payments, database = self.harness.payments, self.harness.database
+        assert -await self.harness.place(ledger.RECEIVED) == payments.received()
+        assert await self.harness.place(ledger.HELD_HTLCS) == 0
         assert InvoiceState.ACCEPTED not in {
             each.state for each in payments.invoices.values()
         }
@@ -339,7 +339,7 @@ class Life:
         assert waiting & {each.status for each in found} == set()
         assert {
             ref
-            for ref, state in self.till.market.tickets().items()
+            for ref, state in self.harness.market.tickets().items()
             if state != "cancelled"
         } == {
             each.ticket_ref
@@ -354,7 +354,7 @@ class Life:
         Any other order has none, unless its payment went back while it was signed, or
         another transaction has its coin.
         """
-        seller, database = self.till.seller, self.till.database
+        seller, database = self.harness.seller, self.harness.database
         direct = [each for each in found if each.destination is not None]
         for each in direct:
             opened = [one.point for one in seller.opened_for(each.id)]
@@ -390,14 +390,16 @@ async def _live(seed: int, steps: int, template: Path, sealer: Sealer) -> timede
         shutil.copy(template, f"{folder}/leyden.db")
         database = await open_database(f"sqlite:///{folder}/leyden.db")
         try:
-            till = Till(database=database, sealer=sealer, payments=FakePayments())
-            await till.open()
-            till.seller.fill([4_000_000] * 6)
-            life = Life(till, seed)
+            harness = ShopHarness(
+                database=database, sealer=sealer, payments=FakePayments()
+            )
+            await harness.open()
+            harness.seller.fill([4_000_000] * 6)
+            life = Life(harness, seed)
             await life.live(steps)
             await life.heal()
             await life.check()
-            return till.now - NOW
+            return harness.now - NOW
         finally:
             await database.close()
 

@@ -13,29 +13,37 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
-from tests.services.desk import ORDER
-from tests.services.till import HARBOUR, LIGHTHOUSE, PRICE, Till, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    PRICE,
+    ShopHarness,
+    request_of,
+)
+from tests.services.stored_order import ORDER
 from tests.services.told import told, types_told
 
 TICKETED = ["order.created", "payment.received", "order.paid", "order.ticket_ready"]
 
 
-async def bought(till: Till) -> Order:
-    order = await till.create()
-    till.payments.pay(request_of(order))
-    await till.settle_down()
+async def bought(harness: ShopHarness) -> Order:
+    order = await harness.create()
+    harness.payments.pay(request_of(order))
+    await harness.settle_down()
     return order
 
 
-async def test_a_purchase_is_told_from_its_order_to_its_channel(till: Till) -> None:
-    order = await bought(till)
-    till.market.register(await till.ticket(order))
-    await till.follow_tickets()
-    till.market.match(await till.ticket(order), unused=163)
-    await till.follow_tickets()
-    await till.hear_again()
+async def test_a_purchase_is_told_from_its_order_to_its_channel(
+    harness: ShopHarness,
+) -> None:
+    order = await bought(harness)
+    harness.market.register(await harness.ticket(order))
+    await harness.follow_tickets()
+    harness.market.match(await harness.ticket(order), unused=163)
+    await harness.follow_tickets()
+    await harness.hear_again()
     of = {"order_id": order.id, "capacity": 1_000_000}
-    assert await told(till.database, HARBOUR) == [
+    assert await told(harness.database, HARBOUR) == [
         ("order.created", {**of, "status": "waiting_payment"}),
         (
             "payment.received",
@@ -50,14 +58,14 @@ async def test_a_purchase_is_told_from_its_order_to_its_channel(till: Till) -> N
         ),
         ("order.filled", {**of, "status": "filled"}),
     ]
-    assert await told(till.database, LIGHTHOUSE) == []
+    assert await told(harness.database, LIGHTHOUSE) == []
 
 
-async def test_a_cancelled_order_gives_its_money_back(till: Till) -> None:
-    order = await bought(till)
-    await till.cancel(order)
-    await till.cancel(order)
-    assert await told(till.database, HARBOUR, skip=len(TICKETED)) == [
+async def test_a_cancelled_order_gives_its_money_back(harness: ShopHarness) -> None:
+    order = await bought(harness)
+    await harness.cancel(order)
+    await harness.cancel(order)
+    assert await told(harness.database, HARBOUR, skip=len(TICKETED)) == [
         (
             "credit.changed",
             {"order_id": order.id, "reason": "released", "amount": PRICE},
@@ -69,12 +77,12 @@ async def test_a_cancelled_order_gives_its_money_back(till: Till) -> None:
     ]
 
 
-async def test_an_order_paid_by_credit_is_told_at_once(till: Till) -> None:
-    await till.give_credit(PRICE)
-    order = await till.create()
+async def test_an_order_paid_by_credit_is_told_at_once(harness: ShopHarness) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
     used = {"order_id": order.id, "reason": "credit_used", "amount": -PRICE}
     granted = {"order_id": "", "reason": "coupon", "amount": PRICE}
-    found = await told(till.database, HARBOUR)
+    found = await told(harness.database, HARBOUR)
     assert found[0] == ("credit.changed", granted)
     assert [kind for kind, _ in found] == [
         "credit.changed",
@@ -86,38 +94,38 @@ async def test_an_order_paid_by_credit_is_told_at_once(till: Till) -> None:
 
 
 async def test_a_payment_on_the_chain_is_told_once_and_when_it_is_taken_back(
-    till: Till,
+    harness: ShopHarness,
 ) -> None:
-    order = await till.create()
-    outpoint = till.payments.send(order.onchain_address, PRICE + 700)
-    till.payments.mine()
-    await till.settle_down()
+    order = await harness.create()
+    outpoint = harness.payments.send(order.onchain_address, PRICE + 700)
+    harness.payments.mine()
+    await harness.settle_down()
     onchain = {"order_id": order.id, "rail": "onchain", "amount": PRICE + 700}
     surplus = {"order_id": order.id, "reason": "surplus", "amount": 700}
-    assert (await told(till.database, HARBOUR))[1:3] == [
+    assert (await told(harness.database, HARBOUR))[1:3] == [
         ("payment.received", onchain),
         ("credit.changed", surplus),
     ]
-    till.payments.reorganise(1, drop=[outpoint])
-    await till.start_sweeping()
-    kinds = await told(till.database, HARBOUR, skip=3)
+    harness.payments.reorganise(1, drop=[outpoint])
+    await harness.start_sweeping()
+    kinds = await told(harness.database, HARBOUR, skip=3)
     back = {"order_id": order.id, "reason": "reversed", "amount": PRICE + 700}
     assert ("payment.returned", back) in kinds
 
 
-async def test_an_order_that_is_not_paid_expires(till: Till) -> None:
-    await till.create()
-    await till.pass_time(hours=2)
-    assert await types_told(till.database, HARBOUR) == [
+async def test_an_order_that_is_not_paid_expires(harness: ShopHarness) -> None:
+    await harness.create()
+    await harness.pass_time(hours=2)
+    assert await types_told(harness.database, HARBOUR) == [
         "order.created",
         "order.expired",
     ]
 
 
-async def test_what_an_operator_corrects_is_told(till: Till) -> None:
+async def test_what_an_operator_corrects_is_told(harness: ShopHarness) -> None:
     for correction, key in ((Correction.CREDIT, "1"), (Correction.REFUND, "2")) * 2:
         await corrections.correct(
-            till.database,
+            harness.database,
             HARBOUR,
             correction,
             sats=500,
@@ -126,7 +134,7 @@ async def test_what_an_operator_corrects_is_told(till: Till) -> None:
             key=key,
             now=NOW,
         )
-    assert await told(till.database, HARBOUR) == [
+    assert await told(harness.database, HARBOUR) == [
         ("credit.changed", {"order_id": "", "reason": "correction", "amount": 500}),
         ("payment.returned", {"order_id": "", "reason": "refund", "amount": 500}),
         ("credit.changed", {"order_id": "", "reason": "refund", "amount": -500}),

@@ -18,7 +18,7 @@ from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.tasks import Claim
 from tests.conftest import NOW
-from tests.services.desk import QUOTE, an_order
+from tests.services.stored_order import QUOTE, an_order
 
 MANY = 600  # more than one statement takes
 

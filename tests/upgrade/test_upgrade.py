@@ -33,7 +33,7 @@ from leyden.storage import first_look
 from tests.api.nodes.conftest import CIPHERTEXT
 from tests.contracts.runtimes import install_stand_in
 from tests.ports import free_port
-from tests.services.till import Till
+from tests.services.shop_harness import ShopHarness
 from tests.upgrade.old_home import OldHome, call
 
 # After everything that the last release did to its orders.
@@ -96,23 +96,23 @@ async def test_the_books_are_right_and_orders_go_on(
     assert {each.id: each.status for each in found.values()} == {
         each["id"]: each["status"] for each in shown["orders"].values()
     }
-    till = Till(
+    harness = ShopHarness(
         database,
         platform.sealer,
         market=SimulatedMarket(old.folder / "market.json"),
         now=LATER,
     )
     for name in ("created", "submitted", "filled", "owed"):
-        ticket = await till.ticket(found[shown["orders"][name]["id"]])
+        ticket = await harness.ticket(found[shown["orders"][name]["id"]])
         assert ticket in old.kept["files"]["market.json"]
     creating = found[shown["orders"]["creating"]["id"]]
-    await till.work(TICKET)
-    assert await till.status(creating) is Status.CREATED
-    await till.cancel(creating, who=shown["organization"])
-    await till.cancel(
+    await harness.work(TICKET)
+    assert await harness.status(creating) is Status.CREATED
+    await harness.cancel(creating, who=shown["organization"])
+    await harness.cancel(
         found[shown["orders"]["created"]["id"]], who=shown["organization"]
     )
-    await till.settle_down()
+    await harness.settle_down()
     credit = ledger.credit(shown["organization"])
     freed = shown["sums"][credit] + creating.total_fee + creating.total_fee
     assert await database.reader.ledger.balance(credit) == freed

@@ -10,7 +10,7 @@ from leyden.settings import Settings
 from leyden.values import replace
 from leyden.web.state_map import SIDE, patches
 from tests.api.flow.conftest import World
-from tests.services.test_upkeep import Purse
+from tests.services.test_upkeep import FakeAuctionAccount
 from tests.services.yard import Yard
 from tests.web.test_channels import ordered, until
 from tests.web.test_nodes import made
@@ -18,12 +18,14 @@ from tests.web.visitor import Visitor
 
 
 @pytest.fixture
-def account() -> Purse:
-    return Purse()
+def account() -> FakeAuctionAccount:
+    return FakeAuctionAccount()
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard, account: Purse) -> Platform:
+def platform(
+    settings: Settings, world: World, yard: Yard, account: FakeAuctionAccount
+) -> Platform:
     return Platform(
         settings=settings,
         database=world.shop.database,
@@ -63,7 +65,7 @@ async def test_nodes_that_need_somebody_are_listed_with_whose_they_are(
 
 
 async def test_the_money_of_the_shop_is_shown_and_what_is_away_hides_nothing(
-    opal: Visitor, world: World, account: Purse
+    opal: Visitor, world: World, account: FakeAuctionAccount
 ) -> None:
     await ordered(opal)
     (request,) = world.payments.requests.values()

@@ -72,7 +72,7 @@ class Crashed(Exception):
 
 
 @dataclass
-class Till:
+class ShopHarness:
     """The shop, and the hands of everyone around it."""
 
     database: Database

@@ -44,7 +44,7 @@ CREDIT = ledger.credit(HARBOUR)
 
 
 @dataclass
-class Desk:
+class StoredOrder:
     """Where decisions about the order are made, and what was written of them."""
 
     database: Database
