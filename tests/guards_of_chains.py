@@ -9,6 +9,14 @@ _TREASURIES = "tests/contracts/test_payments.py"
 
 GUARDS = (
     Guard(
+        "what the chain took back after it was spent raises an alarm",
+        "services/operators/alarms.py",
+        "    found += await _reversed(platform)\n",
+        "",
+        "tests/services/test_alarms.py",
+        "took_back",
+    ),
+    Guard(
         "a coin counts only in a block that the chain has",
         _COINS,
         "each.height if each in there else 0",

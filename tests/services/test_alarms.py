@@ -14,6 +14,7 @@ from leyden.domain.lsps1 import Source
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, Stale
 from leyden.services.channels import seller_watch
+from leyden.services.channels.corrections import Correction
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -31,7 +32,8 @@ from leyden.tasks import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
 from tests.services.sending import send_all
-from tests.services.shop_harness import ShopHarness, request_of
+from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.services.test_credit import correct, in_debt
 from tests.services.test_direct_channels import PEER, channel, paid
 from tests.services.test_upkeep import HEIGHT, WELL, FakeAuctionAccount
 
@@ -125,6 +127,21 @@ async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
     await harness.hear()
     harness.now += timedelta(minutes=6)
     assert "order.stuck" in await kinds(platform)
+
+
+async def test_what_the_chain_took_back_after_it_was_spent_is_told_until_repaid(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    await in_debt(harness)
+    (told,) = [
+        each
+        for each in await list_alarms(platform, now=harness.now)
+        if each.kind is Kind.PAYMENT_REVERSED
+    ]
+    assert f"took back {PRICE:,} sat" in told.what
+    assert HARBOUR in told.what
+    await correct(harness, Correction.CREDIT, PRICE)
+    assert "payment.reversed" not in await kinds(platform)
 
 
 async def test_what_was_due_long_ago_or_fails_again_and_again_is_told(

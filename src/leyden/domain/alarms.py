@@ -14,6 +14,7 @@ class Kind(StrEnum):
     MARKET_AWAY = "market.away"
     NODE_FAILED = "node.failed"
     ORDER_STUCK = "order.stuck"
+    PAYMENT_REVERSED = "payment.reversed"
     PEER_PORTS_LOW = "peer_ports.low"
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"

@@ -251,6 +251,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.MARKET_AWAY, "The auction does not answer."),
         (Kind.NODE_FAILED, "Nodes could not be started."),
         (Kind.ORDER_STUCK, "An order waits for too long."),
+        (Kind.PAYMENT_REVERSED, "The chain took back what was spent already."),
         (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
         (Kind.POOL_EXPIRING, "The account at the auction ends soon."),
         (Kind.POOL_LOW, "Little is left in the account at the auction."),

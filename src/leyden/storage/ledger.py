@@ -113,6 +113,11 @@ class Ledger:
         """Return all balances that are stored as rows."""
         return {place: Sats(sats) for place, sats in await self._run(sql.kept_balances)}
 
+    async def receivables(self) -> dict[str, Sats]:
+        """Return what organizations are to repay, by organization, the most first."""
+        rows = await self._run(sql.receivables)
+        return {place.partition(":")[2]: Sats(-sats) for place, sats in rows}
+
     async def of_order(self, order_id: str) -> list[Written]:
         """Return all entries about an order, oldest first."""
         rows = await self._run(sql.of_order, order_id=order_id)

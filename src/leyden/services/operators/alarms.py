@@ -56,6 +56,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
     for why, number in stuck.items():
         orders = "1 order needs" if number == 1 else f"{number} orders need"
         found.append(Alarm(Kind.ORDER_STUCK, f"{orders} attention: {why}"))
+    found += await _reversed(platform)
     if platform.shop is not None:
         found += await _treasury(platform.shop)
         found += await _auction(platform.shop)
@@ -97,6 +98,20 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
             continue
         found.append(Alarm(Kind.QUEUE_LAGGING, what))
     return found
+
+
+async def _reversed(platform: Platform) -> list[Alarm]:
+    """Return what the chain took back: a loss until its buyers have repaid it."""
+    owing = await platform.database.reader.ledger.receivables()
+    if not owing:
+        return []
+    first, others = next(iter(owing)), len(owing) - 1
+    whose = f"of {first}" + (f" and {others} more" if others else "")
+    what = (
+        f"the chain took back {sum(owing.values()):,} sat that were spent already, "
+        f"{whose}: what they pay next, or `leyden account correct`, repays it"
+    )
+    return [Alarm(Kind.PAYMENT_REVERSED, what)]
 
 
 async def _emails(platform: Platform) -> list[Alarm]:

@@ -101,6 +101,14 @@ SELECT place, sats
 FROM balance
 WHERE place IN (:places);
 
+-- name: receivables
+-- What the chain took back after it was spent, and nothing has repaid yet.
+SELECT place, sats
+FROM balance
+WHERE place LIKE 'receivable:%'
+    AND sats < 0
+ORDER BY sats, place;
+
 -- name: kept_balances
 SELECT place, sats
 FROM balance;
