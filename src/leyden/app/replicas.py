@@ -7,7 +7,6 @@ On SQLite there is one.
 
 import asyncio
 import logging
-import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -68,5 +67,5 @@ async def _beat(platform: Platform, id_: str, newest: str) -> None:
             continue
         if not fits:  # it was silent for so long that nobody waited for it
             log.error(_TOO_OLD.format(newest))
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
             return

@@ -84,7 +84,8 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
 
 def _build_daemons() -> None:
     """Build every program that tests run, so that no test is skipped."""
-    sets = (*catalogue.SETS, binaries.KUBERNETES, binaries.PAUSE)
+    clusters = (binaries.KUBERNETES, binaries.PAUSE, binaries.COMPANION, binaries.HELM)
+    sets = (*catalogue.SETS, *clusters)
     everything = [(tools, each) for tools in sets for each in tools.programs]
     cache = builds.default_cache(os.environ)
     with building() as progress:
