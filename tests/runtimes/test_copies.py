@@ -109,7 +109,7 @@ async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
     spec = moving.hands.launch_spec(moving.node)
     for _ in range(2):
         await moving.side.seal(moving.node, spec)
-    await until(lambda: not moving.hands.told[-1].alive)
+    await until(lambda: [each.alive for each in moving.hands.told][-1:] == [False])
     with pytest.raises(CannotStart, match="has a wallet, and"):
         await moving.start()
     assert (await moving.side.content(moving.node)).size >= len("money")
