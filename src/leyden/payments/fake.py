@@ -68,7 +68,9 @@ class FakePayments:
         self._answer()
         payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
         self._addresses += 1
-        address = hashlib.sha256(b"%d" % self._addresses).hexdigest()
+        # Of the order, too: a fake that is started again repeats no address.
+        place = f"{order_id} {self._addresses}"
+        address = hashlib.sha256(place.encode()).hexdigest()
         request = PaymentRequest(
             order_id=order_id,
             sats=sats,
