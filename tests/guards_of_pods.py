@@ -45,8 +45,8 @@ GUARDS = (
     Guard(
         "a companion that has not read the key yet does not erase it",
         _HOME_REPORTS,
-        "if report.public_key and report.public_key != ",
-        "if report.public_key != ",
+        "        if report.public_key:\n",
+        "        if True:\n",
         _REPORTS,
         "public_key",
     ),

@@ -43,8 +43,8 @@ GUARDS = (
     Guard(
         "a channel without confirmations is opened so, or not at all",
         _OPENING,
-        "return bool(to and to.zero_conf)",
-        "return False",
+        "zero_conf=self._to.zero_conf,",
+        "zero_conf=False,",
         "tests/api/flow/test_zero_conf.py",
     ),
     Guard(

@@ -277,7 +277,7 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
             continue
         if not lives:
             log.error("this home is not ours any more: another one has its nodes")
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
             return
         for tell in ownership.counted:
             tell(ownership.watchers)

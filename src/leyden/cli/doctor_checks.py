@@ -7,8 +7,9 @@ import platform
 import resource
 import shutil
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from leyden import settings
 from leyden.app import egress
@@ -20,7 +21,7 @@ from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
-from leyden.tor.base import Standing, Tor
+from leyden.tor.base import Tor
 from leyden.values import Struct
 
 _CACHE_GIB = 6  # sources, Go's build cache and the daemons, the first time
@@ -74,26 +75,19 @@ def _tor(given: Settings) -> Iterator[Finding]:
     if not given.tor_control:
         return
     onions = importlib.import_module("leyden.app.onions")
-    why = ""
-    try:
+
+    async def look() -> str:
         onions.target(given)
-        if not asyncio.run(_look(onions.tor_of(given))).connected:
-            why = "Tor has no connection to its network; its own log says why"
-    except LeydenError as error:
-        why = str(error)
-    yield Finding(
-        what=f"Tor at {given.tor_control} gives nodes onion addresses",
-        well=not why,
-        needed=False,
-        mend=f"{why}; see the settings tor_*",
-    )
+        tor: Tor = onions.tor_of(given)
+        try:
+            connected = (await tor.look()).connected
+        finally:
+            tor.close()
+        no_network = "Tor has no connection to its network; its own log says why"
+        return "" if connected else no_network
 
-
-async def _look(tor: Tor) -> Standing:
-    try:
-        return await tor.look()
-    finally:
-        tor.close()
+    what = f"Tor at {given.tor_control} gives nodes onion addresses"
+    yield _asked(what, look(), settings="tor_*")
 
 
 def _mail_server(given: Settings) -> Iterator[Finding]:
@@ -102,16 +96,26 @@ def _mail_server(given: Settings) -> Iterator[Finding]:
         return
     # Imported here: doctor has to work where little is installed.
     emailing = importlib.import_module("leyden.app.emailing")
-    why = ""
+
+    async def check() -> str:
+        await emailing.server_of(given).check()
+        return ""
+
+    what = f"the mail server {given.smtp_host}:{given.smtp_port} lets us in"
+    yield _asked(what, check(), settings="smtp_*")
+
+
+def _asked(what: str, why_not: Coroutine[Any, Any, str], *, settings: str) -> Finding:
+    """Ask somebody whom the settings name; they say why it does not work, if so."""
     try:
-        asyncio.run(emailing.server_of(given).check())
+        why = asyncio.run(why_not)
     except LeydenError as error:
         why = str(error)
-    yield Finding(
-        what=f"the mail server {given.smtp_host}:{given.smtp_port} lets us in",
+    return Finding(
+        what=what,
         well=not why,
         needed=False,
-        mend=f"{why}; see the settings smtp_*",
+        mend=f"{why}; see the settings {settings}",
     )
 
 

@@ -20,9 +20,7 @@ from leyden.values import Struct
 BLOCK_HASH: Final = "/v2/chainkit/blockhash"
 BLOCK: Final = "/v2/chainkit/block"
 _AT_ONCE: Final = 16
-_MOST_READ: Final = (
-    1_000  # answers about blocks that were read; a hash is kept for each
-)
+_MOST_READ: Final = 1_000  # answers about blocks that are kept
 
 
 class Confirmation(Struct, frozen=True):
@@ -47,9 +45,8 @@ class BestChain:
     def __init__(self, lnd: Caller) -> None:
         self._lnd = lnd
         self._known: dict[int, str] = {}  # hashes by height
-        self._read: dict[
-            tuple[str, str], bool
-        ] = {}  # whether a block has a transaction
+        # Whether a block, by its hash, has a transaction.
+        self._read: dict[tuple[str, str], bool] = {}
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._asking = asyncio.Lock()
 

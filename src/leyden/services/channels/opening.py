@@ -17,6 +17,7 @@ import logging
 from datetime import timedelta
 
 from leyden.domain import ledger, pricing
+from leyden.domain.destinations import Destination
 from leyden.domain.ledger import Reason
 from leyden.domain.openings import (
     Coin,
@@ -72,6 +73,7 @@ class _Step:
         if shop.seller is None:
             raise SellerAway(why="no seller is configured any more", retry_after_s=60)
         self._shop, self._due, self._order = shop, due, order
+        self._to = order.destination or Destination(pubkey="")
         self._seller: Seller = shop.seller
         self._rules = shop.rules
         self._seller_key = ""
@@ -88,12 +90,12 @@ class _Step:
                 return
             asked = WantedOpening(
                 order_id=self._order.id,
-                pubkey=self._peer,
+                pubkey=self._to.pubkey,
                 capacity=self._order.quote.channel.capacity,
-                announce=self._announce,
+                announce=self._to.announce,
                 coins=tuple(coins),
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
-                zero_conf=self._zero_conf,
+                zero_conf=self._to.zero_conf,
             )
             answer = await self._seller.open(asked)
             if isinstance(answer, OpeningRefused):
@@ -110,21 +112,6 @@ class _Step:
                 await self._unpublished(opening, wallet)
             case _:
                 await self._wait_for(opening)
-
-    @property
-    def _peer(self) -> str:
-        to = self._order.destination
-        return to.pubkey if to else ""
-
-    @property
-    def _announce(self) -> bool:
-        to = self._order.destination
-        return bool(to and to.announce)
-
-    @property
-    def _zero_conf(self) -> bool:
-        to = self._order.destination
-        return bool(to and to.zero_conf)
 
     # Before the seller is asked.
 
@@ -148,7 +135,7 @@ class _Step:
         addresses = []
         if to is not None:
             addresses = await shop.dialing.addresses(to, order.organization_id)
-        if not await self._seller.connect(self._peer, addresses):
+        if not await self._seller.connect(self._to.pubkey, addresses):
             return await self._unreached()
         return order.status is Status.SUBMITTED or await self._submit()
 
@@ -159,7 +146,7 @@ class _Step:
             if order.status not in _WAITS:
                 await self._due.reschedule(tx, due=work.now)
                 return False
-            asked = await tx.orders.asked_for(self._peer, but=order.id)
+            asked = await tx.orders.asked_for(self._to.pubkey, but=order.id)
             opened = await tx.orders.asked_since(work.now - promises.HOUR)
             most = self._rules.seller_most_per_hour
             if asked or opened + order.quote.channel.capacity > most:
@@ -263,7 +250,7 @@ class _Step:
             execution_fee=Sats(0),
             chain_fee=most if opening.fee is None else opening.fee,
             self_chan_balance=Sats(0),
-            node=self._peer,
+            node=self._to.pubkey,
             peer=self._seller_key,
             height=opening.height,
         )

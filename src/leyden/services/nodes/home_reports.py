@@ -95,7 +95,7 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
                 at=now,
             )
         )
-        if report.public_key and report.public_key != await tx.node_keys.find(node.id):
+        if report.public_key:
             await tx.node_keys.keep(node.id, report.public_key)
         if report.log_tail:
             await tx.node_reports.keep_log_tail(node.id, zlib.compress(report.log_tail))
