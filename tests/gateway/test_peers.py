@@ -5,7 +5,7 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -163,6 +163,19 @@ async def test_a_source_that_floods_holds_few_and_another_one_connects_at_once(
             writer.close()
 
 
+async def let_in_in_turn(route: Route, sources: Sequence[str]) -> int:
+    """Connect once from each, one after the other; count who is let in."""
+    let_in, lines = 0, list[Line]()
+    for source in sources:
+        let_in += await is_let_in(lines, route, source)
+        writer = lines.pop()[1]
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        await asyncio.sleep(0.005)  # until the gateway has heard of it
+    return let_in
+
+
 @pytest.mark.real
 async def test_a_source_begins_so_many_in_a_second_and_others_theirs(
     tmp_path: Path, listening: ListenerOptions, envoy: Path, route: Route
@@ -173,14 +186,8 @@ async def test_a_source_begins_so_many_in_a_second_and_others_theirs(
     try:
         await gateway.start()
         await gateway.apply([route])
-        began, let_in = time.monotonic(), 0
-        for _ in range(60):
-            let_in += await is_let_in(lines, route, ALICE)
-            writer = lines.pop()[1]
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-            await asyncio.sleep(0.005)  # until the gateway has heard of it
+        began = time.monotonic()
+        let_in = await let_in_in_turn(route, [ALICE] * 60)
         most = 2 * (10 + time.monotonic() - began) + 1
         assert 2 * 10 <= let_in <= most < 60
         assert await is_let_in(lines, route, BOB)
@@ -202,14 +209,9 @@ async def test_a_node_is_begun_with_so_often_by_many_sources_and_others_as_often
     try:
         await gateway.start()
         await gateway.apply([route, other])
-        began, let_in = time.monotonic(), 0
-        for number in range(60):
-            let_in += await is_let_in(lines, route, f"127.77.0.{number + 1}")
-            writer = lines.pop()[1]
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-            await asyncio.sleep(0.005)  # until the gateway has heard of it
+        began = time.monotonic()
+        sources = [f"127.77.0.{number + 1}" for number in range(60)]
+        let_in = await let_in_in_turn(route, sources)
         most = 2 * (10 + time.monotonic() - began) + 2
         assert 2 * 10 <= let_in <= most < 60
         assert await is_let_in(lines, other, "127.77.0.99")

@@ -1,3 +1,5 @@
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import alembic.command
@@ -5,7 +7,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from leyden.domain.orders import Status
 from leyden.errors import SetupError
@@ -99,24 +101,34 @@ def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
         first_look.check(f"sqlite:///{tmp_path}/folder.db")
 
 
-def test_nodes_from_before_have_their_logs_read_from_the_end(
-    database_url: str,
-) -> None:
-    """What is in them was told, or is long ago."""
-    ours = "0012_log_places"
+@contextmanager
+def upgraded(
+    database_url: str, ours: str, there: Iterable[str]
+) -> Iterator[Connection]:
+    """Undo and fill what a migration finds, by these statements; then run it."""
     with schema._config() as config, schema.connected(database_url) as connection:
         before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
-        for statement in (
-            "DROP TABLE node_log_place",
-            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
-            _NODE.format(id="there", wanted="running", slot=7),
-            _NODE.format(id="gone", wanted="deleted", slot="NULL"),
-        ):
+        for statement in there:
             connection.execute(text(statement))
         stamp = text("UPDATE alembic_version SET version_num = :before")
         connection.execute(stamp, {"before": before})
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, ours)
+        yield connection
+
+
+def test_nodes_from_before_have_their_logs_read_from_the_end(
+    database_url: str,
+) -> None:
+    """What is in them was told, or is long ago."""
+    ours = "0012_log_places"
+    there = (
+        "DROP TABLE node_log_place",
+        "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+        _NODE.format(id="there", wanted="running", slot=7),
+        _NODE.format(id="gone", wanted="deleted", slot="NULL"),
+    )
+    with upgraded(database_url, ours, there) as connection:
         places = connection.execute(text("SELECT * FROM node_log_place")).all()
     assert [tuple(each) for each in places] == [("there", 0, -1, b"", 0, 1)]
 
@@ -126,22 +138,16 @@ def test_orders_filled_before_keep_what_the_auction_left_and_open_ones_do_not(
 ) -> None:
     """Nothing is paid back for what was booked long ago."""
     ours = "0016_unused_fees"
-    with schema._config() as config, schema.connected(database_url) as connection:
-        before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
-        for statement in (
-            "ALTER TABLE channel_order DROP COLUMN keeps_unused_fee",
-            "ALTER TABLE quote DROP COLUMN keeps_unused_fee",
-            "ALTER TABLE lease DROP COLUMN node",
-            "ALTER TABLE lease DROP COLUMN peer",
-            "ALTER TABLE lease DROP COLUMN height",
-            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
-            *(_ORDER.format(status=status) for status in Status),
-        ):
-            connection.execute(text(statement))
-        stamp = text("UPDATE alembic_version SET version_num = :before")
-        connection.execute(stamp, {"before": before})
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, ours)
+    there = (
+        "ALTER TABLE channel_order DROP COLUMN keeps_unused_fee",
+        "ALTER TABLE quote DROP COLUMN keeps_unused_fee",
+        "ALTER TABLE lease DROP COLUMN node",
+        "ALTER TABLE lease DROP COLUMN peer",
+        "ALTER TABLE lease DROP COLUMN height",
+        "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+        *(_ORDER.format(status=status) for status in Status),
+    )
+    with upgraded(database_url, ours, there) as connection:
         kept = text("SELECT id FROM channel_order WHERE keeps_unused_fee = 1")
         found = connection.execute(kept).scalars().all()
     assert found == [Status.FILLED]
@@ -156,18 +162,12 @@ def test_orders_of_lsps1_from_before_are_opened_as_they_were_asked_for(
         "INSERT INTO lsps1_order (order_id, source, address, confirmations, "
         "within_blocks, token) VALUES ('{status}', 'bolt8', '', {confirmations}, 6, '')"
     )
-    with schema._config() as config, schema.connected(database_url) as connection:
-        before = ScriptDirectory.from_config(config).get_revision(ours).down_revision
-        for statement in (
-            "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
-            *(_ORDER.format(status=status) for status in Status),
-            wished.format(status=Status.CREATING, confirmations=0),
-            wished.format(status=Status.CREATED, confirmations=1),
-        ):
-            connection.execute(text(statement))
-        stamp = text("UPDATE alembic_version SET version_num = :before")
-        connection.execute(stamp, {"before": before})
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, ours)
+    there = (
+        "INSERT INTO organization (id, name, created) VALUES ('o', 'o', 0)",
+        *(_ORDER.format(status=status) for status in Status),
+        wished.format(status=Status.CREATING, confirmations=0),
+        wished.format(status=Status.CREATED, confirmations=1),
+    )
+    with upgraded(database_url, ours, there) as connection:
         kept = text("SELECT id FROM channel_order WHERE zero_conf = 1")
         assert connection.execute(kept).scalars().all() == [Status.CREATING]
