@@ -74,3 +74,8 @@ def test_what_the_auction_left_is_an_unused_fee() -> None:
         order_id=ORDER,
         note="",
     )
+
+
+def test_what_belongs_to_no_order_names_none() -> None:
+    coupon = an_entry(Reason.COUPON, "promo", "credit:harbour")
+    assert customer_entry(7, NOON, coupon).order_id == ""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.whitelist import MOST_ENTRIES, networks, parse
+from leyden.domain.whitelist import MOST_ENTRIES, allows, networks, parse
 from leyden.errors import Malformed
 
 
@@ -138,3 +138,30 @@ def test_any_text_is_parsed_or_refused(entry: str) -> None:
         return
     assert canonical.isascii()
     assert parse([canonical]) == (canonical,)
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("198.51.100.7", True),
+        ("::ffff:198.51.100.7", True),  # as a socket for both kinds shows it
+        ("198.51.100.8", False),
+        ("::ffff:198.51.100.8", False),
+        ("203.0.113.255", True),
+        ("203.0.114.0", False),
+        ("2001:db8::5", True),
+        ("2001:db9::5", False),
+        ("", False),
+        ("somewhere", False),
+    ],
+)
+def test_an_address_is_allowed_if_an_entry_holds_it(
+    address: str,
+    allowed: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    listed = parse(["198.51.100.7", "203.0.113.0/24", "2001:db8::/32"])
+    assert allows(listed, address) is allowed
+
+
+def test_an_empty_list_allows_nobody() -> None:
+    assert not allows((), "127.0.0.1")
