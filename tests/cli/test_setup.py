@@ -8,6 +8,8 @@ from threading import Thread
 
 import pytest
 
+from leyden.devnet import access
+from leyden.devnet.places import Ports, access_for
 from leyden.settings import every_setting
 from tests.cli.conftest import Typed, told
 from tests.ports import free_port
@@ -155,6 +157,19 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
     said = typed("doctor").stdout.partition(line)[2]
     assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
+
+
+def test_doctor_looks_at_what_up_runs_with(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{tmp_path / 'control'}")
+    home = tmp_path / "home"
+    access.folder(home).mkdir(parents=True)
+    ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+    access.save(home, access_for(home, "simnet", ports))
+    said = typed("doctor").stdout
+    assert "set peer_ports too" not in said  # `up` sets them, on its private chain
+    assert "nothing listens there: start Tor" in said
 
 
 def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:

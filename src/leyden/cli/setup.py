@@ -10,6 +10,7 @@ from leyden import settings
 from leyden.cli import going_live
 from leyden.cli.doctor_checks import examine
 from leyden.cli.output import as_json, print_json
+from leyden.devnet import wiring
 from leyden.values import asdict
 
 _SECRET = ("password", "macaroon", "token", "secret", "url")
@@ -84,7 +85,8 @@ def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
         sys.exit(going_live.examined_cluster(as_json=as_json))
     if production:
         sys.exit(going_live.examined(as_json=as_json))
-    findings = list(examine(settings.load(os.environ), os.environ))
+    given = wiring.running_settings(settings.load(os.environ))
+    findings = list(examine(given, os.environ))
     if as_json:
         print_json({"findings": [asdict(each) for each in findings]})
     else:
