@@ -114,9 +114,11 @@ func newServer(a *Auction, mail *Mail) *grpc.Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: 5 * time.Second, PermitWithoutStream: true,
 		}),
-		// A poold that is frozen or cut off must not look connected.
+		// A poold that is cut off must not look connected. But one on a busy
+		// machine may be late by many seconds, and once its connection is broken
+		// it never subscribes a sidecar ticket's recipient again.
 		grpc.KeepaliveParams(keepalive.ServerParameters{
-			Time: 15 * time.Second, Timeout: 10 * time.Second,
+			Time: 15 * time.Second, Timeout: time.Minute,
 		}),
 	)
 	rpc.RegisterChannelAuctioneerServer(server, a)
